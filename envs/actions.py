@@ -20,25 +20,20 @@ def scale_of(task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return ((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32)
 
 
-def random_actions(
-    task: Task, generator: np.random.Generator, rows: int, legal: NDArray[np.bool_] | None = None
-) -> Array:
+def random_actions(task: Task, uniform: NDArray[np.float64], legal: NDArray[np.bool_] | None = None) -> Array:
     """Return uniformly random legal actions, `(rows, *task.action.shape)`.
 
     Args:
         task: The task.
-        generator: The random generator.
-        rows: Number of actions.
+        uniform: `(rows, num_actions)` random numbers, uniform in [0, 1).
         legal: Which actions are legal, `(rows, num_actions)`; all if None. A component without a legal choice gets its
             first one.
     """
     if task.bounds:
         centre, reach = scale_of(task)
-        numbers: Array = centre + reach * generator.uniform(-1, 1, (rows, len(reach))).astype(np.float32)
+        numbers: Array = centre + reach * (2 * uniform - 1).astype(np.float32)
         return numbers
-    keys = generator.random((rows, task.num_actions))
-    if legal is not None:
-        keys[~legal] = -1
+    keys = uniform if legal is None else np.where(legal, uniform, -1)
     if not task.choices:
         chosen: Array = keys.argmax(axis=1)
         return chosen

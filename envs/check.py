@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from itertools import pairwise
 from typing import cast
 
@@ -39,10 +40,11 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
             the slicing changes them; an end lacks its final observation; returns do not add up; a restored state
             continues in another way; an episode does not depend on its number alone.
     """
-    whole = TrialRun(task, (0, UNEVEN), seed)
-    again = TrialRun(task, (0, UNEVEN), seed)
-    sliced = TrialRun(task, (0, 1, UNEVEN), seed)
-    try:
+    with ExitStack() as stack:
+        whole, again, sliced, counted, named = (
+            stack.enter_context(closing(TrialRun(task, bounds, seed)))
+            for bounds in ((0, UNEVEN), (0, UNEVEN), (0, 1, UNEVEN), (0, UNEVEN), (0, UNEVEN))
+        )
         _check_fields(task, whole.buffers)
         for play in (whole, again, sliced):
             play.begin()
@@ -57,10 +59,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
             _check_uniform(whole)
         if task.state is not None:
             _check_state(whole, steps=SAVED_STEPS if task.saves else 1)
-    finally:
-        for play in (whole, again, sliced):
-            play.close()
-    _check_episodes(task, seed)
+        _check_episodes(counted, named)
 
 
 class TrialRun:
@@ -80,9 +79,8 @@ class TrialRun:
         if LAST_DRAWN in self.buffers:
             self.buffers[LAST_DRAWN].fill(ASKED)
         self.order = SlotOrder(SLOTS)
-        spans = list(pairwise(bounds))
         self._parts: list[tuple[Environments, int]] = [
-            (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in spans
+            (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in pairwise(bounds)
         ]
         self._generator = np.random.default_rng(seed)
         self.actions = np.zeros_like(self.buffers["action"][0])
@@ -104,15 +102,15 @@ class TrialRun:
         Raises:
             NotConforming: A row has none.
         """
-        count = len(self.actions)
+        uniform = self._generator.random((len(self.actions), self.task.num_actions))
         if not self.task.masked:
-            return random_actions(self.task, self._generator, count)
+            return random_actions(self.task, uniform)
         legal = self.field("action_mask").astype(np.bool_)
         components = np.split(legal, np.cumsum(self.task.choices)[:-1], axis=1) if self.task.choices else [legal]
         empty = np.flatnonzero(~np.all([component.any(axis=1) for component in components], axis=0))
         if len(empty):
             raise NotConforming(f"{self.task.name}: row {empty[0]} has no legal action; every mask needs at least one")
-        return random_actions(self.task, self._generator, count, legal)
+        return random_actions(self.task, uniform, legal)
 
     def step(self, actions: Array) -> None:
         """Step everywhere; copy the last slot to the first where the rollout ends."""
@@ -244,19 +242,15 @@ def _check_state(play: TrialRun, steps: int) -> None:
             raise NotConforming(f"{play.task.name}: a restored state must continue as the saved one did, and does not")
 
 
-def _check_episodes(task: Task, seed: int) -> None:
+def _check_episodes(counted: TrialRun, named: TrialRun) -> None:
     """Check that the third episode is the same after two others and if it is the first to be played."""
-    counted, named = TrialRun(task, (0, UNEVEN), seed), TrialRun(task, (0, UNEVEN), seed)
-    try:
-        for _ in range(3):
-            counted.begin()
-        named.buffers["episode"].fill(1)
-        named.begin()
-        for name in ("observation", *(item.name for item in task.boards)):
-            if not np.array_equal(counted.field(name), named.field(name)):
-                raise NotConforming(
-                    f"{task.name}: reset begins the episode after the one that the field episode names, {name} differs"
-                )
-    finally:
-        counted.close()
-        named.close()
+    task = counted.task
+    for _ in range(3):
+        counted.begin()
+    named.buffers["episode"].fill(1)
+    named.begin()
+    for name in ("observation", *(item.name for item in task.boards)):
+        if not np.array_equal(counted.field(name), named.field(name)):
+            raise NotConforming(
+                f"{task.name}: reset begins the episode after the one that the field episode names, {name} differs"
+            )

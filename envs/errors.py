@@ -10,7 +10,8 @@ PacError                an error that the user can fix; its text says how
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
@@ -28,6 +29,18 @@ _brief.maxstring = _brief.maxother = 200
 def brief(value: Any) -> str:
     """Return a shortened `repr` of an untrusted value, quickly even if it is large or deeply nested."""
     return _brief.repr(value)
+
+
+def nearest(name: str, known: Sequence[str], most: int = 3) -> list[str]:
+    """Return the known names that `name` may stand for, the best first: by their initials (`lr`), or spelled alike."""
+    words = name.strip("-").replace("-", "_").rpartition(".")[2].lower()
+    abbreviated = [other for other in known if len(words) > 1 and words == _initials(other)]
+    alike = get_close_matches(name, known, n=most, cutoff=0.5)
+    return list(dict.fromkeys([*abbreviated, *alike]))[:most]
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in re.split(r"[-_]+", name.strip("-").rpartition(".")[2])).lower()
 
 
 class PacError(Exception):
@@ -52,7 +65,7 @@ class UnknownName(BadParameter):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        near = nearest(name, names)
         listed = ", ".join([*near, *(other for other in names if other not in near)][:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
         guess = f"Did you mean {near[0]}? " if near else ""
@@ -65,12 +78,12 @@ class EnvironmentFailed(PacError):
 
     Attributes:
         environment: The index of the environment.
-        action: Its action, or None at a reset.
+        action: Its action, as numbers, lists and dicts; None at a reset.
     """
 
     title = "An environment failed"
 
-    def __init__(self, text: str, environment: int, action: int | list[float] | None) -> None:
+    def __init__(self, text: str, environment: int, action: Any) -> None:
         super().__init__(text)
         self.environment = environment
         self.action = action

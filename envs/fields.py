@@ -14,6 +14,9 @@ Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
 
+FINAL_OBSERVATION = "final_observation"
+"""The field with the last observations of episodes that ended. In a ring, only those of the newest step are kept."""
+
 WAITS, DECIDES, OUT, PLAYED = 0, 1, 2, 3
 """Values of the field `active`: a seat that does not act in this step, one that acts, one that is out of the game.
 
@@ -36,6 +39,8 @@ class Field:
         high: Largest value of an element.
         uniform: Planes `lo..hi` of the first axis in which all cells are equal, such as a number for a convolutional
             network. The network reads one cell of each.
+        images: Of a vector, the parts that are images, whose bytes were divided by their highest value: index of the
+            first element, and shape.
     """
 
     name: str
@@ -47,6 +52,7 @@ class Field:
     low: float = -math.inf
     high: float = math.inf
     uniform: tuple[int, int] = (0, 0)
+    images: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -57,6 +63,11 @@ class Field:
     def row_bytes(self) -> int:
         """Bytes of one row."""
         return math.prod(self.stored_shape) * np.dtype(self.dtype).itemsize
+
+    def block_shape(self, slots: int, num_envs: int, players: int) -> tuple[int, ...]:
+        """Return the shape of the array in a buffer, `(slots, rows, *stored_shape)`; an untimed field has one slot."""
+        rows = {"seat": num_envs * players, "env": num_envs, "all": 1}[self.per]
+        return slots if self.timed else 1, rows, *self.stored_shape
 
     def decode(self, stored: Array) -> Array:
         """Return rows `(..., *stored_shape)` in their logical shape `(..., *shape)`."""
@@ -88,8 +99,3 @@ STANDARD_FIELDS: tuple[Field, ...] = (
 seats, which get no reward until the episode ends. At a step that ended an episode, the task's info fields also belong
 to that episode.
 """
-
-
-def rows(item: Field, num_envs: int, players: int) -> int:
-    """Number of rows of a field: environments, environments times seats, or one for all."""
-    return {"seat": num_envs * players, "env": num_envs, "all": 1}[item.per]

@@ -18,9 +18,12 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import get_itemsize, make_array, populate_array
 from numpy.typing import DTypeLike, NDArray
 
-from .fields import Array, Buffers, rows
+from .fields import FINAL_OBSERVATION, Array, Buffers, Field
 from .registry import find
 from .task import Task
+
+RENAMED = {"returns": "episode_return", "length": "episode_length"}
+"""The fields of common views with other names."""
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
 
@@ -45,6 +48,10 @@ class FieldArrays:
 
     def __getitem__(self, name: str) -> Array:
         array = self._buffers[name]
+        if array.strides[0] == 0 and len(array) > 1:
+            raise ValueError(
+                f"a ring has one slot of {name}: get it from last_observations, and write into slot % len(array)"
+            )
         return array if self._timed[name] else array[0]
 
     def flat(self, name: str, dtype: DTypeLike = np.uint8) -> Array:
@@ -53,6 +60,14 @@ class FieldArrays:
         axes = 2 if self._timed[name] else 1
         return array.reshape(*array.shape[:axes], -1).view(dtype)
 
+    def last_observations(self, dtype: DTypeLike | None = None) -> Array:
+        """Return the last observations `(slots, rows, ...)`, or flat as `flat` does; in a ring, there is one slot.
+
+        Kernels write that of a step into `slot % len(array)`.
+        """
+        array = _block(self._buffers[FINAL_OBSERVATION])
+        return array if dtype is None else array.reshape(*array.shape[:2], -1).view(dtype)
+
     def optional(self, name: str, dtype: DTypeLike) -> Array:
         """Return `flat(name, dtype)`, with no columns where the task does not have the field."""
         if name in self._timed:
@@ -60,26 +75,29 @@ class FieldArrays:
         return np.zeros((*self["reward"].shape, 0), dtype)
 
 
+def _block(array: Array) -> Array:
+    """Return the one slot that an array shows in every slot, or the array itself."""
+    return array[:1] if array.strides[0] == 0 else array
+
+
 def _check_fields(task: Task, expected: Task) -> None:
-    given = {item.name: item for item in task.fields}
+    given = {item.name: _storage(item) for item in task.fields}
     for item in expected.fields:
-        found = given.get(item.name)
-        if found is None:
-            raise ValueError(f"the kernels of {task.name} need the field {item.name}, which the task does not have")
-        wanted, got = (
-            f"{one.dtype} {one.stored_shape} per {one.per}, {'timed' if one.timed else 'untimed'}"
-            for one in (item, found)
-        )
+        wanted, got = _storage(item), given.get(item.name, "no such field")
         if wanted != got:
             raise ValueError(f"the kernels of {task.name} expect {item.name} to be {wanted}, the task has {got}")
+
+
+def _storage(item: Field) -> str:
+    return f"{item.dtype} {item.stored_shape} per {item.per}, {'timed' if item.timed else 'untimed'}"
 
 
 def _check_buffers(task: Task, buffers: Buffers) -> None:
     slots, num_envs = buffers["episode_length"].shape
     for item in task.fields:
         array = buffers[item.name]
-        shape = (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape)
-        if array.shape != shape or array.dtype != item.dtype or not array.flags.c_contiguous:
+        shape = item.block_shape(slots, num_envs, task.players)
+        if array.shape != shape or array.dtype != item.dtype or not _block(array).flags.c_contiguous:
             got = f"{array.dtype} {array.shape} with strides {array.strides}"
             raise ValueError(
                 f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
@@ -109,20 +127,9 @@ class CommonViews(NamedTuple):
 
 def common_views(fields: FieldArrays) -> CommonViews:
     """Return the common views of a task's fields."""
-    return CommonViews(
-        action=fields["action"],
-        reward=fields["reward"],
-        terms=fields.optional("reward_terms", np.float32),
-        terminated=fields["terminated"],
-        truncated=fields["truncated"],
-        active=fields["active"],
-        returns=fields["episode_return"],
-        length=fields["episode_length"],
-        frames=fields["frames"],
-        outcome=fields["outcome"],
-        episode=fields["episode"],
-        heartbeat=fields["heartbeat"],
-    )
+    terms = fields.optional("reward_terms", np.float32)
+    others = {name: fields[RENAMED.get(name, name)] for name in CommonViews._fields if name != "terms"}
+    return CommonViews(terms=terms, **others)
 
 
 class KernelTable(Generic[Views]):

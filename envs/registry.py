@@ -19,27 +19,38 @@ from .task import Task
 log = logging.getLogger(__name__)
 
 ENTRY_POINTS = "pac.tasks"
+MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
+"""Modules that register ids when they are imported, by the beginning of these ids."""
 FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
 
 
 @cache
 def families() -> dict[str, TaskFamily]:
     """Return all named tasks: `task.TASKS` of each game's folder, and those of the entry point group `pac.tasks`."""
+    return _built_in() | _installed()[0]
+
+
+@cache
+def _built_in() -> dict[str, TaskFamily]:
+    """The tasks of this package."""
     package = import_module(__package__)
     found: dict[str, TaskFamily] = {}
     for folder in pkgutil.iter_modules(package.__path__):
         if folder.ispkg and folder.name != "gym":
             module = import_module(f".{folder.name}.task", __package__)
             found.update({family.name: family for family in module.TASKS})
-    return found | _installed()[0]
+    return found
 
 
 @cache
 def _installed() -> tuple[dict[str, TaskFamily], dict[str, BadParameter]]:
-    """The tasks of installed packages, and why others of them could not be loaded."""
+    """The tasks of installed packages, and why others of them could not be loaded. None replaces a built-in one."""
     loaded: dict[str, TaskFamily] = {}
     broken: dict[str, BadParameter] = {}
     for point in entry_points(group=ENTRY_POINTS):
+        if point.name in _built_in():
+            log.warning("%s", _clash(point))
+            continue
         try:
             loaded[point.name] = _load(point)
         except BadParameter as error:
@@ -55,6 +66,11 @@ def _load(point: EntryPoint) -> TaskFamily:
     if not isinstance(family, TaskFamily):
         raise BadParameter(f"the entry point {point.name} of {ENTRY_POINTS} must be a TaskFamily, got {brief(family)}")
     return family
+
+
+def _clash(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else point.module
+    return f"the package {package} offers a task {point.name}, but {point.name} is built in: the built-in one is used"
 
 
 def _of_package(name: str) -> str:
@@ -136,5 +152,9 @@ def _gymnasium_task(spec: str, name: str, given: dict[str, Any]) -> Task:
     except NoSuchEnvironment as error:
         if ":" in name:
             raise BadParameter(str(error)) from error
+        if module := next((module for start, module in MODULES.items() if name.startswith(start)), ""):
+            raise BadParameter(
+                f"unknown task {name!r}: its id is registered by the package {module}; use {module}:{name}"
+            ) from error
         near = get_close_matches(name, error.known, n=3, cutoff=0.5)
         raise UnknownName("task", name, [*families(), *near]) from error

@@ -46,12 +46,13 @@ class SlotOrder:
 
     Attributes:
         slots: Number of slots S.
+        ring: The same.
         head: Number of times that a slot was written; never decreases, also not at a carry.
         newest: The slot that was written last.
     """
 
     def __init__(self, slots: int, *, ring: bool = False) -> None:
-        self.slots = slots
+        self.slots, self.ring = slots, ring
         self.head = 0
         self.newest = 0
         self._cyclic = ring or slots == 1

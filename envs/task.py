@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .fields import STANDARD_FIELDS, Array, Buffers, Field, rows
+from .fields import FINAL_OBSERVATION, STANDARD_FIELDS, Array, Buffers, Field
 from .panels import Panel
 
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
@@ -24,6 +24,8 @@ TaskTransform: TypeAlias = tuple[str, Mapping[str, Any]]
 """`module:callable`, called as `(task, settings)`, and its settings, which are plain data."""
 
 MASK_64 = (1 << 64) - 1
+GOLDEN, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+"""The constants of SplitMix64 (Steele, Lea, Flood, 2014)."""
 
 LAST, LAST_DRAWN, LOOKED_AT = "final_", "final_drawn", "looked_at"
 """The prefix of the names of last boards; the field that requests them; the field that requests boards."""
@@ -95,6 +97,7 @@ class Task:
             continuous, the number of its components.
         choices: Number of choices of each component of a multi-discrete action; its mask is their concatenation.
         bounds: Lowest and highest value of each component of a continuous action; infinite if there is no bound.
+        component_names: Names of the components of an action, if they have names.
         action_shape: Shape of the actions as a grid, if they are one; its product is `num_actions`.
         action_planes: Names of the indices of the first axis of that grid.
         masked: Whether the task publishes which actions are legal.
@@ -114,6 +117,7 @@ class Task:
         action_names: Names of the actions, if they have names.
         values: The values of the parameters.
         settings: Recommended settings per trainer.
+        settings_for: What they are recommended for per trainer, as part of a sentence; a missing one is for this task.
         trainer: The default trainer.
         num_envs: Default number of environments; 0 derives it from the number of cores.
         shared: Fields of memory that environments and a trainer share, such as tables of all environments, or what the
@@ -133,6 +137,7 @@ class Task:
     num_actions: int
     choices: tuple[int, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
+    component_names: tuple[str, ...] = ()
     action_shape: tuple[int, ...] = ()
     action_planes: tuple[str, ...] = ()
     masked: bool = False
@@ -152,6 +157,7 @@ class Task:
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    settings_for: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     trainer: str = "ppo"
     num_envs: int = 0
     shared: tuple[Field, ...] = ()
@@ -189,7 +195,7 @@ class Task:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Every field of the task's buffer, the standard ones first."""
-        final = replace(self.observation, name="final_observation")
+        final = replace(self.observation, name=FINAL_OBSERVATION)
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
@@ -243,9 +249,7 @@ def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:
 def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
     """Return zeroed arrays of every field of `task`, `(slots, rows, *stored_shape)`, before the first episode."""
     buffers = {
-        item.name: np.zeros(
-            (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape), np.dtype(item.dtype)
-        )
+        item.name: np.zeros(item.block_shape(slots, num_envs, task.players), np.dtype(item.dtype))
         for item in task.fields
     }
     buffers["episode"].fill(-1)
@@ -255,12 +259,32 @@ def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
 def episode_seed(seed: int, env: int, episode: int) -> int:
     """Return the 64-bit seed of an environment's episode, which does not depend on worker or slice.
 
-    The finaliser is that of SplitMix64 (Steele, Lea, Flood, 2014), applied to each argument in turn.
+    The finaliser of SplitMix64 is applied to each argument in turn.
     """
     state = 0
     for part in (seed, env, episode):
-        state = (state + (part & MASK_64) + 0x9E3779B97F4A7C15) & MASK_64
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK_64
-        state ^= state >> 31
+        state = _mixed((state + part + GOLDEN) & MASK_64)
     return state
+
+
+def seed_from(seed: int, first_env: int) -> int:
+    """Return the seed with which environment i is environment `first_env + i` of `seed`, in all its episodes.
+
+    The number of an environment is added to the mixed seed, so the sum of both is the mixed form of another seed.
+    """
+    return (_unmixed((_mixed((seed + GOLDEN) & MASK_64) + first_env) & MASK_64) - GOLDEN) & MASK_64
+
+
+def _mixed(word: int) -> int:
+    word = ((word ^ (word >> 30)) * MIX_1) & MASK_64
+    word = ((word ^ (word >> 27)) * MIX_2) & MASK_64
+    return word ^ (word >> 31)
+
+
+def _unmixed(word: int) -> int:
+    """Return the word that `_mixed` maps to `word`."""
+    word ^= word >> 31 ^ word >> 62
+    word = (word * pow(MIX_2, -1, 1 << 64)) & MASK_64
+    word ^= word >> 27 ^ word >> 54
+    word = (word * pow(MIX_1, -1, 1 << 64)) & MASK_64
+    return word ^ word >> 30 ^ word >> 60

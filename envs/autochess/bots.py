@@ -5,29 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..native import below
+from . import layout as at
 from .bag import NO_CELL, board_size, copies_in, free_bench, line_of, shift, worth
 from .compiled import compiled
-from .layout import (
-    BENCH,
-    CELLS,
-    ENDED,
-    GOLD,
-    KIND,
-    LEVEL,
-    MAX_LEVEL,
-    NO_OFFER,
-    NOBODY,
-    OFFER_UNIT,
-    OFFERED,
-    OFFERS,
-    RANDOM,
-    SHOP,
-    SHOP_SLOTS,
-    STAGE,
-    UNIT,
-    XP_COST,
-    Ints,
-)
+from .layout import Ints
 from .legal import pair, pick_legal, survey
 from .market import buy, has_room, sell
 from .tables import LINE_COST, LINE_TYPES, TYPES
@@ -59,31 +40,31 @@ LEVEL_STAGES = np.array([0, 0, 0, 2, 4, 7, 11, 15, 20, 26])
 def score(game: Ints, me: int, species: int, skill: int) -> int:
     """Return how useful a creature is for a bot."""
     if SKILLS[skill, COPIES_MATTER] == 0:
-        return 1 + below(game, RANDOM, 8)
+        return 1 + below(game, at.RANDOM, 8)
     total = 4 * worth(species)
-    for cell in range(CELLS):
-        unit = game[me + UNIT + cell]
+    for cell in range(at.CELLS):
+        unit = game[me + at.UNIT + cell]
         if unit > 0 and line_of(unit) == line_of(species):
             total += 12 * copies_in(unit)
     if SKILLS[skill, KINDS_MATTER]:
         for place in range(TYPES):
             kind = LINE_TYPES[line_of(species), place]
-            if kind != NOBODY:
-                total += 2 * game[me + KIND + kind]
+            if kind != at.NOBODY:
+                total += 2 * game[me + at.KIND + kind]
     return total
 
 
 @compiled
 def choose(game: Ints, me: int, skill: int) -> None:
     """Pick one of the offers, if any can be picked."""
-    best, most = NOBODY, -1
-    for offer in range(OFFERS):
+    best, most = at.NOBODY, -1
+    for offer in range(at.OFFERS):
         if pick_legal(game, me, offer):
-            species = game[me + OFFER_UNIT + offer]
-            liked = score(game, me, species, skill) if species > 0 else below(game, RANDOM, 8)
+            species = game[me + at.OFFER_UNIT + offer]
+            liked = score(game, me, species, skill) if species > 0 else below(game, at.RANDOM, 8)
             if liked > most:
                 best, most = offer, liked
-    if best != NOBODY:
+    if best != at.NOBODY:
         pick(game, me, best)
 
 
@@ -93,8 +74,8 @@ def clear_bench(game: Ints, me: int, skill: int) -> None:
     if free_bench(game, me) != NO_CELL:
         return
     worst, least = NO_CELL, 1 << 30
-    for cell in range(BENCH):
-        liked = score(game, me, game[me + UNIT + cell], skill)
+    for cell in range(at.BENCH):
+        liked = score(game, me, game[me + at.UNIT + cell], skill)
         if liked < least:
             worst, least = cell, liked
     sell(game, me, worst)
@@ -103,10 +84,10 @@ def clear_bench(game: Ints, me: int, skill: int) -> None:
 @compiled
 def wanted(game: Ints, me: int, skill: int, reserve: int) -> int:
     """Return the most useful affordable slot of the shop, or -1."""
-    best, most = NOBODY, 0
-    for slot in range(SHOP_SLOTS):
-        species = game[me + SHOP + slot]
-        if species > 0 and game[me + GOLD] - LINE_COST[line_of(species)] >= reserve and has_room(game, me, species):
+    best, most = at.NOBODY, 0
+    for slot in range(at.SHOP_SLOTS):
+        species = game[me + at.SHOP + slot]
+        if species > 0 and game[me + at.GOLD] - LINE_COST[line_of(species)] >= reserve and has_room(game, me, species):
             liked = score(game, me, species, skill)
             if liked > most:
                 best, most = slot, liked
@@ -123,35 +104,35 @@ def shop(game: Ints, me: int, skill: int, reserve: int) -> None:
                 swap_in(game, me)
                 clear_bench(game, me, skill)
             slot = wanted(game, me, skill, reserve)
-            if slot == NOBODY:
+            if slot == at.NOBODY:
                 break
             buy(game, me, slot)
             count_kinds(game, me)
             purchases -= 1
-        if purchases == 0 or game[me + GOLD] <= reserve:
+        if purchases == 0 or game[me + at.GOLD] <= reserve:
             return
-        if game[me + GOLD] > reserve + 2 and SKILLS[skill, ROLLS] > 0:
+        if game[me + at.GOLD] > reserve + 2 and SKILLS[skill, ROLLS] > 0:
             refresh(game, me)
 
 
 @compiled
 def swap_in(game: Ints, me: int) -> None:
     """Swap the most valuable creature of the bench with the least valuable of the board while that is better."""
-    for _ in range(MAX_LEVEL):
+    for _ in range(at.MAX_LEVEL):
         best, worst = NO_CELL, NO_CELL
-        for cell in range(CELLS):
-            unit = game[me + UNIT + cell]
-            if unit > 0 and cell < BENCH and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best])):
+        for cell in range(at.CELLS):
+            unit = game[me + at.UNIT + cell]
+            if unit > 0 and cell < at.BENCH and (best == NO_CELL or worth(unit) > worth(game[me + at.UNIT + best])):
                 best = cell
-            if unit > 0 and cell >= BENCH and (worst == NO_CELL or worth(unit) < worth(game[me + UNIT + worst])):
+            if unit > 0 and cell >= at.BENCH and (worst == NO_CELL or worth(unit) < worth(game[me + at.UNIT + worst])):
                 worst = cell
         if best == NO_CELL:
             return
-        if board_size(game, me) < game[me + LEVEL]:
-            shift(game, me, best, place_for(game, me, game[me + UNIT + best]))
-        elif worst != NO_CELL and worth(game[me + UNIT + best]) > worth(game[me + UNIT + worst]):
+        if board_size(game, me) < game[me + at.LEVEL]:
+            shift(game, me, best, place_for(game, me, game[me + at.UNIT + best]))
+        elif worst != NO_CELL and worth(game[me + at.UNIT + best]) > worth(game[me + at.UNIT + worst]):
             shift(game, me, best, worst)
-            place = place_for(game, me, game[me + UNIT + worst])
+            place = place_for(game, me, game[me + at.UNIT + worst])
             if place != NO_CELL:
                 shift(game, me, worst, place)
         else:
@@ -161,9 +142,9 @@ def swap_in(game: Ints, me: int) -> None:
 @compiled
 def level_up(game: Ints, me: int, skill: int, reserve: int) -> None:
     """Buy experience while below the level for the stage, or while there is spare gold."""
-    while game[me + LEVEL] < MAX_LEVEL and game[me + GOLD] >= reserve + XP_COST:
-        due = game[STAGE] >= LEVEL_STAGES[game[me + LEVEL] + 1]
-        rich = SKILLS[skill, LEVELS] > 1 and game[me + GOLD] >= reserve + PLENTY
+    while game[me + at.LEVEL] < at.MAX_LEVEL and game[me + at.GOLD] >= reserve + at.XP_COST:
+        due = game[at.STAGE] >= LEVEL_STAGES[game[me + at.LEVEL] + 1]
+        rich = SKILLS[skill, LEVELS] > 1 and game[me + at.GOLD] >= reserve + PLENTY
         if not due and not rich:
             return
         buy_xp(game, me)
@@ -172,11 +153,11 @@ def level_up(game: Ints, me: int, skill: int, reserve: int) -> None:
 @compiled
 def bot_turn(game: Ints, me: int, skill: int) -> None:
     """Play a bot's turn, `skill` 0 to 6."""
-    if game[me + ENDED]:
+    if game[me + at.ENDED]:
         return
-    if game[me + OFFERED] != NO_OFFER:
+    if game[me + at.OFFERED] != at.NO_OFFER:
         choose(game, me, skill)
-    reserve = SKILLS[skill, RESERVE] if game[STAGE] < RESERVE_STAGES else 0
+    reserve = SKILLS[skill, RESERVE] if game[at.STAGE] < RESERVE_STAGES else 0
     if SKILLS[skill, LEVELS]:
         level_up(game, me, skill, reserve)
     shop(game, me, skill, reserve)

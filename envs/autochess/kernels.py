@@ -6,34 +6,12 @@ import numpy as np
 
 from ..fields import DECIDES, OUT, WAITS, Array
 from ..native import ALL_LEGAL, episode_seed
+from . import layout as at
 from .bag import board_size, held_count, player
 from .bots import bot_turn
 from .compiled import compiled
 from .display import draw_film
-from .layout import (
-    ACTED,
-    ALIVE,
-    ENDED,
-    EPISODES,
-    GOLD,
-    LEVEL,
-    LIFE,
-    MASK,
-    MASK_WORDS,
-    OVER,
-    RANK,
-    RETURN,
-    RUN_SEED,
-    SEATS,
-    STAGE,
-    STEPS,
-    STREAK,
-    TERMS,
-    TIERS,
-    XP,
-    Floats,
-    Ints,
-)
+from .layout import Floats, Ints
 from .legal import is_legal, survey
 from .reward import last_terms, round_terms
 from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
@@ -50,17 +28,17 @@ TOP_HALF = 4
 def pay_round(game: Ints, preset: int, work: RoundMemory, players: int) -> None:
     """Rank all players, write the reward terms of the round, and remove dead players; end the game if it is over."""
     rank(game)
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        if game[me + ALIVE]:
+        if game[me + at.ALIVE]:
             round_terms(game, me, preset, work.terms[seat])
-            if game[me + LIFE] <= 0:
+            if game[me + at.LIFE] <= 0:
                 last_terms(game, me, preset, work.terms[seat])
                 bury(game, me)
     if is_last(game, players):
-        game[OVER] = 1
-        for seat in range(SEATS):
-            if game[player(seat) + ALIVE]:
+        game[at.OVER] = 1
+        for seat in range(at.SEATS):
+            if game[player(seat) + at.ALIVE]:
                 last_terms(game, player(seat), preset, work.terms[seat])
 
 
@@ -70,15 +48,15 @@ def play_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None
     close_turns(game)
     run_fights(game, work)
     pay_round(game, preset, work, players)
-    if not game[OVER]:
+    if not game[at.OVER]:
         go_on(game)
 
 
 @compiled
 def play_bots(game: Ints, players: int, bots: int) -> None:
     """Play the turns of the seats without a learner: by bot k in seat k, or by the same bot everywhere."""
-    for seat in range(players, SEATS):
-        if game[player(seat) + ALIVE]:
+    for seat in range(players, at.SEATS):
+        if game[player(seat) + at.ALIVE]:
             bot_turn(game, player(seat), seat - 1 if bots == 0 else bots - 1)
 
 
@@ -87,7 +65,7 @@ def all_ended(game: Ints, players: int) -> bool:
     """Return whether all learning seats have ended their turn."""
     ended = True
     for seat in range(players):
-        ended = ended and game[player(seat) + ENDED] == 1
+        ended = ended and game[player(seat) + at.ENDED] == 1
     return ended
 
 
@@ -100,22 +78,22 @@ def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: i
     players = actions.shape[0]
     work.terms[:] = 0
     for seat in range(players):
-        if not game[player(seat) + ENDED]:
+        if not game[player(seat) + at.ENDED]:
             take(game, player(seat), actions[seat], turn_actions)
     fought = all_ended(game, players)
     if fought:
         play_bots(game, players, bots)
         play_round(game, preset, players, work)
-    game[STEPS] += 1
+    game[at.STEPS] += 1
     return fought
 
 
 @compiled
 def part(game: Ints, me: int) -> int:
     """Return a player's value of `active`: decides, waits for the others, or is out of the game."""
-    if not game[me + ALIVE]:
+    if not game[me + at.ALIVE]:
         return OUT
-    return WAITS if game[me + ENDED] else DECIDES
+    return WAITS if game[me + at.ENDED] else DECIDES
 
 
 @compiled
@@ -138,11 +116,11 @@ def show(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
     for seat in range(v.players):
         row, me = env * v.players + seat, player(seat)
         observe(game, seat, v.turn_actions, v.observation[slot, row])
-        for word in range(MASK_WORDS):
-            v.mask[slot, row, word] = game[me + MASK + word]
+        for word in range(at.MASK_WORDS):
+            v.mask[slot, row, word] = game[me + at.MASK + word]
         v.common.active[slot, row] = part(game, me)
     draw_boards(game, x.boards, env)
-    v.common.episode[env] = game[EPISODES] - 1
+    v.common.episode[env] = game[at.EPISODES] - 1
 
 
 @compiled
@@ -151,25 +129,25 @@ def write_info(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
     game = v.state[env]
     for seat in range(v.players):
         row, me = env * v.players + seat, player(seat)
-        x.life[slot, row] = game[me + LIFE]
-        x.rank[slot, row] = game[me + RANK]
-        x.stage[slot, row] = game[STAGE]
-        x.level[slot, row] = game[me + LEVEL]
-        x.gold[slot, row] = game[me + GOLD]
-        x.streak[slot, row] = game[me + STREAK]
-        x.xp_to_go[slot, row] = max(0, XP_NEEDED[game[me + LEVEL]] - game[me + XP])
+        x.life[slot, row] = game[me + at.LIFE]
+        x.rank[slot, row] = game[me + at.RANK]
+        x.stage[slot, row] = game[at.STAGE]
+        x.level[slot, row] = game[me + at.LEVEL]
+        x.gold[slot, row] = game[me + at.GOLD]
+        x.streak[slot, row] = game[me + at.STREAK]
+        x.xp_to_go[slot, row] = max(0, XP_NEEDED[game[me + at.LEVEL]] - game[me + at.XP])
         x.board_size[slot, row] = board_size(game, me)
-        x.kinds_active[slot, row] = game[me + TIERS]
+        x.kinds_active[slot, row] = game[me + at.TIERS]
         x.items_held[slot, row] = held_count(game, me)
-        x.actions_taken[slot, row] = game[me + ACTED]
+        x.actions_taken[slot, row] = game[me + at.ACTED]
 
 
 @compiled
 def next_episode(v: SeatViews, env: int) -> None:
     """Begin an environment's next game."""
     game = v.state[env]
-    seed = episode_seed(np.uint64(game[RUN_SEED]), np.uint64(env), np.uint64(game[EPISODES]))
-    game[EPISODES] += 1
+    seed = episode_seed(np.uint64(game[at.RUN_SEED]), np.uint64(env), np.uint64(game[at.EPISODES]))
+    game[at.EPISODES] += 1
     begin(game, seed)
 
 
@@ -191,7 +169,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.common.episode[env] + 1
+            v.state[env, at.RUN_SEED], v.state[env, at.EPISODES] = seed, v.common.episode[env] + 1
             next_episode(v, env)
             write_info(v, x, slot, env)
             show(v, x, slot, env)
@@ -203,7 +181,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 def write_reward(v: SeatViews, slot: int, row: int, total: int, terms: Floats) -> None:
     """Write a seat's reward, its terms, and its return, which is summed at `total` of the state's floats."""
     reward = np.float32(0)
-    for term in range(TERMS):
+    for term in range(at.TERMS):
         v.common.terms[slot, row, term] = terms[term]
         reward += terms[term]
     env = row // v.players
@@ -223,19 +201,19 @@ def outcome_of(place: int) -> int:
 @compiled
 def finish(v: SeatViews, x: DisplayViews, slot: int, env: int, work: RoundMemory) -> None:
     """Write the results of a step, and begin a new game if this one is over."""
-    game, over = v.state[env], v.state[env, OVER]
-    v.common.length[slot, env] = game[STEPS]
+    game, over = v.state[env], v.state[env, at.OVER]
+    v.common.length[slot, env] = game[at.STEPS]
     v.common.frames[slot, env] = 1
-    v.common.outcome[slot, env] = outcome_of(game[player(0) + RANK]) if over else 0
+    v.common.outcome[slot, env] = outcome_of(game[player(0) + at.RANK]) if over else 0
     v.common.heartbeat[env] += np.uint64(1)
     write_info(v, x, slot, env)
     for seat in range(v.players):
         row = env * v.players + seat
-        write_reward(v, slot, row, 2 * (player(seat) + RETURN), work.terms[seat])
+        write_reward(v, slot, row, 2 * (player(seat) + at.RETURN), work.terms[seat])
         v.common.terminated[slot, row] = over
         v.common.truncated[slot, row] = 0
         if over:
-            observe(game, seat, v.turn_actions, v.final[slot, row])
+            observe(game, seat, v.turn_actions, v.final[slot % len(v.final), row])
     if over:
         if x.last_drawn[env]:
             draw_boards(game, x.last, env)
@@ -276,7 +254,7 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, including restored ones."""
     v, x, _ = views(table)
     for env in range(lo, hi):
-        for seat in range(SEATS):
+        for seat in range(at.SEATS):
             survey(v.state[env], player(seat))
         write_info(v, x, slot, env)
         show(v, x, slot, env)

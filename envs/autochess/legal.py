@@ -2,58 +2,22 @@
 
 from __future__ import annotations
 
+from . import layout as at
 from .bag import NO_CELL, gear_count, held_count, line_of, team_room
 from .compiled import compiled
-from .layout import (
-    ACTIONS,
-    BAG,
-    BENCH,
-    BUY,
-    BUY_XP,
-    CELLS,
-    COMBINE,
-    END_TURN,
-    ENDED,
-    FREE_ROLLS,
-    GOLD,
-    HELD,
-    ITEMS_OFFERED,
-    LEVEL,
-    LOCK,
-    LOCK_USED,
-    MASK,
-    MASK_WORDS,
-    MAX_LEVEL,
-    MOVE,
-    MOVED,
-    MOVES_IN_ROW,
-    NO_OFFER,
-    OFFER_ITEM,
-    OFFER_UNIT,
-    OFFERED,
-    OFFERS,
-    PICK,
-    REFRESH,
-    REMOVE,
-    SELL,
-    SHOP,
-    SHOP_SLOTS,
-    UNIT,
-    XP_COST,
-    Ints,
-)
+from .layout import Ints
 from .market import has_room
 from .tables import COMPONENT_COUNT, LINE_COST
 
-ALL_CELLS = (1 << CELLS) - 1
-BENCH_CELLS = (1 << BENCH) - 1
+ALL_CELLS = (1 << at.CELLS) - 1
+BENCH_CELLS = (1 << at.BENCH) - 1
 WORD = 32
 
 
 @compiled
 def allow(game: Ints, me: int, first: int, bits: int) -> None:
     """Allow the actions `first + k` for the bits k that are set, up to 32 of them."""
-    word, offset = me + MASK + first // WORD, first % WORD
+    word, offset = me + at.MASK + first // WORD, first % WORD
     game[word] |= (bits << offset) & ALL_CELLS
     if offset > 0 and bits >> (WORD - offset):
         game[word + 1] |= bits >> (WORD - offset)
@@ -62,17 +26,17 @@ def allow(game: Ints, me: int, first: int, bits: int) -> None:
 @compiled
 def is_legal(game: Ints, me: int, action: int) -> bool:
     """Whether the player's mask allows an action; false out of range."""
-    if action < 0 or action >= ACTIONS:
+    if action < 0 or action >= at.ACTIONS:
         return False
-    return bool(game[me + MASK + action // WORD] >> (action % WORD) & 1)
+    return bool(game[me + at.MASK + action // WORD] >> (action % WORD) & 1)
 
 
 @compiled
 def occupied(game: Ints, me: int) -> int:
     """The cells that hold a creature, as bits."""
     cells = 0
-    for cell in range(CELLS):
-        if game[me + UNIT + cell] > 0:
+    for cell in range(at.CELLS):
+        if game[me + at.UNIT + cell] > 0:
             cells |= 1 << cell
     return cells
 
@@ -80,8 +44,8 @@ def occupied(game: Ints, me: int) -> int:
 @compiled
 def mover(game: Ints, me: int) -> int:
     """The creature that moves: the first of the bench, else the first of the board; -1 if there is none."""
-    for cell in range(CELLS):
-        if game[me + UNIT + cell] > 0:
+    for cell in range(at.CELLS):
+        if game[me + at.UNIT + cell] > 0:
             return cell
     return NO_CELL
 
@@ -90,34 +54,34 @@ def mover(game: Ints, me: int) -> int:
 def allow_cells(game: Ints, me: int) -> None:
     """Allow moves to free cells, bench to board only below the team size, and sales."""
     taken = occupied(game, me)
-    room = BAG - held_count(game, me)
-    for cell in range(CELLS):
+    room = at.BAG - held_count(game, me)
+    for cell in range(at.CELLS):
         if taken >> cell & 1 and gear_count(game, me, cell) <= room:
-            allow(game, me, SELL + cell, 1)
+            allow(game, me, at.SELL + cell, 1)
     source = mover(game, me)
-    if source != NO_CELL and game[me + MOVED] < MOVES_IN_ROW:
+    if source != NO_CELL and game[me + at.MOVED] < at.MOVES_IN_ROW:
         free = ~taken & ALL_CELLS
-        if source < BENCH and team_room(game, me) <= 0:
+        if source < at.BENCH and team_room(game, me) <= 0:
             free &= BENCH_CELLS
-        allow(game, me, MOVE, free)
+        allow(game, me, at.MOVE, free)
 
 
 @compiled
 def allow_shop(game: Ints, me: int) -> None:
     """Allow what the player can pay."""
-    gold = game[me + GOLD]
-    for slot in range(SHOP_SLOTS):
-        species = game[me + SHOP + slot]
+    gold = game[me + at.GOLD]
+    for slot in range(at.SHOP_SLOTS):
+        species = game[me + at.SHOP + slot]
         if species > 0 and gold >= LINE_COST[line_of(species)]:
-            allow(game, me, REMOVE + slot, 1)
+            allow(game, me, at.REMOVE + slot, 1)
             if has_room(game, me, species):
-                allow(game, me, BUY + slot, 1)
-    if gold >= 1 or game[me + FREE_ROLLS] > 0:
-        allow(game, me, REFRESH, 1)
-    if gold >= XP_COST and game[me + LEVEL] < MAX_LEVEL:
-        allow(game, me, BUY_XP, 1)
-    if game[me + LOCK_USED] == 0:
-        allow(game, me, LOCK, 1)
+                allow(game, me, at.BUY + slot, 1)
+    if gold >= 1 or game[me + at.FREE_ROLLS] > 0:
+        allow(game, me, at.REFRESH, 1)
+    if gold >= at.XP_COST and game[me + at.LEVEL] < at.MAX_LEVEL:
+        allow(game, me, at.BUY_XP, 1)
+    if game[me + at.LOCK_USED] == 0:
+        allow(game, me, at.LOCK, 1)
 
 
 @compiled
@@ -126,7 +90,7 @@ def pair(game: Ints, me: int, number: int) -> int:
     count = held_count(game, me)
     for first in range(count):
         for second in range(first + 1, count):
-            if game[me + HELD + first] <= COMPONENT_COUNT and game[me + HELD + second] <= COMPONENT_COUNT:
+            if game[me + at.HELD + first] <= COMPONENT_COUNT and game[me + at.HELD + second] <= COMPONENT_COUNT:
                 if number == 0:
                     return 16 * first + second
                 number -= 1
@@ -136,33 +100,33 @@ def pair(game: Ints, me: int, number: int) -> int:
 @compiled
 def pick_legal(game: Ints, me: int, offer: int) -> bool:
     """Return whether an offer can be picked."""
-    if game[me + OFFERED] == ITEMS_OFFERED:
-        return bool(game[me + OFFER_ITEM + offer] > 0 and held_count(game, me) < BAG)
-    species = game[me + OFFER_UNIT + offer]
+    if game[me + at.OFFERED] == at.ITEMS_OFFERED:
+        return bool(game[me + at.OFFER_ITEM + offer] > 0 and held_count(game, me) < at.BAG)
+    species = game[me + at.OFFER_UNIT + offer]
     return bool(species > 0 and has_room(game, me, species))
 
 
 @compiled
 def survey(game: Ints, me: int) -> None:
     """Write the mask: with offers pending only picks, after the turn only END_TURN."""
-    for word in range(MASK_WORDS):
-        game[me + MASK + word] = 0
-    if game[me + ENDED]:
-        allow(game, me, END_TURN, 1)
+    for word in range(at.MASK_WORDS):
+        game[me + at.MASK + word] = 0
+    if game[me + at.ENDED]:
+        allow(game, me, at.END_TURN, 1)
         return
-    if game[me + OFFERED] != NO_OFFER:
+    if game[me + at.OFFERED] != at.NO_OFFER:
         picks = 0
-        for offer in range(OFFERS):
+        for offer in range(at.OFFERS):
             if pick_legal(game, me, offer):
                 picks |= 1 << offer
-        allow(game, me, PICK, picks)
+        allow(game, me, at.PICK, picks)
         if picks == 0:
-            allow(game, me, END_TURN, 1)
+            allow(game, me, at.END_TURN, 1)
         return
-    allow(game, me, END_TURN, 1)
+    allow(game, me, at.END_TURN, 1)
     allow_shop(game, me)
     allow_cells(game, me)
     for number in range(6):
         if pair(game, me, number) < 0:
             break
-        allow(game, me, COMBINE + number, 1)
+        allow(game, me, at.COMBINE + number, 1)

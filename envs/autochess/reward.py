@@ -4,32 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bag import count_units
 from .compiled import compiled
-from .layout import (
-    BENCH,
-    BEST_TIERS,
-    DRAW,
-    GOLD,
-    KILLS,
-    LIFE,
-    RANK,
-    RESULT,
-    STAGE,
-    TERM_BENCH,
-    TERM_DEATH,
-    TERM_FIGHT,
-    TERM_HOARD,
-    TERM_INTEREST,
-    TERM_KILLS,
-    TERM_KIND,
-    TERM_LIFE,
-    TERM_PLACE,
-    TIERS,
-    WON,
-    Floats,
-    Ints,
-)
+from .layout import Floats, Ints
 from .rounds import interest
 
 V1, V3 = 0, 1
@@ -44,20 +22,20 @@ HOARD_CAP = 10.0
 @compiled
 def fight_term(game: Ints, me: int, preset: int) -> float:
     """Return the term of a fight; under v3, a win counts 0.25 to 3 times and a loss 0.5 to 2 times, by stage."""
-    result = game[me + RESULT]
-    if result == DRAW:
+    result = game[me + at.RESULT]
+    if result == at.DRAW:
         return 0.0
     if preset == V1:
-        return 0.5 if result == WON else -0.3
-    share = float(min(1.0, game[STAGE] / RAMP))
-    return 0.75 * (0.25 + 2.75 * share) if result == WON else -0.5 * (0.5 + 1.5 * share)
+        return 0.5 if result == at.WON else -0.3
+    share = float(min(1.0, game[at.STAGE] / RAMP))
+    return 0.75 * (0.25 + 2.75 * share) if result == at.WON else -0.5 * (0.5 + 1.5 * share)
 
 
 @compiled
 def tiers_term(game: Ints, me: int) -> float:
     """0.1 for every tier of a kind beyond the most that the player had before."""
-    gained = int(max(0, game[me + TIERS] - game[me + BEST_TIERS]))
-    game[me + BEST_TIERS] += gained
+    gained = int(max(0, game[me + at.TIERS] - game[me + at.BEST_TIERS]))
+    game[me + at.BEST_TIERS] += gained
     return 0.1 * gained
 
 
@@ -71,23 +49,23 @@ def hoard_term(gold: int) -> float:
 @compiled
 def round_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
     """Write the terms of a living player's round, before dead players are removed."""
-    terms[TERM_FIGHT] = fight_term(game, me, preset)
+    terms[at.TERM_FIGHT] = fight_term(game, me, preset)
     if preset == V1:
-        terms[TERM_INTEREST] = 0.05 * interest(game, me)
-        terms[TERM_KIND] = tiers_term(game, me)
-        terms[TERM_KILLS] = 0.02 * game[me + KILLS]
-        terms[TERM_LIFE] = 0.005 * max(0, game[me + LIFE]) / 100
-        terms[TERM_BENCH] = -0.01 * count_units(game, me, 0, BENCH)
+        terms[at.TERM_INTEREST] = 0.05 * interest(game, me)
+        terms[at.TERM_KIND] = tiers_term(game, me)
+        terms[at.TERM_KILLS] = 0.02 * game[me + at.KILLS]
+        terms[at.TERM_LIFE] = 0.005 * max(0, game[me + at.LIFE]) / 100
+        terms[at.TERM_BENCH] = -0.01 * count_units(game, me, 0, at.BENCH)
     else:
-        terms[TERM_INTEREST] = 0.06 * interest(game, me)
-        terms[TERM_HOARD] = hoard_term(game[me + GOLD])
+        terms[at.TERM_INTEREST] = 0.06 * interest(game, me)
+        terms[at.TERM_HOARD] = hoard_term(game[me + at.GOLD])
 
 
 @compiled
 def last_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
     """Add the term of a player's place, and under v1 of its death."""
     if preset == V1:
-        terms[TERM_PLACE] = (9 - game[me + RANK]) * 2 - 6
-        terms[TERM_DEATH] = -2.0 if game[me + LIFE] <= 0 else 0.0
+        terms[at.TERM_PLACE] = (9 - game[me + at.RANK]) * 2 - 6
+        terms[at.TERM_DEATH] = -2.0 if game[me + at.LIFE] <= 0 else 0.0
     else:
-        terms[TERM_PLACE] = PLACES_V3[game[me + RANK] - 1]
+        terms[at.TERM_PLACE] = PLACES_V3[game[me + at.RANK] - 1]

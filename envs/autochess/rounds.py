@@ -5,59 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..native import below
+from . import layout as at
 from .arena import NO_WINNER, SURVIVORS, WINNER
 from .bag import keep, player
 from .combat import fight
 from .compiled import compiled
 from .creatures import COMMON
 from .display import keep_film, load, shown_seat
-from .layout import (
-    ACTED,
-    ALIVE,
-    CELLS,
-    CREATURES_OFFERED,
-    DAMAGE,
-    DRAW,
-    EARNED,
-    ENDED,
-    EPISODES,
-    FOE,
-    FREE_ROLLS,
-    GEAR,
-    GOLD,
-    KILLS,
-    LAST_STAGE,
-    LEVEL,
-    LIFE,
-    LIVING,
-    LOCK_USED,
-    LOCKED,
-    LOST,
-    MET,
-    MET_AT,
-    MOVED,
-    NOBODY,
-    OFFER_ITEM,
-    OFFER_UNIT,
-    OFFERED,
-    RANDOM,
-    RANK,
-    RESULT,
-    ROUND_XP,
-    RUN_RESULT,
-    RUN_SEED,
-    SEATS,
-    STAGE,
-    START_GOLD,
-    START_LEVEL,
-    START_LIFE,
-    STREAK,
-    UNIT,
-    WEATHER,
-    WON,
-    WORDS,
-    Ints,
-)
+from .layout import Ints
 from .legal import survey
 from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receive
 from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
@@ -74,17 +29,17 @@ FAR = 1 << 30
 @compiled
 def begin(game: Ints, seed: np.uint64) -> None:
     """Begin a game; the run's seed and the number of games are kept."""
-    run_seed, episodes = game[RUN_SEED], game[EPISODES]
-    for word in range(WORDS):
+    run_seed, episodes = game[at.RUN_SEED], game[at.EPISODES]
+    for word in range(at.WORDS):
         game[word] = 0
-    game[RUN_SEED], game[EPISODES] = run_seed, episodes
-    game[RANDOM] = np.int64(seed)
-    game[LIVING] = SEATS
+    game[at.RUN_SEED], game[at.EPISODES] = run_seed, episodes
+    game[at.RANDOM] = np.int64(seed)
+    game[at.LIVING] = at.SEATS
     fill_pool(game)
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        game[me + LIFE], game[me + GOLD], game[me + LEVEL] = START_LIFE, START_GOLD, START_LEVEL
-        game[me + ALIVE], game[me + RANK], game[me + FOE] = 1, seat + 1, NOBODY
+        game[me + at.LIFE], game[me + at.GOLD], game[me + at.LEVEL] = at.START_LIFE, at.START_GOLD, at.START_LEVEL
+        game[me + at.ALIVE], game[me + at.RANK], game[me + at.FOE] = 1, seat + 1, at.NOBODY
         receive(game, me, draw_of(game, COMMON))
         offer_creatures(game, me, COMMON, OFFER_COUNT[0])
     next_stage(game)
@@ -94,27 +49,27 @@ def begin(game: Ints, seed: np.uint64) -> None:
 def offer_creatures(game: Ints, me: int, rarity: int, count: int) -> None:
     """Offer creatures of a rarity, a component with each; those of the pool leave it."""
     first, lines = FIRST_LINE[rarity], FIRST_LINE[rarity + 1] - FIRST_LINE[rarity]
-    game[me + OFFERED] = CREATURES_OFFERED
-    start = below(game, RANDOM, lines)
+    game[me + at.OFFERED] = at.CREATURES_OFFERED
+    start = below(game, at.RANDOM, lines)
     for offer in range(count):
         if rarity < POOLED:
-            game[me + OFFER_UNIT + offer] = draw_of(game, rarity)
+            game[me + at.OFFER_UNIT + offer] = draw_of(game, rarity)
         else:
-            game[me + OFFER_UNIT + offer] = 1 + 3 * (first + (start + offer) % lines)
-        game[me + OFFER_ITEM + offer] = 1 + below(game, RANDOM, COMPONENT_COUNT)
+            game[me + at.OFFER_UNIT + offer] = 1 + 3 * (first + (start + offer) % lines)
+        game[me + at.OFFER_ITEM + offer] = 1 + below(game, at.RANDOM, COMPONENT_COUNT)
 
 
 @compiled
 def open_turn(game: Ints, me: int) -> None:
     """Begin a living player's turn."""
-    if game[me + LOCKED] == 0:
+    if game[me + at.LOCKED] == 0:
         fill_shop(game, me)
-    game[me + LOCKED] = game[me + ENDED] = game[me + ACTED] = game[me + MOVED] = game[me + LOCK_USED] = 0
-    kind = OFFER_KIND[game[STAGE]]
+    game[me + at.LOCKED] = game[me + at.ENDED] = game[me + at.ACTED] = game[me + at.MOVED] = game[me + at.LOCK_USED] = 0
+    kind = OFFER_KIND[game[at.STAGE]]
     if kind > 0:
-        offer_creatures(game, me, kind - 1, OFFER_COUNT[game[STAGE]])
+        offer_creatures(game, me, kind - 1, OFFER_COUNT[game[at.STAGE]])
     elif kind < 0:
-        offer_items(game, me, OFFER_COUNT[game[STAGE]])
+        offer_items(game, me, OFFER_COUNT[game[at.STAGE]])
     count_kinds(game, me)
     survey(game, me)
 
@@ -122,11 +77,11 @@ def open_turn(game: Ints, me: int) -> None:
 @compiled
 def next_stage(game: Ints) -> None:
     """Begin the next stage and the turns of all players; the weather changes every five stages."""
-    game[STAGE] += 1
-    if game[STAGE] % WEATHER_STAGES == 0:
-        game[WEATHER] = below(game, RANDOM, 5)
-    for seat in range(SEATS):
-        if game[player(seat) + ALIVE]:
+    game[at.STAGE] += 1
+    if game[at.STAGE] % WEATHER_STAGES == 0:
+        game[at.WEATHER] = below(game, at.RANDOM, 5)
+    for seat in range(at.SEATS):
+        if game[player(seat) + at.ALIVE]:
             open_turn(game, player(seat))
 
 
@@ -134,16 +89,16 @@ def next_stage(game: Ints) -> None:
 def preference(game: Ints, seat: int, other: int) -> int:
     """Return the cost of a fight of `seat` against `other`: earlier fights, then how recent they are, then chance."""
     me = player(seat)
-    return int(game[me + MET + other] * 64 + game[me + MET_AT + other]) * 64 + below(game, RANDOM, 64)
+    return int(game[me + at.MET + other] * 64 + game[me + at.MET_AT + other]) * 64 + below(game, at.RANDOM, 64)
 
 
 @compiled
 def rival(game: Ints, seat: int, unpaired: bool) -> int:
     """The living player that `seat` should fight, among the unpaired ones or among all; -1 if there is none."""
-    best, least = NOBODY, FAR
-    for other in range(SEATS):
+    best, least = at.NOBODY, FAR
+    for other in range(at.SEATS):
         them = player(other)
-        if other != seat and game[them + ALIVE] and not (unpaired and game[them + FOE] != NOBODY):
+        if other != seat and game[them + at.ALIVE] and not (unpaired and game[them + at.FOE] != at.NOBODY):
             reluctance = preference(game, seat, other)
             if reluctance < least:
                 best, least = other, reluctance
@@ -153,25 +108,25 @@ def rival(game: Ints, seat: int, unpaired: bool) -> int:
 @compiled
 def meet(game: Ints, seat: int, other: int) -> None:
     """Record that two players met."""
-    game[player(seat) + MET + other] += 1
-    game[player(seat) + MET_AT + other] = game[STAGE]
+    game[player(seat) + at.MET + other] += 1
+    game[player(seat) + at.MET_AT + other] = game[at.STAGE]
 
 
 @compiled
 def match(game: Ints) -> None:
     """Pair the living players, from a random one on; one without a partner fights a ghost, `FOE` 8 + its seat."""
-    start = below(game, RANDOM, SEATS)
-    for step in range(SEATS):
-        seat = (start + 3 * step) % SEATS
+    start = below(game, at.RANDOM, at.SEATS)
+    for step in range(at.SEATS):
+        seat = (start + 3 * step) % at.SEATS
         me = player(seat)
-        if game[me + ALIVE] and game[me + FOE] == NOBODY:
+        if game[me + at.ALIVE] and game[me + at.FOE] == at.NOBODY:
             other = rival(game, seat, unpaired=True)
-            if other == NOBODY:
+            if other == at.NOBODY:
                 ghost = rival(game, seat, unpaired=False)
-                game[me + FOE] = SEATS + ghost
+                game[me + at.FOE] = at.SEATS + ghost
                 meet(game, seat, ghost)
             else:
-                game[me + FOE], game[player(other) + FOE] = other, seat
+                game[me + at.FOE], game[player(other) + at.FOE] = other, seat
                 meet(game, seat, other)
                 meet(game, other, seat)
 
@@ -180,19 +135,19 @@ def match(game: Ints) -> None:
 def settle(game: Ints, me: int, side: int, work: RoundMemory, wild: bool) -> None:
     """Write the result of a fight for one side."""
     winner, foes = work.result[WINNER], work.sizes[1 - side]
-    game[me + KILLS] = foes - work.result[SURVIVORS + 1 - side]
-    game[me + DAMAGE] += game[me + KILLS]
+    game[me + at.KILLS] = foes - work.result[SURVIVORS + 1 - side]
+    game[me + at.DAMAGE] += game[me + at.KILLS]
     if winner == NO_WINNER:
-        game[me + RESULT] = DRAW
+        game[me + at.RESULT] = at.DRAW
     elif winner == side:
-        game[me + RESULT] = WON
+        game[me + at.RESULT] = at.WON
         if wild:
-            game[me + FREE_ROLLS] = min(3, game[me + FREE_ROLLS] + 1)
-            keep(game, me, below(game, RANDOM, COMPONENT_COUNT))
+            game[me + at.FREE_ROLLS] = min(3, game[me + at.FREE_ROLLS] + 1)
+            keep(game, me, below(game, at.RANDOM, COMPONENT_COUNT))
     else:
-        game[me + RESULT] = LOST
-        hurt = (game[STAGE] + 1) // 2 + work.result[SURVIVORS + 1 - side]
-        game[me + LIFE] -= hurt
+        game[me + at.RESULT] = at.LOST
+        hurt = (game[at.STAGE] + 1) // 2 + work.result[SURVIVORS + 1 - side]
+        game[me + at.LIFE] -= hurt
     if not wild:
         count_streak(game, me)
 
@@ -200,47 +155,47 @@ def settle(game: Ints, me: int, side: int, work: RoundMemory, wild: bool) -> Non
 @compiled
 def count_streak(game: Ints, me: int) -> None:
     """Lengthen or begin a streak: positive for wins, negative for losses, 0 at its first fight; a draw keeps it."""
-    result = game[me + RESULT]
-    if result == DRAW:
+    result = game[me + at.RESULT]
+    if result == at.DRAW:
         return
-    step = 1 if result == WON else -1
-    game[me + STREAK] = min(10, max(-10, game[me + STREAK] + step)) if result == game[me + RUN_RESULT] else 0
-    game[me + RUN_RESULT] = result
+    step = 1 if result == at.WON else -1
+    game[me + at.STREAK] = min(10, max(-10, game[me + at.STREAK] + step)) if result == game[me + at.RUN_RESULT] else 0
+    game[me + at.RUN_RESULT] = result
 
 
 @compiled
 def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
     """Run the fight of a player against another, a ghost (8 + seat) or wild creatures (-1)."""
     me = player(seat)
-    work.sizes[0] = muster(game, me, game[WEATHER], work.one, work.cells)
-    if foe == NOBODY:
-        work.sizes[1] = muster_wild(game[STAGE], work.other)
+    work.sizes[0] = muster(game, me, game[at.WEATHER], work.one, work.cells)
+    if foe == at.NOBODY:
+        work.sizes[1] = muster_wild(game[at.STAGE], work.other)
     else:
-        work.sizes[1] = muster(game, player(foe % SEATS), game[WEATHER], work.other, work.cells)
-    seed = below(game, RANDOM, SEED_BITS)
+        work.sizes[1] = muster(game, player(foe % at.SEATS), game[at.WEATHER], work.other, work.cells)
+    seed = below(game, at.RANDOM, SEED_BITS)
     shown = shown_seat(game)
     filmed = shown == seat or shown == foe  # noqa: PLR1714 - kernels
-    load(work.film, int(shown == foe) if filmed else NOBODY)
+    load(work.film, int(shown == foe) if filmed else at.NOBODY)
     fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result, work.film)
     if filmed:
         keep_film(game, work.film)
-    settle(game, me, 0, work, foe == NOBODY)
-    if 0 <= foe < SEATS:
+    settle(game, me, 0, work, foe == at.NOBODY)
+    if 0 <= foe < at.SEATS:
         settle(game, player(foe), 1, work, wild=False)
 
 
 @compiled
 def run_fights(game: Ints, work: RoundMemory) -> None:
     """Run the fights of all living players, each pair once."""
-    for seat in range(SEATS):
-        game[player(seat) + FOE] = NOBODY
-    wild = WILD_TEAMS[game[STAGE], 0] > 0
+    for seat in range(at.SEATS):
+        game[player(seat) + at.FOE] = at.NOBODY
+    wild = WILD_TEAMS[game[at.STAGE], 0] > 0
     if not wild:
         match(game)
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        foe = game[me + FOE]
-        if game[me + ALIVE] and not 0 <= foe < seat:
+        foe = game[me + at.FOE]
+        if game[me + at.ALIVE] and not 0 <= foe < seat:
             run_fight(game, seat, foe, work)
 
 
@@ -248,36 +203,36 @@ def run_fights(game: Ints, work: RoundMemory) -> None:
 def before(game: Ints, one: int, other: int) -> bool:
     """Whether a player ranks before another: more life, then a higher level, then the lower seat."""
     me, them = player(one), player(other)
-    if game[me + LIFE] != game[them + LIFE]:
-        return bool(game[me + LIFE] > game[them + LIFE])
-    if game[me + LEVEL] != game[them + LEVEL]:
-        return bool(game[me + LEVEL] > game[them + LEVEL])
+    if game[me + at.LIFE] != game[them + at.LIFE]:
+        return bool(game[me + at.LIFE] > game[them + at.LIFE])
+    if game[me + at.LEVEL] != game[them + at.LEVEL]:
+        return bool(game[me + at.LEVEL] > game[them + at.LEVEL])
     return one < other
 
 
 @compiled
 def rank(game: Ints) -> None:
     """Rank the players who were alive before this round; for those who die it is the final rank."""
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        if game[me + ALIVE]:
-            game[me + RANK] = 1
-            for other in range(SEATS):
-                if other != seat and game[player(other) + ALIVE] and before(game, other, seat):
-                    game[me + RANK] += 1
+        if game[me + at.ALIVE]:
+            game[me + at.RANK] = 1
+            for other in range(at.SEATS):
+                if other != seat and game[player(other) + at.ALIVE] and before(game, other, seat):
+                    game[me + at.RANK] += 1
 
 
 @compiled
 def bury(game: Ints, me: int) -> None:
     """Take a player out of the game: all copies return to the pool."""
-    game[me + ALIVE] = game[me + LIFE] = 0
-    game[me + ENDED] = 1
-    game[LIVING] -= 1
+    game[me + at.ALIVE] = game[me + at.LIFE] = 0
+    game[me + at.ENDED] = 1
+    game[at.LIVING] -= 1
     clear_shop(game, me)
     drop_offers(game, me)
-    for cell in range(CELLS):
-        give_back(game, game[me + UNIT + cell])
-        game[me + UNIT + cell] = game[me + GEAR + cell] = 0
+    for cell in range(at.CELLS):
+        give_back(game, game[me + at.UNIT + cell])
+        game[me + at.UNIT + cell] = game[me + at.GEAR + cell] = 0
     count_kinds(game, me)
     survey(game, me)
 
@@ -285,26 +240,26 @@ def bury(game: Ints, me: int) -> None:
 @compiled
 def interest(game: Ints, me: int) -> int:
     """Gold for every ten gold, up to 5."""
-    return int(min(5, game[me + GOLD] // 10))
+    return int(min(5, game[me + at.GOLD] // 10))
 
 
 @compiled
 def income(game: Ints, me: int) -> None:
     """Pay a living player for the round: 5, interest, the streak, 1 for a win against a player."""
-    won = game[me + RESULT] == WON and game[me + FOE] != NOBODY
-    gold = 5 + interest(game, me) + min(5, abs(game[me + STREAK])) + won
-    game[me + GOLD] += gold
-    game[me + EARNED] += gold
-    add_xp(game, me, ROUND_XP)
+    won = game[me + at.RESULT] == at.WON and game[me + at.FOE] != at.NOBODY
+    gold = 5 + interest(game, me) + min(5, abs(game[me + at.STREAK])) + won
+    game[me + at.GOLD] += gold
+    game[me + at.EARNED] += gold
+    add_xp(game, me, at.ROUND_XP)
 
 
 @compiled
 def close_turns(game: Ints) -> None:
     """End the turns of all living players that have not."""
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        if game[me + ALIVE]:
-            if not game[me + ENDED]:
+        if game[me + at.ALIVE]:
+            if not game[me + at.ENDED]:
                 end_turn(game, me)
             count_kinds(game, me)
 
@@ -312,14 +267,16 @@ def close_turns(game: Ints) -> None:
 @compiled
 def is_last(game: Ints, players: int) -> bool:
     """Whether the game is over: one living player at most, the only learner dead, or the last stage played."""
-    return bool(game[LIVING] <= 1 or game[STAGE] >= LAST_STAGE or (players == 1 and game[player(0) + ALIVE] == 0))
+    return bool(
+        game[at.LIVING] <= 1 or game[at.STAGE] >= at.LAST_STAGE or (players == 1 and game[player(0) + at.ALIVE] == 0)
+    )
 
 
 @compiled
 def go_on(game: Ints) -> None:
     """Pay the living and open the next stage."""
-    for seat in range(SEATS):
+    for seat in range(at.SEATS):
         me = player(seat)
-        if game[me + ALIVE]:
+        if game[me + at.ALIVE]:
             income(game, me)
     next_stage(game)

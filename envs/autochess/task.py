@@ -8,34 +8,20 @@ from ..family import Parameter, TaskFamily
 from ..fields import Field
 from ..panels import Layer, Panel
 from ..task import Outcome, Task
+from . import layout as at
 from .kinds import KINDS
-from .layout import (
-    ACTIONS,
-    BENCH,
-    CELLS,
-    FIGHT_COLUMNS,
-    FIGHT_ROWS,
-    MOST_TURN_ACTIONS,
-    OBSERVATION,
-    OFFERS,
-    PICTURES,
-    PRESETS,
-    SEATS,
-    SHOP_SLOTS,
-    START_LIFE,
-    TURN_ACTIONS,
-    WORDS,
-)
 from .looks import FIGHT_GLYPHS, GLYPHS, ITEM_COLOR, LIFE_COLOR, POWER_COLOR, SHOP_GLYPHS, STAR_COLOR
 
 TITLE = "Eightfold Arena"
 REWARD_TERMS = ("fight", "death", "place", "interest", "kinds", "kills", "life", "bench", "hoard")
 
 PARAMETERS = (
-    Parameter("players", 1, low=1, high=SEATS, help="seats that the policy plays, 1 or 8; bots play the others"),
-    Parameter("bots", 0, low=0, high=SEATS - 1, help="strength of the bots, 1 to 7; 0: one bot of each strength"),
-    Parameter("reward", "v1", choices=PRESETS, help="reward preset: v1 or v3"),
-    Parameter("turn_actions", TURN_ACTIONS, low=1, high=MOST_TURN_ACTIONS, help="actions after which a turn ends"),
+    Parameter("players", 1, low=1, high=at.SEATS, help="seats that the policy plays, 1 or 8; bots play the others"),
+    Parameter("bots", 0, low=0, high=at.SEATS - 1, help="strength of the bots, 1 to 7; 0: one bot of each strength"),
+    Parameter("reward", "v1", choices=at.PRESETS, help="reward preset: v1 or v3"),
+    Parameter(
+        "turn_actions", at.TURN_ACTIONS, low=1, high=at.MOST_TURN_ACTIONS, help="actions after which a turn ends"
+    ),
 )
 SLICES = {
     "player": (0, 14),
@@ -49,7 +35,7 @@ SLICES = {
 }
 INFO = (
     Field("life", "int32", per="seat", low=0, high=100),
-    Field("rank", "int32", per="seat", low=1, high=SEATS),
+    Field("rank", "int32", per="seat", low=1, high=at.SEATS),
     Field("stage", "int32", per="seat", low=0),
     Field("level", "int32", per="seat", low=2, high=9),
     Field("gold", "int32", per="seat", low=0),
@@ -60,19 +46,19 @@ INFO = (
     Field("items_held", "int32", per="seat", low=0, high=10),
     Field("actions_taken", "int32", per="seat", low=0),
 )
-CELL_SHAPE = (CELLS // BENCH, BENCH)
-FILM_SHAPE = (PICTURES, FIGHT_ROWS, FIGHT_COLUMNS)
+CELL_SHAPE = (at.CELLS // at.BENCH, at.BENCH)
+FILM_SHAPE = (at.PICTURES, at.FIGHT_ROWS, at.FIGHT_COLUMNS)
 STANDING = ("life", "rank")
 BOARDS = (
     Field("creatures", "uint8", CELL_SHAPE, timed=False, low=0, high=len(GLYPHS) - 1),
     Field("stars", "uint8", CELL_SHAPE, timed=False, low=0, high=3),
     Field("gear", "uint8", CELL_SHAPE, timed=False, low=0, high=3),
-    Field("shop", "uint8", (SHOP_SLOTS,), timed=False, low=0, high=len(SHOP_GLYPHS) - 1),
+    Field("shop", "uint8", (at.SHOP_SLOTS,), timed=False, low=0, high=len(SHOP_GLYPHS) - 1),
     Field("fight", "uint8", FILM_SHAPE, timed=False, low=0, high=len(FIGHT_GLYPHS) - 1),
     Field("fight_life", "uint8", FILM_SHAPE, timed=False, low=0, high=255),
     Field("fight_power", "uint8", FILM_SHAPE, timed=False, low=0, high=255),
     Field("kinds", "float32", (len(KINDS),), timed=False, low=0, high=10),
-    Field("seats", "float32", (SEATS, len(STANDING)), timed=False, low=0, high=100),
+    Field("seats", "float32", (at.SEATS, len(STANDING)), timed=False, low=0, high=100),
 )
 PANELS = (
     Panel(
@@ -95,8 +81,8 @@ PANELS = (
         "bars",
         "Players",
         "seats",
-        labels=tuple(f"seat {seat}" for seat in range(1, SEATS + 1)),
-        full=START_LIFE,
+        labels=tuple(f"seat {seat}" for seat in range(1, at.SEATS + 1)),
+        full=at.START_LIFE,
         columns=STANDING,
     ),
     Panel(
@@ -122,15 +108,15 @@ PPO = {
     "layers": 2,
 }
 ACTION_NAMES = (
-    *(f"buy {slot}" for slot in range(1, SHOP_SLOTS + 1)),
+    *(f"buy {slot}" for slot in range(1, at.SHOP_SLOTS + 1)),
     "refresh",
     "buy experience",
     "lock",
     "end turn",
-    *(f"move to {cell % 8 + 1},{cell // 8}" for cell in range(CELLS)),
-    *(f"sell {cell % 8 + 1},{cell // 8}" for cell in range(CELLS)),
-    *(f"remove {slot}" for slot in range(1, SHOP_SLOTS + 1)),
-    *(f"pick {offer}" for offer in range(1, OFFERS + 1)),
+    *(f"move to {cell % 8 + 1},{cell // 8}" for cell in range(at.CELLS)),
+    *(f"sell {cell % 8 + 1},{cell // 8}" for cell in range(at.CELLS)),
+    *(f"remove {slot}" for slot in range(1, at.SHOP_SLOTS + 1)),
+    *(f"pick {offer}" for offer in range(1, at.OFFERS + 1)),
     *(f"combine {number}" for number in range(1, 7)),
 )
 
@@ -146,8 +132,8 @@ def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) ->
         title=TITLE,
         factory=f"{__package__}.driver:AutochessEnvironments",
         version=2,
-        observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
-        num_actions=ACTIONS,
+        observation=Field("observation", "float32", (at.OBSERVATION,), per="seat", low=0, high=1),
+        num_actions=at.ACTIONS,
         masked=True,
         players=players,
         native=True,
@@ -158,7 +144,7 @@ def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) ->
         headline=("life", "rank", "stage", "kinds"),
         panels=PANELS,
         boards=BOARDS,
-        state=Field("state", "int64", (WORDS,), timed=False),
+        state=Field("state", "int64", (at.WORDS,), timed=False),
         slices=MappingProxyType(SLICES),
         action_names=ACTION_NAMES,
         values=MappingProxyType({"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions}),

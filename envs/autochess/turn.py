@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..native import below
+from . import layout as at
 from .bag import (
     NO_CELL,
     equip,
@@ -16,45 +17,7 @@ from .bag import (
     worth,
 )
 from .compiled import compiled
-from .layout import (
-    ACTED,
-    BENCH,
-    BUY,
-    BUY_XP,
-    CELLS,
-    COMBINE,
-    CREATURES_OFFERED,
-    END_TURN,
-    ENDED,
-    FREE_ROLLS,
-    GOLD,
-    HELD,
-    ITEMS_OFFERED,
-    LEVEL,
-    LOCK,
-    LOCK_USED,
-    LOCKED,
-    MAX_LEVEL,
-    MOVE,
-    MOVED,
-    NO_OFFER,
-    OFFER_ITEM,
-    OFFER_UNIT,
-    OFFERED,
-    OFFERS,
-    PICK,
-    RANDOM,
-    REFRESH,
-    REMOVE,
-    REROLLS,
-    SELL,
-    SHOP,
-    UNIT,
-    XP,
-    XP_COST,
-    XP_GAIN,
-    Ints,
-)
+from .layout import Ints
 from .legal import mover, pair, survey
 from .market import buy, fill_shop, give_back, receive, sell
 from .tables import COMPONENT_COUNT, CRAFTED, LINE_RANGE, XP_NEEDED
@@ -68,56 +31,56 @@ FRONT, BACK = 3, 1
 @compiled
 def add_xp(game: Ints, me: int, amount: int) -> None:
     """Add experience, and the levels it reaches."""
-    if game[me + LEVEL] < MAX_LEVEL:
-        game[me + XP] += amount
-    while game[me + LEVEL] < MAX_LEVEL and game[me + XP] >= XP_NEEDED[game[me + LEVEL]]:
-        game[me + XP] -= XP_NEEDED[game[me + LEVEL]]
-        game[me + LEVEL] += 1
-    if game[me + LEVEL] == MAX_LEVEL:
-        game[me + XP] = 0
+    if game[me + at.LEVEL] < at.MAX_LEVEL:
+        game[me + at.XP] += amount
+    while game[me + at.LEVEL] < at.MAX_LEVEL and game[me + at.XP] >= XP_NEEDED[game[me + at.LEVEL]]:
+        game[me + at.XP] -= XP_NEEDED[game[me + at.LEVEL]]
+        game[me + at.LEVEL] += 1
+    if game[me + at.LEVEL] == at.MAX_LEVEL:
+        game[me + at.XP] = 0
 
 
 @compiled
 def refresh(game: Ints, me: int) -> None:
     """Pay for six new creatures, if no roll is free."""
-    if game[me + FREE_ROLLS] > 0:
-        game[me + FREE_ROLLS] -= 1
+    if game[me + at.FREE_ROLLS] > 0:
+        game[me + at.FREE_ROLLS] -= 1
     else:
-        game[me + GOLD] -= 1
-    game[me + REROLLS] += 1
+        game[me + at.GOLD] -= 1
+    game[me + at.REROLLS] += 1
     fill_shop(game, me)
 
 
 @compiled
 def buy_xp(game: Ints, me: int) -> None:
     """Pay 4 gold for 4 experience."""
-    game[me + GOLD] -= XP_COST
-    add_xp(game, me, XP_GAIN)
+    game[me + at.GOLD] -= at.XP_COST
+    add_xp(game, me, at.XP_GAIN)
 
 
 @compiled
 def remove_offer(game: Ints, me: int, slot: int) -> None:
     """Take a creature out of the shop, which stays as it is for the next round."""
-    give_back(game, game[me + SHOP + slot])
-    game[me + SHOP + slot] = 0
-    game[me + LOCKED] = 1
+    give_back(game, game[me + at.SHOP + slot])
+    game[me + at.SHOP + slot] = 0
+    game[me + at.LOCKED] = 1
 
 
 @compiled
 def drop_offers(game: Ints, me: int) -> None:
     """Remove the offers."""
-    for offer in range(OFFERS):
-        give_back(game, game[me + OFFER_UNIT + offer])
-        game[me + OFFER_UNIT + offer] = game[me + OFFER_ITEM + offer] = 0
-    game[me + OFFERED] = NO_OFFER
+    for offer in range(at.OFFERS):
+        give_back(game, game[me + at.OFFER_UNIT + offer])
+        game[me + at.OFFER_UNIT + offer] = game[me + at.OFFER_ITEM + offer] = 0
+    game[me + at.OFFERED] = at.NO_OFFER
 
 
 @compiled
 def pick(game: Ints, me: int, offer: int) -> None:
     """Take one of the offers: the creature, the item, or both."""
-    species, item = game[me + OFFER_UNIT + offer], game[me + OFFER_ITEM + offer]
-    if game[me + OFFERED] == CREATURES_OFFERED:
-        game[me + OFFER_UNIT + offer] = 0
+    species, item = game[me + at.OFFER_UNIT + offer], game[me + at.OFFER_ITEM + offer]
+    if game[me + at.OFFERED] == at.CREATURES_OFFERED:
+        game[me + at.OFFER_UNIT + offer] = 0
         receive(game, me, species)
     if item > 0:
         keep(game, me, item - 1)
@@ -136,35 +99,35 @@ def combine(game: Ints, me: int, number: int) -> None:
 @compiled
 def apply(game: Ints, me: int, action: int) -> None:
     """Do a legal action that is not END_TURN."""
-    game[me + MOVED] = game[me + MOVED] + 1 if MOVE <= action < SELL else 0
-    if action < REFRESH:
-        buy(game, me, action - BUY)
-    elif action == REFRESH:
+    game[me + at.MOVED] = game[me + at.MOVED] + 1 if at.MOVE <= action < at.SELL else 0
+    if action < at.REFRESH:
+        buy(game, me, action - at.BUY)
+    elif action == at.REFRESH:
         refresh(game, me)
-    elif action == BUY_XP:
+    elif action == at.BUY_XP:
         buy_xp(game, me)
-    elif action == LOCK:
-        game[me + LOCKED] = 1 - game[me + LOCKED]
-        game[me + LOCK_USED] = 1
-    elif MOVE <= action < SELL:
-        shift(game, me, mover(game, me), action - MOVE)
-    elif action < REMOVE:
-        sell(game, me, action - SELL)
-    elif action < PICK:
-        remove_offer(game, me, action - REMOVE)
-    elif action < COMBINE:
-        pick(game, me, action - PICK)
+    elif action == at.LOCK:
+        game[me + at.LOCKED] = 1 - game[me + at.LOCKED]
+        game[me + at.LOCK_USED] = 1
+    elif at.MOVE <= action < at.SELL:
+        shift(game, me, mover(game, me), action - at.MOVE)
+    elif action < at.REMOVE:
+        sell(game, me, action - at.SELL)
+    elif action < at.PICK:
+        remove_offer(game, me, action - at.REMOVE)
+    elif action < at.COMBINE:
+        pick(game, me, action - at.PICK)
     else:
-        combine(game, me, action - COMBINE)
+        combine(game, me, action - at.COMBINE)
 
 
 @compiled
 def take(game: Ints, me: int, action: int, turn_actions: int) -> None:
     """Play a legal action; the turn ends with END_TURN or after `turn_actions` actions."""
-    game[me + ACTED] += 1
-    if action != END_TURN:
+    game[me + at.ACTED] += 1
+    if action != at.END_TURN:
         apply(game, me, action)
-    if action == END_TURN or game[me + ACTED] >= turn_actions:
+    if action == at.END_TURN or game[me + at.ACTED] >= turn_actions:
         end_turn(game, me)
     count_kinds(game, me)
     survey(game, me)
@@ -178,7 +141,7 @@ def place_for(game: Ints, me: int, species: int) -> int:
         y = FRONT - row if front else BACK + row
         for column in range(8):
             cell = 8 * y + PLACES[column]
-            if game[me + UNIT + cell] == 0:
+            if game[me + at.UNIT + cell] == 0:
                 return cell
     return NO_CELL
 
@@ -188,13 +151,13 @@ def deploy(game: Ints, me: int) -> None:
     """Move creatures from the bench to the board while the team has room, the most valuable first."""
     while team_room(game, me) > 0:
         best = NO_CELL
-        for cell in range(BENCH):
-            unit = game[me + UNIT + cell]
-            if unit > 0 and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best])):
+        for cell in range(at.BENCH):
+            unit = game[me + at.UNIT + cell]
+            if unit > 0 and (best == NO_CELL or worth(unit) > worth(game[me + at.UNIT + best])):
                 best = cell
         if best == NO_CELL:
             return
-        shift(game, me, best, place_for(game, me, game[me + UNIT + best]))
+        shift(game, me, best, place_for(game, me, game[me + at.UNIT + best]))
 
 
 @compiled
@@ -203,13 +166,13 @@ def hand_out(game: Ints, me: int) -> None:
     place = 0
     while place < held_count(game, me):
         best = NO_CELL
-        if game[me + HELD + place] > COMPONENT_COUNT:
-            for cell in range(BENCH, CELLS):
-                unit = game[me + UNIT + cell]
+        if game[me + at.HELD + place] > COMPONENT_COUNT:
+            for cell in range(at.BENCH, at.CELLS):
+                unit = game[me + at.UNIT + cell]
                 if (
                     unit > 0
                     and gear_count(game, me, cell) < 3
-                    and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best]))
+                    and (best == NO_CELL or worth(unit) > worth(game[me + at.UNIT + best]))
                 ):
                     best = cell
         if best == NO_CELL:
@@ -224,12 +187,12 @@ def end_turn(game: Ints, me: int) -> None:
     drop_offers(game, me)
     deploy(game, me)
     hand_out(game, me)
-    game[me + ENDED] = 1
+    game[me + at.ENDED] = 1
 
 
 @compiled
 def offer_items(game: Ints, me: int, count: int) -> None:
     """Offer components to pick one of."""
-    game[me + OFFERED] = ITEMS_OFFERED
+    game[me + at.OFFERED] = at.ITEMS_OFFERED
     for offer in range(count):
-        game[me + OFFER_ITEM + offer] = 1 + below(game, RANDOM, COMPONENT_COUNT)
+        game[me + at.OFFER_ITEM + offer] = 1 + below(game, at.RANDOM, COMPONENT_COUNT)

@@ -85,7 +85,7 @@ def views_of(task: Task, buffers: Buffers) -> AutochessViews:
         common=common_views(fields),
         mask=fields.flat("action_mask", np.uint32),
         observation=fields["observation"],
-        final=fields["final_observation"],
+        final=fields.last_observations(),
         state=fields["state"],
         reals=fields.flat("state", np.float32),
     )

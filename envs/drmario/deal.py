@@ -4,48 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bottle import occupied, put, row_of
 from .compiled import compiled
-from .layout import (
-    CHAIN,
-    CHARGE,
-    CLOCK,
-    COLORS,
-    COLUMNS,
-    FALLING,
-    FIRST,
-    GRAVITY,
-    HELD,
-    LEVEL,
-    NEXT_FIRST,
-    NEXT_SECOND,
-    NO_BITS,
-    OUTCOME,
-    PILLS,
-    PILLS_KEPT,
-    PLANES,
-    RANDOM,
-    RESERVE,
-    RETURN,
-    ROWS,
-    RUNNING,
-    SCORE,
-    SECOND,
-    SPEED,
-    SPEED_UPS,
-    STAGE,
-    STEPS,
-    VIRUS,
-    VIRUSES,
-    VIRUSES_AT_START,
-    WAIT,
-    Ints,
-    Words,
-    signed,
-)
+from .layout import Ints, Words, signed
 
 POWER_ON = 0x8988
-PAIRS = COLORS * COLORS
+PAIRS = at.COLORS * at.COLORS
 ODD_COLORS = (0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 1)
 """The colour of every fourth virus, by the low four bits of a random number."""
 
@@ -66,21 +31,21 @@ def register_of(seed: np.uint64) -> int:
 @compiled
 def pill_at(board: Words, index: int) -> int:
     """The pill of the reserve, 3 * first colour + second colour; the index wraps at 128."""
-    kept = index & (PILLS_KEPT - 1)
-    return signed((board[RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
+    kept = index & (at.PILLS_KEPT - 1)
+    return signed((board[at.RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
 
 
 @compiled
 def deal_pills(board: Words, random: int) -> int:
     """Fill the reserve of 128 pills from its end; returns the random state."""
-    for word in range(PILLS_KEPT // 16):
-        board[RESERVE + word] = NO_BITS
+    for word in range(at.PILLS_KEPT // 16):
+        board[at.RESERVE + word] = at.NO_BITS
     pill = 0
-    for step in range(PILLS_KEPT):
-        index = PILLS_KEPT - 1 - step
+    for step in range(at.PILLS_KEPT):
+        index = at.PILLS_KEPT - 1 - step
         random = draw(random)
         pill = (pill + (random >> 8 & 15)) % PAIRS
-        board[RESERVE + (index >> 4)] |= np.uint64(pill) << np.uint64(4 * (index & 15))
+        board[at.RESERVE + (index >> 4)] |= np.uint64(pill) << np.uint64(4 * (index & 15))
     return random
 
 
@@ -99,13 +64,13 @@ def taken_colors(board: Words, cell: int) -> int:
     """Return the bit set of the colors exactly two cells up, down, left and right."""
     row, column = cell >> 3, cell & 7
     taken = 0
-    for color in range(COLORS):
+    for color in range(at.COLORS):
         low, high = board[2 * color], board[2 * color + 1]
         here = row_of(low, high, row)
         near = (here << 2 | here >> 2) >> column & 1
         if row >= 2:
             near |= row_of(low, high, row - 2) >> column & 1
-        if row < ROWS - 2:
+        if row < at.ROWS - 2:
             near |= row_of(low, high, row + 2) >> column & 1
         taken |= near << color
     return taken
@@ -114,15 +79,15 @@ def taken_colors(board: Words, cell: int) -> int:
 @compiled
 def place_virus(board: Words, cell: int, color: int) -> bool:
     """Put a virus on the first empty cell from `cell` on with an allowed color; return whether there is one."""
-    for place in range(cell, ROWS * COLUMNS):
+    for place in range(cell, at.ROWS * at.COLUMNS):
         low, high = occupied(board)
         taken = taken_colors(board, place)
         if row_of(low, high, place >> 3) >> (place & 7) & 1 or taken == 7:
             continue
         while taken >> color & 1:
-            color = color - 1 if color > 0 else COLORS - 1
+            color = color - 1 if color > 0 else at.COLORS - 1
         put(board, color, place >> 3, place & 7)
-        put(board, VIRUS, place >> 3, place & 7)
+        put(board, at.VIRUS, place >> 3, place & 7)
         return True
     return False
 
@@ -137,9 +102,9 @@ def deal_viruses(board: Words, random: int, level: int) -> int:
         while height > highest_virus(level):
             random = draw(random)
             height = random >> 8 & 15
-        cell = (ROWS - 1 - height) * COLUMNS + (random & 7)
+        cell = (at.ROWS - 1 - height) * at.COLUMNS + (random & 7)
         color = remaining & 3
-        if color == COLORS:
+        if color == at.COLORS:
             random = draw(random)
             color = ODD_COLORS[random & 15]
         if place_virus(board, cell, color):
@@ -150,9 +115,9 @@ def deal_viruses(board: Words, random: int, level: int) -> int:
 @compiled
 def show_pills(board: Words, game: Ints) -> None:
     """Take the pill in hand and the preview from the reserve, by the number of pills placed."""
-    hand, preview = pill_at(board, game[PILLS]), pill_at(board, game[PILLS] + 1)
-    game[FIRST], game[SECOND] = hand // COLORS, hand % COLORS
-    game[NEXT_FIRST], game[NEXT_SECOND] = preview // COLORS, preview % COLORS
+    hand, preview = pill_at(board, game[at.PILLS]), pill_at(board, game[at.PILLS] + 1)
+    game[at.FIRST], game[at.SECOND] = hand // at.COLORS, hand % at.COLORS
+    game[at.NEXT_FIRST], game[at.NEXT_SECOND] = preview // at.COLORS, preview % at.COLORS
 
 
 @compiled
@@ -166,13 +131,25 @@ def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> N
         level: 0 to 20.
         speed: 0 low, 1 medium, 2 high.
     """
-    for word in range(2 * PLANES):
-        board[word] = NO_BITS
+    for word in range(2 * at.PLANES):
+        board[word] = at.NO_BITS
     random = deal_pills(board, register_of(seed))
-    game[RANDOM] = deal_viruses(board, random, level)
-    for item in (CHARGE, CHAIN, CLOCK, GRAVITY, HELD, PILLS, RETURN, SCORE, STEPS, SPEED_UPS, WAIT):
+    game[at.RANDOM] = deal_viruses(board, random, level)
+    for item in (
+        at.CHARGE,
+        at.CHAIN,
+        at.CLOCK,
+        at.GRAVITY,
+        at.HELD,
+        at.PILLS,
+        at.RETURN,
+        at.SCORE,
+        at.STEPS,
+        at.SPEED_UPS,
+        at.WAIT,
+    ):
         game[item] = 0
-    game[STAGE], game[OUTCOME] = FALLING, RUNNING
-    game[LEVEL], game[SPEED] = level, speed
-    game[VIRUSES] = game[VIRUSES_AT_START] = 4 * (level + 1)
+    game[at.STAGE], game[at.OUTCOME] = at.FALLING, at.RUNNING
+    game[at.LEVEL], game[at.SPEED] = level, speed
+    game[at.VIRUSES] = game[at.VIRUSES_AT_START] = 4 * (level + 1)
     show_pills(board, game)

@@ -10,25 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bottle import free_lanes, occupied
 from .compiled import compiled
 from .lanes import NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, turned, turned_left
-from .layout import (
-    HOLD_LEFT,
-    HOLD_RIGHT,
-    HOLDS,
-    LOCKS,
-    NO_BITS,
-    PRESS_A,
-    PRESS_B,
-    ROWS,
-    SET_WORDS,
-    SETS,
-    STARTS,
-    Bytes,
-    Words,
-    signed,
-)
+from .layout import Bytes, Words, signed
 from .rules import BLOCKED, CHARGED, RECHARGE
 
 RELEASED = 0
@@ -40,27 +26,27 @@ RIGHT = LEFT_0 + CHARGED
 
 
 @compiled
-def pressable(sets: Words, at: int, press: int, hold: int) -> int:
+def pressable(sets: Words, start: int, press: int, hold: int) -> int:
     """Positions of an arrow state from which a rotation may be pressed: those that do not hold it already."""
-    word = sets[at + hold]
+    word = sets[start + hold]
     if press != A_HELD:
-        word |= sets[at + A_HELD * HOLDS + hold]
+        word |= sets[start + A_HELD * at.HOLDS + hold]
     if press != B_HELD:
-        word |= sets[at + B_HELD * HOLDS + hold]
+        word |= sets[start + B_HELD * at.HOLDS + hold]
     return signed(word)
 
 
 @compiled
-def move(sets: Words, at: int, to: int, press: int, free: int) -> None:
+def move(sets: Words, start: int, to: int, press: int, free: int) -> None:
     """Do the arrows of one frame for the states from which `press` is possible."""
     left = 0
     for charge in range(CHARGED):
-        here = pressable(sets, at, press, LEFT_0 + charge)
+        here = pressable(sets, start, press, LEFT_0 + charge)
         left |= here
         if charge < CHARGED - 1:
             sets[to + LEFT_0 + charge + 1] = np.uint64(here)
-    still, right = pressable(sets, at, press, NEUTRAL), pressable(sets, at, press, RIGHT)
-    repeat = pressable(sets, at, press, LEFT_0 + CHARGED - 1)
+    still, right = pressable(sets, start, press, NEUTRAL), pressable(sets, start, press, RIGHT)
+    repeat = pressable(sets, start, press, LEFT_0 + CHARGED - 1)
     can_left, can_right = (free << 1) & NOT_LAST, (free >> 1) & NOT_FIRST
     tap = still | right
     sets[to + NEUTRAL] = np.uint64(still | left | right)
@@ -73,8 +59,8 @@ def move(sets: Words, at: int, to: int, press: int, free: int) -> None:
 @compiled
 def turn(sets: Words, to: int, press: int, free: int) -> None:
     """Do the rotation of one frame for all arrow states."""
-    for hold in range(HOLDS):
-        if sets[to + hold] != NO_BITS:
+    for hold in range(at.HOLDS):
+        if sets[to + hold] != at.NO_BITS:
             word = signed(sets[to + hold])
             word = clockwise(word) if press == A_HELD else counterclockwise(word)
             held_left = LEFT_0 <= hold < RIGHT
@@ -82,19 +68,19 @@ def turn(sets: Words, to: int, press: int, free: int) -> None:
 
 
 @compiled
-def advance(sets: Words, at: int, to: int, free: int) -> None:
-    """One frame without a fall: from the set at `at` to the one at `to`, under every choice of buttons."""
+def advance(sets: Words, start: int, to: int, free: int) -> None:
+    """One frame without a fall: from the set at `start` to the one at `to`, under every choice of buttons."""
     for press in (RELEASED, A_HELD, B_HELD):
-        move(sets, at, to + press * HOLDS, press, free)
+        move(sets, start, to + press * at.HOLDS, press, free)
         if press != RELEASED:
-            turn(sets, to + press * HOLDS, press, free)
+            turn(sets, to + press * at.HOLDS, press, free)
 
 
 @compiled
-def enter(sets: Words, at: int, free: int) -> int:
+def enter(sets: Words, start: int, free: int) -> int:
     """Move the whole set down into a row with `free` positions; return the positions that lock instead."""
     locks = 0
-    for word in range(at, at + SET_WORDS):
+    for word in range(start, start + at.SET_WORDS):
         here = signed(sets[word])
         locks |= here & ~free
         sets[word] = np.uint64(here & free)
@@ -112,19 +98,19 @@ def search(board: Words, frames: int, scratch: Words) -> None:
             `STARTS`.
     """
     low, high = occupied(board)
-    now, then = signed(SETS), signed(SETS + SET_WORDS)
-    for word in range(now, now + SET_WORDS):
-        scratch[word] = NO_BITS
+    now, then = signed(at.SETS), signed(at.SETS + at.SET_WORDS)
+    for word in range(now, now + at.SET_WORDS):
+        scratch[word] = at.NO_BITS
     scratch[now] = np.uint64(SPAWN)
     free = free_lanes(low, high, 0)
-    for row in range(ROWS):
-        for word in range(SET_WORDS):
-            scratch[STARTS + row * SET_WORDS + word] = scratch[now + word]
+    for row in range(at.ROWS):
+        for word in range(at.SET_WORDS):
+            scratch[at.STARTS + row * at.SET_WORDS + word] = scratch[now + word]
         for _ in range(frames if row > 0 else frames - 1):
             advance(scratch, now, then, free)
             now, then = then, now
         free = free_lanes(low, high, row + 1)
-        scratch[LOCKS + row] = np.uint64(enter(scratch, now, free))
+        scratch[at.LOCKS + row] = np.uint64(enter(scratch, now, free))
 
 
 @compiled
@@ -154,20 +140,20 @@ def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
 
 
 @compiled
-def holder(sets: Words, at: int, place: int) -> int:
+def holder(sets: Words, start: int, place: int) -> int:
     """Index of a word of the set that contains `place`; `SET_WORDS` if none does."""
-    for word in range(SET_WORDS):
-        if signed(sets[at + word]) & place:
+    for word in range(at.SET_WORDS):
+        if signed(sets[start + word]) & place:
             return word
-    return SET_WORDS
+    return at.SET_WORDS
 
 
 @compiled
 def replay(scratch: Words, row: int, phases: int, free: int) -> int:
     """Return where the set stands that a row holds after some frames."""
-    now, then = SETS, SETS + SET_WORDS
-    for word in range(SET_WORDS):
-        scratch[now + word] = scratch[STARTS + row * SET_WORDS + word]
+    now, then = at.SETS, at.SETS + at.SET_WORDS
+    for word in range(at.SET_WORDS):
+        scratch[now + word] = scratch[at.STARTS + row * at.SET_WORDS + word]
     for _ in range(phases):
         advance(scratch, now, then, free)
         now, then = then, now
@@ -175,18 +161,18 @@ def replay(scratch: Words, row: int, phases: int, free: int) -> int:
 
 
 @compiled
-def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int, int]:
+def earlier(sets: Words, start: int, word: int, place: int, free: int) -> tuple[int, int]:
     """A state of the set, as word and place, from which one frame leads to the given one."""
-    press, to = word // HOLDS, word % HOLDS
-    for source in range(SET_WORDS):
-        if press == RELEASED or source // HOLDS != press:
-            rest = signed(sets[at + source])
+    press, to = word // at.HOLDS, word % at.HOLDS
+    for source in range(at.SET_WORDS):
+        if press == RELEASED or source // at.HOLDS != press:
+            rest = signed(sets[start + source])
             while rest:
                 bit = rest & -rest
                 rest ^= bit
-                if leads(bit, source % HOLDS, to, press, free) & place:
+                if leads(bit, source % at.HOLDS, to, press, free) & place:
                     return source, bit
-    return SET_WORDS, 0
+    return at.SET_WORDS, 0
 
 
 @compiled
@@ -199,7 +185,7 @@ def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) 
     for here in range(first, row + 1):
         free = free_lanes(low, high, here)
         for phases in range(1 if here > 0 else 0, frames + (1 if here > 0 else 0)):
-            if holder(scratch, replay(scratch, here, phases, free), place) < SET_WORDS:
+            if holder(scratch, replay(scratch, here, phases, free), place) < at.SET_WORDS:
                 return here, phases
     return row, 0
 
@@ -212,9 +198,9 @@ def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch:
     free = free_lanes(low, high, row)
     word = holder(scratch, replay(scratch, row, phases, free), place)
     for step in range(total):
-        arrows, press = word % HOLDS, word // HOLDS
-        held = 0 if arrows == NEUTRAL else (HOLD_LEFT if arrows < RIGHT else HOLD_RIGHT)
-        path[total - 1 - step] = held | (0 if press == RELEASED else (PRESS_A if press == A_HELD else PRESS_B))
+        arrows, press = word % at.HOLDS, word // at.HOLDS
+        held = 0 if arrows == NEUTRAL else (at.HOLD_LEFT if arrows < RIGHT else at.HOLD_RIGHT)
+        path[total - 1 - step] = held | (0 if press == RELEASED else (at.PRESS_A if press == A_HELD else at.PRESS_B))
         phases -= 1
         word, place = earlier(scratch, replay(scratch, row, phases, free), word, place, free)
         if phases == 0 and row > 0:

@@ -6,32 +6,9 @@ import numpy as np
 
 from ..fields import Array
 from ..native import ALL_LEGAL, episode_seed
-from .compiled import compiled
-from .layout import (
-    ACTIONS,
-    BUTTONS,
-    CLEARED,
-    CLOCK,
-    EPISODES,
-    LEVEL,
-    MASK,
-    OUT_OF_TIME,
-    OUTCOME,
-    PILLS,
-    RETURN,
-    RUN_SEED,
-    RUNNING,
-    SCORE,
-    SPEED,
-    SPEED_UPS,
-    STEPS,
-    TOPPED_OUT,
-    VIRUSES,
-    VIRUSES_AT_START,
-    Ints,
-    Words,
-    signed,
-)
+from . import layout as at
+from .compiled import compiled, inlined
+from .layout import Ints, Words, signed
 from .plan import place_of, plan
 from .reach import survey
 from .rules import begin, frame, lock, until_control
@@ -41,27 +18,27 @@ from .views import BottleViews, views
 CLEAR_REWARD = np.float32(0.5)
 VIRUS_REWARD = np.float32(0.5)
 TOP_OUT_REWARD = np.float32(-1.0)
-FRAME_BUTTONS = np.array(BUTTONS, np.int64)
+FRAME_BUTTONS = np.array(at.BUTTONS, np.int64)
 
 
 @compiled
 def is_legal(board: Words, action: int) -> bool:
     """Return whether the state's mask allows a placement; false if it is out of range."""
-    if action < 0 or action >= ACTIONS:
+    if action < 0 or action >= at.ACTIONS:
         return False
-    return bool((board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1))
+    return bool((board[at.MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1))
 
 
 @compiled
 def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) -> None:
     """Play a legal placement until the next pill is under control or the episode is over."""
-    game[CLOCK] += plan(board, game, action, scratch, path)
+    game[at.CLOCK] += plan(board, game, action, scratch, path)
     row, column, turn = place_of(action)
     lock(board, game, row, column, turn)
     until_control(board, game)
 
 
-@compiled
+@inlined
 def show(v: BottleViews, slot: int, env: int) -> None:
     """Write the observation, the mask and the boards of a state."""
     board, game = v.words[env], v.ints[env]
@@ -69,16 +46,16 @@ def show(v: BottleViews, slot: int, env: int) -> None:
     if v.by_frame:
         observe_pill(game, v.observation[slot, env])
     else:
-        for word in range(ACTIONS // 64):
-            v.mask[slot, env, word] = board[MASK + word]
+        for word in range(at.ACTIONS // 64):
+            v.mask[slot, env, word] = board[at.MASK + word]
     draw_bottle(board, v.bottle[env])
     draw_pill(game, v.codes[env])
     draw_next(game, v.preview[env])
     v.common.active[slot, env] = 1
-    v.common.episode[env] = signed(board[EPISODES]) - 1
+    v.common.episode[env] = signed(board[at.EPISODES]) - 1
 
 
-@compiled
+@inlined
 def show_last(v: BottleViews, env: int) -> None:
     """Write the boards of a state that ended an episode."""
     board, game = v.words[env], v.ints[env]
@@ -88,36 +65,36 @@ def show_last(v: BottleViews, env: int) -> None:
     v.last_drawn[env] = v.common.episode[env] + 1
 
 
-@compiled
+@inlined
 def write_info(v: BottleViews, slot: int, env: int) -> None:
     """Write the info fields."""
     game = v.ints[env]
-    v.viruses[slot, env] = game[VIRUSES]
-    v.cleared[slot, env] = game[VIRUSES_AT_START] - game[VIRUSES]
-    v.pills[slot, env] = game[PILLS]
-    v.score[slot, env] = game[SCORE]
-    v.speed_ups[slot, env] = game[SPEED_UPS]
-    v.levels[slot, env] = game[LEVEL]
+    v.viruses[slot, env] = game[at.VIRUSES]
+    v.cleared[slot, env] = game[at.VIRUSES_AT_START] - game[at.VIRUSES]
+    v.pills[slot, env] = game[at.PILLS]
+    v.score[slot, env] = game[at.SCORE]
+    v.speed_ups[slot, env] = game[at.SPEED_UPS]
+    v.levels[slot, env] = game[at.LEVEL]
 
 
-@compiled
+@inlined
 def next_episode(v: BottleViews, env: int, level: int, speed: int) -> None:
     """Begin an environment's next episode."""
     board, game = v.words[env], v.ints[env]
-    seed = episode_seed(board[RUN_SEED], np.uint64(env), board[EPISODES])
-    board[EPISODES] += np.uint64(1)
+    seed = episode_seed(board[at.RUN_SEED], np.uint64(env), board[at.EPISODES])
+    board[at.EPISODES] += np.uint64(1)
     begin(board, game, seed, level, speed)
     if not v.by_frame:
         survey(board, game, v.scratch)
 
 
-@compiled
+@inlined
 def forget(v: BottleViews, slot: int, env: int) -> None:
     """Write the fields of an environment before its first step."""
     v.common.reward[slot, env] = v.common.returns[slot, env] = 0
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
     v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
-    v.common.outcome[slot, env] = RUNNING
+    v.common.outcome[slot, env] = at.RUNNING
     for term in range(v.common.terms.shape[2]):
         v.common.terms[slot, env, term] = 0
 
@@ -129,43 +106,43 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.words[env, RUN_SEED], v.words[env, EPISODES] = seed, np.uint64(v.common.episode[env] + 1)
+            v.words[env, at.RUN_SEED], v.words[env, at.EPISODES] = seed, np.uint64(v.common.episode[env] + 1)
             next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
             show(v, slot, env)
             forget(v, slot, env)
 
 
-@compiled
+@inlined
 def finish(v: BottleViews, slot: int, env: int, viruses: int, clock: int) -> None:
     """Write the results of a step, given viruses and clock before it, and begin a new episode if this one is over."""
     board, game, reals = v.words[env], v.ints[env], v.reals[env]
-    outcome = game[OUTCOME]
-    virus_term = VIRUS_REWARD * np.float32(viruses - game[VIRUSES]) / np.float32(game[VIRUSES_AT_START])
-    clear_term = CLEAR_REWARD if outcome == CLEARED else np.float32(0)
-    top_term = TOP_OUT_REWARD if outcome == TOPPED_OUT else np.float32(0)
+    outcome = game[at.OUTCOME]
+    virus_term = VIRUS_REWARD * np.float32(viruses - game[at.VIRUSES]) / np.float32(game[at.VIRUSES_AT_START])
+    clear_term = CLEAR_REWARD if outcome == at.CLEARED else np.float32(0)
+    top_term = TOP_OUT_REWARD if outcome == at.TOPPED_OUT else np.float32(0)
     reward = virus_term + clear_term + top_term
-    reals[2 * RETURN] += reward
-    game[STEPS] += 1
+    reals[2 * at.RETURN] += reward
+    game[at.STEPS] += 1
     v.common.terms[slot, env, 0] = virus_term
     v.common.terms[slot, env, 1] = clear_term
     v.common.terms[slot, env, 2] = top_term
     v.common.reward[slot, env] = reward
-    v.common.returns[slot, env] = reals[2 * RETURN]
-    v.common.length[slot, env] = game[STEPS]
-    v.common.frames[slot, env] = game[CLOCK] - clock
+    v.common.returns[slot, env] = reals[2 * at.RETURN]
+    v.common.length[slot, env] = game[at.STEPS]
+    v.common.frames[slot, env] = game[at.CLOCK] - clock
     v.common.outcome[slot, env] = outcome
-    v.common.terminated[slot, env] = outcome in (CLEARED, TOPPED_OUT)
-    v.common.truncated[slot, env] = outcome == OUT_OF_TIME
+    v.common.terminated[slot, env] = outcome in (at.CLEARED, at.TOPPED_OUT)
+    v.common.truncated[slot, env] = outcome == at.OUT_OF_TIME
     v.common.heartbeat[env] += np.uint64(1)
     write_info(v, slot, env)
-    if outcome != RUNNING:
-        observe(board, game, v.final[slot, env])
+    if outcome != at.RUNNING:
+        observe(board, game, v.final[slot % len(v.final), env])
         if v.by_frame:
-            observe_pill(game, v.final[slot, env])
+            observe_pill(game, v.final[slot % len(v.final), env])
         if v.last_drawn[env]:
             show_last(v, env)
-        next_episode(v, env, game[LEVEL], game[SPEED])
+        next_episode(v, env, game[at.LEVEL], game[at.SPEED])
     elif not v.by_frame:
         survey(board, game, v.scratch)
     show(v, slot, env)
@@ -180,7 +157,7 @@ def step_placements(table: Array, lo: int, hi: int, slot: int, following: int) -
             return env
     for env in range(lo, hi):
         board, game = v.words[env], v.ints[env]
-        viruses, clock = game[VIRUSES], game[CLOCK]
+        viruses, clock = game[at.VIRUSES], game[at.CLOCK]
         place(board, game, v.common.action[slot, env], v.scratch, v.path)
         finish(v, following, env, viruses, clock)
     return ALL_LEGAL
@@ -195,7 +172,7 @@ def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> in
             return env
     for env in range(lo, hi):
         board, game = v.words[env], v.ints[env]
-        viruses, clock = game[VIRUSES], game[CLOCK]
+        viruses, clock = game[at.VIRUSES], game[at.CLOCK]
         frame(board, game, FRAME_BUTTONS[v.common.action[slot, env]])
         finish(v, following, env, viruses, clock)
     return ALL_LEGAL

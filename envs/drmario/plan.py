@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bottle import free_lanes, occupied
 from .compiled import compiled
 from .exact import first_time, search, trace
 from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
-from .layout import (
-    CLOCK,
-    COLUMNS,
-    HOLD_DOWN,
-    HOLD_LEFT,
-    HOLD_RIGHT,
-    MOVES,
-    PRESS_A,
-    PRESS_B,
-    REACHED,
-    ROUNDS,
-    Bytes,
-    Ints,
-    Words,
-    signed,
-)
+from .layout import Bytes, Ints, Words, signed
 from .rules import hang
 
 
@@ -45,17 +31,17 @@ def before(place: int, earlier: int, free: int) -> tuple[int, int]:
     """A position among `earlier` from which one button leads to `place`, and that button."""
     right, left = (place << 1) & NOT_LAST, (place >> 1) & NOT_FIRST
     if earlier & right:
-        return right, HOLD_LEFT
+        return right, at.HOLD_LEFT
     if earlier & left:
-        return left, HOLD_RIGHT
+        return left, at.HOLD_RIGHT
     if earlier & counterclockwise(place):
-        return counterclockwise(place), PRESS_A
+        return counterclockwise(place), at.PRESS_A
     if earlier & clockwise(place):
-        return clockwise(place), PRESS_B
+        return clockwise(place), at.PRESS_B
     kicked = right & ~free & FLAT_LANES
     if earlier & counterclockwise(kicked):
-        return counterclockwise(kicked), PRESS_A
-    return clockwise(kicked), PRESS_B
+        return counterclockwise(kicked), at.PRESS_A
+    return clockwise(kicked), at.PRESS_B
 
 
 @compiled
@@ -68,17 +54,17 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
     moves = 0
     while True:
         free = free_lanes(low, high, row)
-        entered = SPAWN if row == 0 else signed(board[REACHED + row - 1]) & free
+        entered = SPAWN if row == 0 else signed(board[at.REACHED + row - 1]) & free
         level = 0
         reached = entered
         while not reached & place:
-            scratch[ROUNDS + level] = np.uint64(reached)
+            scratch[at.ROUNDS + level] = np.uint64(reached)
             reached = spread(reached, free)
             level += 1
         while level > 0:
             level -= 1
-            place, button = before(place, signed(scratch[ROUNDS + level]), free)
-            scratch[MOVES + moves] = np.uint64(row << 5 | button)
+            place, button = before(place, signed(scratch[at.ROUNDS + level]), free)
+            scratch[at.MOVES + moves] = np.uint64(row << 5 | button)
             moves += 1
         if row == 0:
             return moves
@@ -101,11 +87,11 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
         here: The row of the pill after these.
         counter: The gravity counter after these.
     """
-    longest, clock, previous = hang(game), game[CLOCK] + frames, 0
+    longest, clock, previous = hang(game), game[at.CLOCK] + frames, 0
     while True:
-        button = HOLD_DOWN
-        if moves > 0 and signed(scratch[MOVES + moves - 1]) >> 5 == here:
-            button = signed(scratch[MOVES + moves - 1]) & 31
+        button = at.HOLD_DOWN
+        if moves > 0 and signed(scratch[at.MOVES + moves - 1]) >> 5 == here:
+            button = signed(scratch[at.MOVES + moves - 1]) & 31
             if button == previous:
                 button = 0
             else:
@@ -113,7 +99,7 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
         path[frames] = button
         frames += 1
         counter += 1
-        if counter > longest or (clock & 1 == 1 and button == HOLD_DOWN):
+        if counter > longest or (clock & 1 == 1 and button == at.HOLD_DOWN):
             if here == row:
                 return frames
             here += 1
@@ -137,9 +123,9 @@ def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> 
         Their number.
     """
     row, column, turn = place_of(action)
-    position = 1 << (turn * COLUMNS + column)
+    position = 1 << (turn * at.COLUMNS + column)
     moves, written, here, counter = 0, 0, 0, 0
-    if signed(board[REACHED + row]) & position:
+    if signed(board[at.REACHED + row]) & position:
         moves = climb(board, row, position, scratch)
     else:
         frames = hang(game) + 1

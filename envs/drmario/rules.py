@@ -24,52 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bottle import drop, free_lanes, matched, occupied, put, remove
 from .compiled import compiled
 from .deal import deal, show_pills
-from .layout import (
-    ARROWS,
-    BOTTOM,
-    CHAIN,
-    CHARGE,
-    CLEARED,
-    CLOCK,
-    COLUMN,
-    DROPPING,
-    FALLING,
-    FIRST,
-    GRAVITY,
-    HELD,
-    HOLD_DOWN,
-    HOLD_LEFT,
-    HOLD_RIGHT,
-    LEFT,
-    LEVEL,
-    MATCHING,
-    NO_BITS,
-    OUT_OF_TIME,
-    OUTCOME,
-    OVER,
-    PILLS,
-    PRESS_A,
-    PRESS_B,
-    RIGHT,
-    ROW,
-    SCORE,
-    SECOND,
-    SPEED,
-    SPEED_UPS,
-    STAGE,
-    THROWING,
-    TOP,
-    TOPPED_OUT,
-    TURN,
-    VIRUSES,
-    WAIT,
-    Ints,
-    Words,
-    signed,
-)
+from .layout import Ints, Words, signed
 
 SPAWN_COLUMN = 3
 CHARGED = 16
@@ -100,7 +59,7 @@ GRAVITY_TABLE = np.array(
 @compiled
 def hang(game: Ints) -> int:
     """The counter value beyond which the pill falls."""
-    return signed(GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]])
+    return signed(GRAVITY_TABLE[SPEED_BASE[game[at.SPEED]] + game[at.SPEED_UPS]])
 
 
 @compiled
@@ -123,73 +82,73 @@ def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
     """Put the pill in hand into the bottle; no pill is under control until the next one appears."""
     lying = turn & 1 == 0
     swapped = turn >= 2
-    put(board, game[SECOND] if swapped else game[FIRST], row, column)
+    put(board, game[at.SECOND] if swapped else game[at.FIRST], row, column)
     if lying or row > 0:
         other_row, other_column = (row, column + 1) if lying else (row - 1, column)
-        put(board, game[FIRST] if swapped else game[SECOND], other_row, other_column)
-        put(board, LEFT if lying else BOTTOM, row, column)
-        put(board, RIGHT if lying else TOP, other_row, other_column)
-    game[PILLS] += 1
-    game[CHAIN] = 0
-    game[STAGE] = DROPPING
-    game[WAIT] = PASS_FRAMES - 1
+        put(board, game[at.FIRST] if swapped else game[at.SECOND], other_row, other_column)
+        put(board, at.LEFT if lying else at.BOTTOM, row, column)
+        put(board, at.RIGHT if lying else at.TOP, other_row, other_column)
+    game[at.PILLS] += 1
+    game[at.CHAIN] = 0
+    game[at.STAGE] = at.DROPPING
+    game[at.WAIT] = PASS_FRAMES - 1
 
 
 @compiled
 def shift(board: Words, game: Ints, pressed: int) -> None:
     """Move the pill left or right by the held arrow."""
-    held = game[HELD] & (HOLD_LEFT | HOLD_RIGHT)
+    held = game[at.HELD] & (at.HOLD_LEFT | at.HOLD_RIGHT)
     if held == 0:
         return
-    if pressed & (HOLD_LEFT | HOLD_RIGHT):
-        game[CHARGE] = 0
+    if pressed & (at.HOLD_LEFT | at.HOLD_RIGHT):
+        game[at.CHARGE] = 0
     else:
-        game[CHARGE] += 1
-        if game[CHARGE] < CHARGED:
+        game[at.CHARGE] += 1
+        if game[at.CHARGE] < CHARGED:
             return
-        game[CHARGE] = RECHARGE
-    column = game[COLUMN] + (1 if held == HOLD_RIGHT else -1)
-    if fits(board, game[ROW], column, game[TURN]):
-        game[COLUMN] = column
+        game[at.CHARGE] = RECHARGE
+    column = game[at.COLUMN] + (1 if held == at.HOLD_RIGHT else -1)
+    if fits(board, game[at.ROW], column, game[at.TURN]):
+        game[at.COLUMN] = column
     else:
-        game[CHARGE] = BLOCKED
+        game[at.CHARGE] = BLOCKED
 
 
 @compiled
 def rotate(board: Words, game: Ints, pressed: int) -> None:
     """Turn the pill by the newly pressed button."""
-    if pressed & (PRESS_A | PRESS_B) == 0:
+    if pressed & (at.PRESS_A | at.PRESS_B) == 0:
         return
-    turn = (game[TURN] + (3 if pressed & PRESS_A else 1)) & 3
-    column = game[COLUMN]
-    if fits(board, game[ROW], column, turn):
-        beside = turn & 1 == 0 and game[HELD] & HOLD_LEFT and fits(board, game[ROW], column - 1, turn)
-        game[TURN], game[COLUMN] = turn, column - 1 if beside else column
-    elif turn & 1 == 0 and fits(board, game[ROW], column - 1, turn):
-        game[TURN], game[COLUMN] = turn, column - 1
+    turn = (game[at.TURN] + (3 if pressed & at.PRESS_A else 1)) & 3
+    column = game[at.COLUMN]
+    if fits(board, game[at.ROW], column, turn):
+        beside = turn & 1 == 0 and game[at.HELD] & at.HOLD_LEFT and fits(board, game[at.ROW], column - 1, turn)
+        game[at.TURN], game[at.COLUMN] = turn, column - 1 if beside else column
+    elif turn & 1 == 0 and fits(board, game[at.ROW], column - 1, turn):
+        game[at.TURN], game[at.COLUMN] = turn, column - 1
 
 
 @compiled
 def fall(board: Words, game: Ints) -> bool:
     """Gravity and soft drop; returns whether the pill is still under control."""
-    soft = game[CLOCK] & 1 == 1 and game[HELD] & ARROWS == HOLD_DOWN
+    soft = game[at.CLOCK] & 1 == 1 and game[at.HELD] & at.ARROWS == at.HOLD_DOWN
     if not soft:
-        game[GRAVITY] += 1
-        if game[GRAVITY] <= hang(game):
+        game[at.GRAVITY] += 1
+        if game[at.GRAVITY] <= hang(game):
             return True
-    game[GRAVITY] = 0
-    if fits(board, game[ROW] + 1, game[COLUMN], game[TURN]):
-        game[ROW] += 1
+    game[at.GRAVITY] = 0
+    if fits(board, game[at.ROW] + 1, game[at.COLUMN], game[at.TURN]):
+        game[at.ROW] += 1
         return True
-    lock(board, game, game[ROW], game[COLUMN], game[TURN])
+    lock(board, game, game[at.ROW], game[at.COLUMN], game[at.TURN])
     return False
 
 
 @compiled
 def control(board: Words, game: Ints, buttons: int) -> None:
     """One frame of a pill under control."""
-    pressed = buttons & ~game[HELD]
-    game[HELD] = buttons
+    pressed = buttons & ~game[at.HELD]
+    game[at.HELD] = buttons
     if fall(board, game):
         shift(board, game, pressed)
         rotate(board, game, pressed)
@@ -203,55 +162,55 @@ def vanish(board: Words, game: Ints) -> None:
     twice the one before, up to 32 times the first.
     """
     hit_low, hit_high = matched(board)
-    if (hit_low | hit_high) == NO_BITS:
+    if (hit_low | hit_high) == at.NO_BITS:
         throw(board, game)
         return
-    base = SCORE_BASE[game[SPEED]]
+    base = SCORE_BASE[game[at.SPEED]]
     viruses = remove(board, hit_low, hit_high)
     for _ in range(viruses):
-        game[SCORE] += base << min(game[CHAIN], MOST_DOUBLINGS)
-        game[CHAIN] += 1
-    game[VIRUSES] -= viruses
-    game[STAGE] = DROPPING
-    game[WAIT] = PASS_FRAMES - 1
-    if game[VIRUSES] == 0:
-        game[STAGE], game[OUTCOME] = OVER, CLEARED
+        game[at.SCORE] += base << min(game[at.CHAIN], MOST_DOUBLINGS)
+        game[at.CHAIN] += 1
+    game[at.VIRUSES] -= viruses
+    game[at.STAGE] = at.DROPPING
+    game[at.WAIT] = PASS_FRAMES - 1
+    if game[at.VIRUSES] == 0:
+        game[at.STAGE], game[at.OUTCOME] = at.OVER, at.CLEARED
 
 
 @compiled
 def throw(board: Words, game: Ints) -> None:
     """Take the next pill in hand; every tenth one makes the game faster."""
     show_pills(board, game)
-    if game[PILLS] % PILLS_PER_SPEED_UP == 0:
-        game[SPEED_UPS] = min(game[SPEED_UPS] + 1, MOST_SPEED_UPS)
-    game[STAGE] = THROWING
-    game[WAIT] = THROW_FRAMES - 1
+    if game[at.PILLS] % PILLS_PER_SPEED_UP == 0:
+        game[at.SPEED_UPS] = min(game[at.SPEED_UPS] + 1, MOST_SPEED_UPS)
+    game[at.STAGE] = at.THROWING
+    game[at.WAIT] = THROW_FRAMES - 1
 
 
 @compiled
 def appear(board: Words, game: Ints) -> None:
     """Bring the pill in hand under control, unless the way is blocked or the time is up."""
-    game[ROW], game[COLUMN], game[TURN], game[GRAVITY] = 0, SPAWN_COLUMN, 0, 0
-    game[STAGE] = FALLING
-    if not fits(board, game[ROW], game[COLUMN], game[TURN]):
-        game[STAGE], game[OUTCOME] = OVER, TOPPED_OUT
-    elif game[CLOCK] >= frame_limit(game[LEVEL]):
-        game[STAGE], game[OUTCOME] = OVER, OUT_OF_TIME
+    game[at.ROW], game[at.COLUMN], game[at.TURN], game[at.GRAVITY] = 0, SPAWN_COLUMN, 0, 0
+    game[at.STAGE] = at.FALLING
+    if not fits(board, game[at.ROW], game[at.COLUMN], game[at.TURN]):
+        game[at.STAGE], game[at.OUTCOME] = at.OVER, at.TOPPED_OUT
+    elif game[at.CLOCK] >= frame_limit(game[at.LEVEL]):
+        game[at.STAGE], game[at.OUTCOME] = at.OVER, at.OUT_OF_TIME
 
 
 @compiled
 def settle(board: Words, game: Ints) -> None:
     """Do what follows a wait without control."""
-    stage = game[STAGE]
-    if stage == DROPPING:
+    stage = game[at.STAGE]
+    if stage == at.DROPPING:
         if drop(board):
-            game[WAIT] = PASS_FRAMES - 1
+            game[at.WAIT] = PASS_FRAMES - 1
         else:
-            game[STAGE] = MATCHING
-            game[WAIT] = MATCH_FRAMES - 1
-    elif stage == MATCHING:
+            game[at.STAGE] = at.MATCHING
+            game[at.WAIT] = MATCH_FRAMES - 1
+    elif stage == at.MATCHING:
         vanish(board, game)
-    elif stage == THROWING:
+    elif stage == at.THROWING:
         appear(board, game)
 
 
@@ -264,26 +223,26 @@ def frame(board: Words, game: Ints, buttons: int) -> None:
         game: The same memory as signed integers.
         buttons: Those held, as bits.
     """
-    if game[STAGE] == FALLING:
+    if game[at.STAGE] == at.FALLING:
         control(board, game, buttons)
-    elif game[WAIT] > 0:
-        game[WAIT] -= 1
-        game[HELD] = buttons
+    elif game[at.WAIT] > 0:
+        game[at.WAIT] -= 1
+        game[at.HELD] = buttons
     else:
         settle(board, game)
-        game[HELD] = buttons
-    game[CLOCK] += 1
+        game[at.HELD] = buttons
+    game[at.CLOCK] += 1
 
 
 @compiled
 def until_control(board: Words, game: Ints) -> None:
     """Play the frames without control, buttons released, until the next pill or the episode's end."""
-    while game[STAGE] != FALLING and game[STAGE] != OVER:
-        game[CLOCK] += game[WAIT]
-        game[WAIT] = 0
+    while game[at.STAGE] != at.FALLING and game[at.STAGE] != at.OVER:
+        game[at.CLOCK] += game[at.WAIT]
+        game[at.WAIT] = 0
         settle(board, game)
-        game[CLOCK] += 1
-    game[HELD] = 0
+        game[at.CLOCK] += 1
+    game[at.HELD] = 0
 
 
 @compiled

@@ -6,54 +6,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..driver import Limits
-from .layout import (
-    CHAIN,
-    COLORS,
-    COLUMN,
-    COLUMNS,
-    FIRST,
-    LEVEL,
-    LEVELS,
-    NEXT_FIRST,
-    OUTCOME,
-    OVER,
-    PILLS_KEPT,
-    RESERVE,
-    ROW,
-    ROWS,
-    RUNNING,
-    SPEED,
-    SPEED_UPS,
-    SPEEDS,
-    STAGE,
-    TURN,
-    WORDS,
-    Ints,
-)
+from . import layout as at
+from .layout import Ints
 from .rules import MOST_SPEED_UPS
 
 LIMITS = Limits(
-    WORDS,
+    at.WORDS,
     {
-        (STAGE, 1): (0, OVER),
-        (ROW, 1): (0, ROWS - 1),
-        (COLUMN, 1): (0, COLUMNS - 1),
-        (TURN, 1): (0, 3),
-        (FIRST, 2): (0, COLORS - 1),
-        (NEXT_FIRST, 2): (0, COLORS - 1),
-        (SPEED, 1): (0, len(SPEEDS) - 1),
-        (SPEED_UPS, 1): (0, MOST_SPEED_UPS),
-        (CHAIN, 1): (0, ROWS * COLUMNS),
-        (LEVEL, 1): (0, LEVELS),
-        (OUTCOME, 1): (RUNNING, RUNNING),
+        (at.STAGE, 1): (0, at.OVER),
+        (at.ROW, 1): (0, at.ROWS - 1),
+        (at.COLUMN, 1): (0, at.COLUMNS - 1),
+        (at.TURN, 1): (0, 3),
+        (at.FIRST, 2): (0, at.COLORS - 1),
+        (at.NEXT_FIRST, 2): (0, at.COLORS - 1),
+        (at.SPEED, 1): (0, len(at.SPEEDS) - 1),
+        (at.SPEED_UPS, 1): (0, MOST_SPEED_UPS),
+        (at.CHAIN, 1): (0, at.ROWS * at.COLUMNS),
+        (at.LEVEL, 1): (0, at.LEVELS),
+        (at.OUTCOME, 1): (at.RUNNING, at.RUNNING),
     },
 )
 
 
 def possible(states: Ints) -> NDArray[np.bool_]:
     """Return which of `(environments, WORDS)` states the game can be in."""
-    reserve = states[:, RESERVE : RESERVE + PILLS_KEPT // 16].astype(np.uint64)
+    reserve = states[:, at.RESERVE : at.RESERVE + at.PILLS_KEPT // 16].astype(np.uint64)
     pills = reserve[..., None] >> np.arange(0, 64, 4, dtype=np.uint64) & np.uint64(15)
-    fits = (states[:, TURN] & 1 == 1) | (states[:, COLUMN] < COLUMNS - 1)
-    found: NDArray[np.bool_] = LIMITS.hold(states) & fits & (pills < COLORS * COLORS).all(axis=(1, 2))
+    fits = (states[:, at.TURN] & 1 == 1) | (states[:, at.COLUMN] < at.COLUMNS - 1)
+    found: NDArray[np.bool_] = LIMITS.hold(states) & fits & (pills < at.COLORS * at.COLORS).all(axis=(1, 2))
     return found

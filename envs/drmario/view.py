@@ -4,27 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import layout as at
 from .bottle import row_of
 from .compiled import compiled
-from .layout import (
-    ALL_BITS,
-    COLORS,
-    COLUMN,
-    FALLING,
-    FIRST,
-    NEXT_FIRST,
-    NEXT_SECOND,
-    NO_BITS,
-    PLANES,
-    ROW,
-    ROWS,
-    SECOND,
-    STAGE,
-    TURN,
-    Bytes,
-    Ints,
-    Words,
-)
+from .layout import Bytes, Ints, Words
 
 EVERY_BYTE = np.uint64(0x0101_0101_0101_0101)
 DIAGONAL = np.uint64(0x8040_2010_0804_0201)
@@ -41,25 +24,25 @@ WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
 @compiled
 def observe(board: Words, game: Ints, planes: Words) -> None:
     """Write the 20 planes, two words each: the board's eight, then hand and preview, three for each of their halves."""
-    for word in range(2 * PLANES):
+    for word in range(2 * at.PLANES):
         planes[word] = board[word]
     for half in range(4):
-        color = game[FIRST + half]
-        for plane in range(COLORS):
-            at = 2 * (PLANES + COLORS * half + plane)
-            planes[at] = planes[at + 1] = ALL_BITS if plane == color else NO_BITS
+        color = game[at.FIRST + half]
+        for plane in range(at.COLORS):
+            start = 2 * (at.PLANES + at.COLORS * half + plane)
+            planes[start] = planes[start + 1] = at.ALL_BITS if plane == color else at.NO_BITS
 
 
 @compiled
 def observe_pill(game: Ints, planes: Words) -> None:
     """Write three more planes: the falling pill's cells by colour."""
-    first = 2 * (PLANES + 4 * COLORS)
-    for word in range(first, first + 2 * COLORS):
-        planes[word] = NO_BITS
-    if game[STAGE] == FALLING:
-        row, column, turn = game[ROW], game[COLUMN], game[TURN]
-        one = game[SECOND] if turn >= 2 else game[FIRST]
-        other = game[FIRST] if turn >= 2 else game[SECOND]
+    first = 2 * (at.PLANES + 4 * at.COLORS)
+    for word in range(first, first + 2 * at.COLORS):
+        planes[word] = at.NO_BITS
+    if game[at.STAGE] == at.FALLING:
+        row, column, turn = game[at.ROW], game[at.COLUMN], game[at.TURN]
+        one = game[at.SECOND] if turn >= 2 else game[at.FIRST]
+        other = game[at.FIRST] if turn >= 2 else game[at.SECOND]
         planes[first + 2 * one + (row >> 3)] |= np.uint64(1) << np.uint64(8 * (row & 7) + column)
         if turn & 1 == 0:
             planes[first + 2 * other + (row >> 3)] |= np.uint64(1) << np.uint64(8 * (row & 7) + column + 1)
@@ -77,9 +60,9 @@ def spread_bits(bits: int) -> np.uint64:
 @compiled
 def draw_bottle(board: Words, cells: Words) -> None:
     """Write the code of every cell, `(16,)` words of a row each."""
-    for row in range(ROWS):
-        codes = NO_BITS
-        for plane in range(PLANES):
+    for row in range(at.ROWS):
+        codes = at.NO_BITS
+        for plane in range(at.PLANES):
             bits = row_of(board[2 * plane], board[2 * plane + 1], row)
             if bits:
                 codes += spread_bits(bits) * np.uint64(WEIGHTS[plane])
@@ -89,11 +72,11 @@ def draw_bottle(board: Words, cells: Words) -> None:
 @compiled
 def draw_pill(game: Ints, cells: Bytes) -> None:
     """Draw the falling pill into the cells, `(128,)`."""
-    if game[STAGE] != FALLING:
+    if game[at.STAGE] != at.FALLING:
         return
-    cell, turn = game[ROW] * 8 + game[COLUMN], game[TURN]
-    one = game[SECOND] if turn >= 2 else game[FIRST]
-    other = game[FIRST] if turn >= 2 else game[SECOND]
+    cell, turn = game[at.ROW] * 8 + game[at.COLUMN], game[at.TURN]
+    one = game[at.SECOND] if turn >= 2 else game[at.FIRST]
+    other = game[at.FIRST] if turn >= 2 else game[at.SECOND]
     if turn & 1 == 0:
         cells[cell] = CODE_LEFT + one
         cells[cell + 1] = CODE_RIGHT + other
@@ -106,5 +89,5 @@ def draw_pill(game: Ints, cells: Bytes) -> None:
 @compiled
 def draw_next(game: Ints, cells: Bytes) -> None:
     """Draw the preview, two cells."""
-    cells[0] = CODE_LEFT + game[NEXT_FIRST]
-    cells[1] = CODE_RIGHT + game[NEXT_SECOND]
+    cells[0] = CODE_LEFT + game[at.NEXT_FIRST]
+    cells[1] = CODE_RIGHT + game[at.NEXT_SECOND]

@@ -61,7 +61,7 @@ def views_of(task: Task, buffers: Buffers) -> BottleViews:
         common=common_views(fields),
         mask=fields.optional("action_mask", np.uint64),
         observation=fields.flat("observation", np.uint64),
-        final=fields.flat("final_observation", np.uint64),
+        final=fields.last_observations(np.uint64),
         viruses=fields["viruses"],
         cleared=fields["cleared"],
         pills=fields["pills"],

@@ -11,12 +11,14 @@ GAMES = {
     "pac/DrMario-v0": "drmario",
     "pac/DrMarioFrames-v0": "drmario-frames",
     "pac/AutoChess-v0": "autochess",
+    "pac/Treasure-v0": "treasure",
+    "pac/StagHunt-v0": "staghunt",
     "pac/Kuhn-v0": "kuhn",
     "pac/Leduc-v0": "leduc",
     "pac/LiarsDice-v0": "liars_dice",
     "pac/Holdem-v0": "holdem",
 }
-"""Task names by id; games of two players need `gymnasium.make_vec`, whose rows are seats."""
+"""Task names by id; games of several players need `gymnasium.make_vec`, whose rows are seats."""
 
 for _id, _task in GAMES.items():
     register(

@@ -15,7 +15,7 @@ from ..fields import DECIDES, Array, Buffers
 from ..processes import StartedProcesses
 from ..task import LAST, LAST_DRAWN, Task, episode_seed
 from .board import MODE_OF, draw
-from .infos import number_of
+from .infos import number_at
 from .making import create
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class AdaptedEnvironments:
         part = self._part
         if not part["terminated"][slot, row] and not part["truncated"][slot, row]:
             for item in self._task.info:
-                part[item.name][slot, row] = number_of(info.get(item.name))
+                part[item.name][slot, row] = number_at(info, item.name)
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked environments, write their observations, and draw on request."""
@@ -129,4 +129,13 @@ class AdaptedEnvironments:
     def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:
         number = self._lo + index
         text = f"environment {number + 1} of {self._task.name} raised {type(error).__name__}: {error}"
-        raise EnvironmentFailed(text, number, None if action is None else np.asarray(action).tolist()) from error
+        raise EnvironmentFailed(text, number, _plain(action)) from error
+
+
+def _plain(action: Any) -> Any:
+    """Return an action with lists in place of tuples and arrays."""
+    if isinstance(action, Mapping):
+        return {str(name): _plain(part) for name, part in action.items()}
+    if isinstance(action, tuple):
+        return [_plain(part) for part in action]
+    return None if action is None else np.asarray(action).tolist()

@@ -12,9 +12,10 @@ from ..errors import ImpossibleState
 from ..fields import DECIDES, Array, Buffers
 from ..slots import next_slot
 from ..task import Task
+from .action_spaces import action_reader
 from .adapted import BEGUN, TERMINATED, TRUNCATED, AdaptedEnvironments
-from .infos import number_of
-from .spaces import BoxWriter, action_reader, writer_of
+from .infos import number_at
+from .spaces import BoxWriter, writer_of
 from .states import LENGTH, StateSaver, pack, unpack
 from .task import MaskReader, mask_reader
 
@@ -101,7 +102,7 @@ class GymEnvironments(AdaptedEnvironments):
                 if mask_of:
                     masks[index][...] = mask_of[index](info)  # type: ignore[misc]
                 for name, numbers in infos:
-                    numbers[index] = number_of(info.get(name))
+                    numbers[index] = number_at(info, name)
                 if terminated or truncated:
                     ended.append((index, terminated))
         except Exception as error:

@@ -23,6 +23,8 @@ MORE_LINES, LEAST_COLUMNS = 2, 12
 """Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
 MOST_BARS = 32
+LEAST_SIDE = 16  # pixels
+COLORS, CHANNELS = 3, 4
 MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
 """The render mode by the board's field."""
 
@@ -51,6 +53,9 @@ def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
     shape = writer.item.shape
     if writer.item.dtype == "uint8" and len(shape) == 3 and shape[2] == 3:
         return pixels("Observation", "seen", shape)
+    if (part := _image_part(writer.item)) is not None:
+        name = next((name for name, (lo, _) in writer.slices.items() if lo == part[0]), "Observation")
+        return pixels(name, "seen", picture_shape(part[1]) or ())
     return _bars(writer)
 
 
@@ -80,13 +85,51 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
     """
     field = task.panels[0].field
     if field == "seen":
-        board[...] = shrink(observation, board.shape[:2])
+        board[...] = shrink(_seen(task.observation, observation), board.shape[:2])
     elif field == "bars":
         board[...] = task.observation.decode(observation).reshape(-1)[: len(board)]
     elif field == "screen":
         board[...] = cells_of(str(render()), board.shape)
     else:
         board[...] = shrink(np.asarray(render()), board.shape[:2])
+
+
+def picture_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return height and width of bytes `(H, W)`, `(H, W, C)` or `(C, H, W)` with at most four channels; else None."""
+    if len(shape) == 2:
+        return shape[0], shape[1]
+    if len(shape) != 3 or min(shape[0], shape[2]) > CHANNELS:
+        return None
+    return shape[:2] if shape[2] <= CHANNELS else shape[1:]
+
+
+def in_color(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return an image, whose `picture_shape` is known, as `(H, W, 3)`; of a stack of gray frames, the newest one."""
+    if image.ndim == 2:
+        image = image[..., None]
+    elif image.shape[2] > CHANNELS:
+        image = np.moveaxis(image, 0, -1)
+    return image if image.shape[2] == COLORS else np.repeat(image[..., -1:], COLORS, axis=-1)
+
+
+def is_picture(shape: tuple[int, ...]) -> bool:
+    """Whether a part of an observation, bytes of this shape, is large enough to be recognized as a picture."""
+    size = picture_shape(shape)
+    return size is not None and min(size) >= LEAST_SIDE
+
+
+def _image_part(item: Field) -> tuple[int, tuple[int, ...]] | None:
+    """Return index and shape of the first picture among the parts of an observation."""
+    return next((part for part in item.images if is_picture(part[1])), None)
+
+
+def _seen(item: Field, observation: Array) -> NDArray[np.uint8]:
+    """Return the picture `(H, W, 3)` in a stored observation."""
+    if (part := _image_part(item)) is None:
+        return observation
+    first, shape = part
+    numbers = observation[first : first + math.prod(shape)].reshape(shape)
+    return in_color((255 * numbers).astype(np.uint8))
 
 
 def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field]:

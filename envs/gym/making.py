@@ -76,13 +76,13 @@ def is_parallel(env: Any) -> bool:
 def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the render modes of an environment that a board can show, best first.
 
-    A class has them in its metadata; a function is called to get an environment that has.
+    A class has them in its metadata; a function is called to get an environment that has, and so is a wrapper's class.
     """
     kind = _maker(name)[1]
     if "render_mode" in values or not _takes_mode(kind):
         return ()
     metadata = getattr(kind, "metadata", None)
-    if metadata is None:
+    if not isinstance(metadata, Mapping):
         env = create(name, values)
         metadata = getattr(env, "metadata", None)
         env.close()

@@ -9,9 +9,10 @@ import numpy as np
 from ..fields import DECIDES, OUT, Buffers
 from ..slots import next_slot
 from ..task import Task
+from .action_spaces import action_reader
 from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
-from .infos import number_of
-from .spaces import action_reader, writer_of
+from .infos import number_at
+from .spaces import writer_of
 from .task import flat_mask
 
 
@@ -46,7 +47,7 @@ class ParallelEnvironments(AdaptedEnvironments):
             try:
                 self._store(seats, env.step(chosen), target)
             except Exception as error:
-                self._fail(error, index, [np.asarray(action).tolist() for action in chosen.values()])
+                self._fail(error, index, tuple(chosen.values()))
             part["heartbeat"][0, index] += 1
             if env.agents:
                 # Only an episode can be truncated, not an agent that leaves earlier.
@@ -85,7 +86,7 @@ class ParallelEnvironments(AdaptedEnvironments):
             self._returns[row] += part["reward"][target, row]
             self._show_mask(row, infos.get(agent, {}))
             for item in self._task.info:
-                part[item.name][target, row] = number_of(infos.get(agent, {}).get(item.name))
+                part[item.name][target, row] = number_at(infos.get(agent, {}), item.name)
 
     def _show_mask(self, row: int, info: Any) -> None:
         if self._task.masked:

@@ -1,11 +1,11 @@
-"""Maps Gymnasium's spaces to the buffer: actions to choices or bounded numbers, observations to one field."""
+"""Maps the observations of Gymnasium's spaces to one field of the buffer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -14,11 +14,8 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tu
 from ..errors import BadParameter
 from ..fields import Array, Field
 
-ActionReader: TypeAlias = Callable[[Array], Sequence[Any]]
 KEPT = frozenset({"uint8", "int8", "int16", "int32", "float32"})
 """The dtypes that are stored unchanged; others are stored as float32."""
-ENDLESS = 1e30
-"""Larger bounds count as infinite: many environments use `finfo.max` for infinity."""
 WRAP = "wrap the environment, for instance with gymnasium.wrappers"
 
 
@@ -28,67 +25,12 @@ class UnsupportedSpaces(BadParameter):
     title = "Environment not supported"
 
 
-# -- actions ----------------------------------------------------------------------------------------------------------
-
-
-def describe_actions(name: str, space: gymnasium.Space[Any]) -> dict[str, Any]:
-    """Return `num_actions`, `choices` and `bounds` of a task with these actions.
-
-    Raises:
-        UnsupportedSpaces: The kind of space is not supported.
-    """
-    if isinstance(space, Discrete):
-        return {"num_actions": int(space.n)}
-    if isinstance(space, MultiDiscrete | MultiBinary):
-        choices = tuple(_counts(space).tolist())
-        return {"num_actions": sum(choices), "choices": choices}
-    if isinstance(space, Box) and space.low.size:
-        bounds = tuple(zip(_endless(space.low), _endless(space.high), strict=True))
-        return {"num_actions": len(bounds), "bounds": bounds}
-    raise UnsupportedSpaces(
-        f"{name} has actions {space}; Discrete, MultiDiscrete, MultiBinary and Box can be trained on: {WRAP}"
-    )
-
-
-def action_reader(space: gymnasium.Space[Any]) -> ActionReader:
-    """Return a function that converts the buffer's actions, one row per environment, to the environments' actions."""
-    if isinstance(space, Discrete):
-        start = int(space.start)
-        return (lambda rows: (rows + start).tolist()) if start else lambda rows: rows.tolist()
-    shape, dtype = (-1, *(space.shape or ())), space.dtype
-    if isinstance(space, Box):
-        low, high, whole = space.low, space.high, np.dtype(dtype).kind in "iu"
-
-        def numbers(rows: Array) -> Sequence[Any]:
-            # Converted to the space's dtype, a float32 may be slightly outside of the bounds.
-            own = (np.rint(rows) if whole else rows).reshape(shape).astype(dtype).clip(low, high)
-            return [own[index, ...] for index in range(len(own))]
-
-        return numbers
-    first: Any = getattr(space, "start", 0)
-    return lambda rows: list((rows.reshape(shape) + first).astype(dtype))
-
-
-def _counts(space: MultiDiscrete[Any] | MultiBinary) -> Array:
-    """Return the number of choices of each component."""
-    if isinstance(space, MultiDiscrete):
-        return np.asarray(space.nvec).ravel()
-    return np.full(math.prod(space.shape), 2)
-
-
-def _endless(bounds: Array) -> list[float]:
-    """Return bounds as numbers, infinite if there is no bound."""
-    return [math.copysign(math.inf, bound) if abs(bound) > ENDLESS else bound for bound in bounds.ravel().tolist()]
-
-
-# -- observations -----------------------------------------------------------------------------------------------------
-
-
 class ObservationWriter(Protocol):
     """Writes observations of one space into rows of the buffer."""
 
     item: Field
     slices: Mapping[str, tuple[int, int]]
+    ignored: tuple[str, ...]
 
     def write(self, observation: Any, into: Array) -> None:
         """Write an observation into a row of the field.
@@ -106,7 +48,7 @@ def writer_of(name: str, space: gymnasium.Space[Any]) -> ObservationWriter:
     """
     writer = BoxWriter(name, space) if isinstance(space, Box) and space.low.size else FlatWriter(name, space)
     if not math.prod(writer.item.shape):
-        raise UnsupportedSpaces(f"{name} has observations {space}, which are empty; {WRAP}")
+        raise UnsupportedSpaces(f"{name} has observations {space}, which contain no numbers: {WRAP}")
     return writer
 
 
@@ -116,6 +58,7 @@ class BoxWriter:
     Attributes:
         item: The field.
         slices: Empty.
+        ignored: Empty.
     """
 
     def __init__(self, name: str, space: Box) -> None:
@@ -124,12 +67,40 @@ class BoxWriter:
         kind = dtype if dtype in KEPT else "float32"
         self.item = Field("observation", kind, space.shape, per="seat", low=low, high=high)
         self.slices: Mapping[str, tuple[int, int]] = {}
+        self.ignored: tuple[str, ...] = ()
         self._name = name
 
     def write(self, observation: Any, into: Array) -> None:
         """Copy an observation."""
         _expect(self._name, self.item.shape, observation)
         into[...] = observation
+
+
+def simple_spaces(
+    space: gymnasium.Space[Any], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], gymnasium.Space[Any]]]:
+    """Yield the spaces within Dicts and Tuples, in their order, with the keys of the Dicts and Tuples around them."""
+    if not isinstance(space, Dict | Tuple):
+        yield path, space
+        return
+    for key, part in space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces):
+        yield from simple_spaces(part, (*path, key))
+
+
+def dotted(path: tuple[str | int, ...]) -> str:
+    """Return the keys to a part of a space, joined by dots."""
+    return ".".join(str(key) for key in path)
+
+
+def named(path: tuple[str | int, ...], width: int) -> list[str]:
+    """Return names for the numbers of a part of a space: its own, or numbered if it has several."""
+    name = dotted(path)
+    return [name] if width == 1 else [f"{name} {index}".strip() for index in range(width)]
+
+
+def is_text(space: gymnasium.Space[Any]) -> bool:
+    """Return whether a space contains text, as Gymnasium's `Text` and the missions of MiniGrid do."""
+    return space.dtype is not None and np.dtype(space.dtype).kind == "U"
 
 
 @dataclass(frozen=True)
@@ -151,24 +122,26 @@ class SpaceLeaf:
     @property
     def name(self) -> str:
         """The keys, joined by dots."""
-        return ".".join(str(key) for key in self.path)
+        return dotted(self.path)
 
 
 class FlatWriter:
     """Writes observations of discrete spaces, and of Dicts and Tuples, as one vector in the order of the space.
 
     Choices are one-hot. A vector of one-hot parts only is stored as bits; a vector with numbers as float32, in which
-    bytes are divided by their highest value.
+    bytes are divided by their highest value. Text is ignored.
 
     Attributes:
         item: The field.
         slices: The range of each part of a Dict or Tuple.
+        ignored: The names of the parts that are text.
     """
 
     def __init__(self, name: str, space: gymnasium.Space[Any]) -> None:
         self._name, end = name, 0
         self._leaves: list[SpaceLeaf] = []
-        for path, part in _leaves(name, space, ()):
+        self.ignored = tuple(dotted(path) for path, part in simple_spaces(space) if path and is_text(part))
+        for path, part in _leaves(name, space):
             width = _width(part)
             self._leaves.append(SpaceLeaf(path, part, end, end + width))
             end += width
@@ -187,6 +160,7 @@ class FlatWriter:
             per="seat",
             low=low,
             high=high,
+            images=tuple((leaf.lo, shape) for leaf in boxes if (shape := _image_shape(leaf.space))),
         )
         self.slices: Mapping[str, tuple[int, int]] = {
             leaf.name: (leaf.lo, leaf.hi) for leaf in self._leaves if leaf.path
@@ -225,21 +199,23 @@ class FlatWriter:
             into[places + np.cumsum(counts) - counts] = 1
 
 
-def _leaves(
-    name: str, space: gymnasium.Space[Any], path: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], gymnasium.Space[Any]]]:
-    if isinstance(space, Dict | Tuple):
-        parts = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-        for key, part in parts:
-            yield from _leaves(name, part, (*path, key))
-    elif isinstance(space, Discrete | MultiDiscrete | MultiBinary) or (isinstance(space, Box) and space.low.size):
-        yield path, space
-    elif not isinstance(space, Box):
-        where = f" in {'.'.join(map(str, path))}" if path else ""
-        raise UnsupportedSpaces(
-            f"{name} has observations {space}{where}; Box, Discrete, MultiDiscrete, MultiBinary and Dict or Tuple of "
-            f"these can be trained on: {WRAP}"
-        )
+def _leaves(name: str, space: gymnasium.Space[Any]) -> Iterator[tuple[tuple[str | int, ...], gymnasium.Space[Any]]]:
+    """Yield the parts that are stored: neither text nor empty ones."""
+    for path, part in simple_spaces(space):
+        if isinstance(part, Discrete | MultiDiscrete | MultiBinary) or (isinstance(part, Box) and part.low.size):
+            yield path, part
+        elif not isinstance(part, Box) and not (path and is_text(part)):
+            where = f" in {dotted(path)}" if path else ""
+            raise UnsupportedSpaces(
+                f"{name} has observations {part}{where}; Box, Discrete, MultiDiscrete, MultiBinary and Dict or Tuple "
+                f"of these can be trained on: {WRAP}"
+            )
+
+
+def _image_shape(space: gymnasium.Space[Any]) -> tuple[int, ...]:
+    """Return the shape of an image; of anything else, an empty one."""
+    shape = space.shape or ()
+    return shape if space.dtype == np.uint8 and len(shape) in {2, 3} else ()
 
 
 def _width(space: gymnasium.Space[Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
@@ -17,33 +17,14 @@ from ..panels import Panel
 from ..processes import ending_processes
 from ..signals import kept_signals
 from ..task import Outcome, Task
+from .action_spaces import describe_actions
 from .board import board_of
-from .infos import numbers_in
+from .infos import numbers_in, values_in, with_room
 from .making import create, drawing_modes, import_environment, is_parallel, literal
-from .spaces import ObservationWriter, UnsupportedSpaces, describe_actions, writer_of
+from .recommended import recommended
+from .spaces import ObservationWriter, UnsupportedSpaces, writer_of
 from .states import NotStorable, state_size
 
-CONTROL = {
-    "learning_rate": 1e-3,
-    "gamma": 0.99,
-    "gae_lambda": 0.95,
-    "entropy_coefficient": 0.005,
-    "batch": 2048,
-    "epochs": 8,
-    "minibatch": 512,
-}
-"""Settings with which small control tasks learn in a minute."""
-PICTURES = {
-    **CONTROL,
-    "learning_rate": 2.5e-4,
-    "entropy_coefficient": 0.01,
-    "batch": 1024,
-    "epochs": 3,
-    "minibatch": 256,
-}
-"""Settings for observations whose network costs more than the step."""
-LARGE = 32
-"""Pictures with longer sides use `PICTURES`."""
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
@@ -70,6 +51,8 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
             if look.trouble:
                 note = note or f"{name} cannot be rendered: {look.trouble}"
                 look = _probe(name, values, mode)
+    forgets = f"the states of {name} are not saved: {look.forgets}" if look.forgets else ""
+    advice = recommended(name, look.writer.item, continuous="bounds" in look.actions)
     return Task(
         spec=spec,
         name=name,
@@ -89,9 +72,16 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
         saves=bool(look.state_bytes),
         values=MappingProxyType(values),
-        settings=MappingProxyType({"ppo": MappingProxyType(_settings(look))}),
-        note=". ".join(filter(None, (note, look.forgets and f"the states of {name} are not saved: {look.forgets}"))),
+        settings=MappingProxyType({name: MappingProxyType(dict(of.settings)) for name, of in advice.items()}),
+        settings_for=MappingProxyType({name: of.source for name, of in advice.items()}),
+        note=". ".join(
+            filter(None, (note, _unread(name, look.writer.ignored), look.left_out, forgets, advice["ppo"].note))
+        ),
     )
+
+
+def _unread(name: str, ignored: Sequence[str]) -> str:
+    return f"the text in the observations of {name} is not read: {', '.join(ignored)}" if ignored else ""
 
 
 def _title(name: str) -> str:
@@ -136,7 +126,8 @@ def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 class _ProbeResult:
     """What was found out about an environment.
 
-    `trouble` says why it could not be rendered, `forgets` why its states are not saved.
+    `trouble` says why it could not be rendered, `left_out` which numbers of its infos are not shown, `forgets` why its
+    states are not saved.
     """
 
     writer: ObservationWriter
@@ -147,6 +138,7 @@ class _ProbeResult:
     panel: Panel
     board: Field
     info: tuple[str, ...]
+    left_out: str = ""
     trouble: str = ""
     state_bytes: int = 0
     forgets: str = ""
@@ -163,11 +155,10 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
         )
         facts, writer = describe_actions(name, actions), writer_of(name, observations)
         try:
-            first, info = env.reset(seed=0)
+            first, infos = env.reset(seed=0)
         except Exception as error:
             raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}") from error
-        if parallel:
-            first, info = first[agents[0]], info.get(agents[0], {})
+        first, info = (first[agents[0]], infos.get(agents[0], {})) if parallel else (first, infos)
         seen = np.zeros(writer.item.stored_shape, writer.item.dtype)
         writer.write(first, seen)
         masked = "bounds" not in facts and (
@@ -181,13 +172,15 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
             except Exception as error:
                 drawn, trouble = None, str(error)
         panel, board = board_of(drawn, writer)
-        scalars = numbers_in(info)
+        scalars, left_out = with_room(numbers_in(values_in(info)))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, forgets = _offered_state(env, shown)
     finally:
         env.close()
     players = max(1, len(agents))
-    return _ProbeResult(writer, facts, masked, players, parallel, panel, board, scalars, trouble, state_bytes, forgets)
+    return _ProbeResult(
+        writer, facts, masked, players, parallel, panel, board, scalars, left_out, trouble, state_bytes, forgets
+    )
 
 
 def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
@@ -198,14 +191,6 @@ def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
         return 0, str(error)
     except Exception as error:
         return 0, f"{type(error).__name__}: {error}"
-
-
-def _settings(look: _ProbeResult) -> dict[str, Any]:
-    """Return recommended settings of PPO; with continuous actions, an entropy bonus would only add noise."""
-    shape = look.writer.item.shape
-    picture = look.writer.item.dtype == "uint8" and len(shape) > 1 and sorted(shape)[-2] > LARGE
-    settings = PICTURES if picture else CONTROL
-    return {**settings, "entropy_coefficient": 0.0} if "bounds" in look.actions else dict(settings)
 
 
 def _common_spaces(name: str, env: Any, agents: list[Any]) -> tuple[Any, Any]:

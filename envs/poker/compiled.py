@@ -7,3 +7,4 @@ from pathlib import Path
 from ..native import compiler
 
 compiled = compiler(Path(__file__).parent)
+inlined = compiler(Path(__file__).parent, inlined=True)

@@ -7,7 +7,7 @@ from ..native import below
 from .cards.deal import deal
 from .cards.evaluator import strength
 from .cards.words import word_of
-from .compiled import compiled
+from .compiled import inlined
 from .layout import BOARD, CHIPS, DEAL, HANDS, HISTORY, NODE, PLAYERS, RANDOM, STEPS
 from .tree import DECISION, FOLD, STREET
 from .views import GameArrays, PokerDimensions
@@ -15,7 +15,7 @@ from .views import GameArrays, PokerDimensions
 NO_EDGE = -1
 
 
-@compiled
+@inlined
 def begin(r: GameArrays, n: PokerDimensions, hand: Array, seed: int) -> None:
     """Deal a hand with the random numbers of a seed."""
     hand[RANDOM] = seed
@@ -32,7 +32,7 @@ def begin(r: GameArrays, n: PokerDimensions, hand: Array, seed: int) -> None:
     hand[BOARD] = r.face[chosen]
 
 
-@compiled
+@inlined
 def edge_of(r: GameArrays, node: int, number: int) -> int:
     """The edge below a decision that an action takes, or `NO_EDGE`."""
     for edge in range(r.first[node], r.first[node] + r.degree[node]):
@@ -41,7 +41,7 @@ def edge_of(r: GameArrays, node: int, number: int) -> int:
     return NO_EDGE
 
 
-@compiled
+@inlined
 def act(r: GameArrays, hand: Array, number: int) -> bool:
     """Take a legal action and deal the next street; return whether the hand is over."""
     edge = edge_of(r, hand[NODE], number)
@@ -54,7 +54,7 @@ def act(r: GameArrays, hand: Array, number: int) -> bool:
     return bool(r.kind[node] != DECISION)
 
 
-@compiled
+@inlined
 def showdown(r: GameArrays, n: PokerDimensions, hand: Array) -> int:
     """Return whether seat 1 wins (1), loses (-1) or ties (0) at showdown."""
     if n.deals:
@@ -67,7 +67,7 @@ def showdown(r: GameArrays, n: PokerDimensions, hand: Array) -> int:
     return int(one > other) - int(one < other)
 
 
-@compiled
+@inlined
 def won(r: GameArrays, n: PokerDimensions, hand: Array) -> float:
     """Chips that seat 1 has won with a hand that is over."""
     node = hand[NODE]
@@ -77,7 +77,7 @@ def won(r: GameArrays, n: PokerDimensions, hand: Array) -> float:
     return float(r.paid[node, 1] if loser else -r.paid[node, 0])
 
 
-@compiled
+@inlined
 def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Array) -> None:
     """Write the observation of a seat; see `HandLayout.slices`."""
     out[:] = 0
@@ -101,7 +101,7 @@ def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Arra
     write_history(r, n, hand, out[at + CHIPS :])
 
 
-@compiled
+@inlined
 def write_history(r: GameArrays, n: PokerDimensions, hand: Array, out: Array) -> None:
     """Set the element of each action of the hand, by street, place and number."""
     before, place = 0, 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..fields import DECIDES, WAITS, Array
 from ..native import ALL_LEGAL, episode_seed
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
 from .picture import draw
@@ -17,7 +17,7 @@ WAITING = 1
 FIRST_WINS, SECOND_WINS, SPLIT = 1, 2, 3
 
 
-@compiled
+@inlined
 def write_mask(r: GameArrays, node: int, mask: Array) -> None:
     """Write which actions a decision allows."""
     mask[:] = 0
@@ -26,7 +26,7 @@ def write_mask(r: GameArrays, node: int, mask: Array) -> None:
         mask[number >> 3] |= np.uint8(1 << (number & 7))
 
 
-@compiled
+@inlined
 def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -> None:
     """Write observations, masks, numbers and the picture of a hand."""
     hand = v.state[env]
@@ -45,7 +45,7 @@ def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -
     v.common.episode[env] = hand[EPISODES] - 1
 
 
-@compiled
+@inlined
 def write_info(v: HandViews, r: GameArrays, slot: int, env: int) -> None:
     """Write the info fields of a hand."""
     node = v.state[env, NODE]
@@ -53,7 +53,7 @@ def write_info(v: HandViews, r: GameArrays, slot: int, env: int) -> None:
     v.street[slot, env] = r.on[node]
 
 
-@compiled
+@inlined
 def next_episode(v: HandViews, r: GameArrays, n: PokerDimensions, env: int) -> None:
     """Deal an environment's next hand."""
     hand = v.state[env]
@@ -62,7 +62,7 @@ def next_episode(v: HandViews, r: GameArrays, n: PokerDimensions, env: int) -> N
     begin(r, n, hand, int(seed))
 
 
-@compiled
+@inlined
 def write_end(v: HandViews, slot: int, env: int, over: bool, chips: float) -> None:
     """Write rewards, returns and the outcome: if the hand is over, seat 1 wins `chips` and seat 2 loses them."""
     for seat in range(PLAYERS):
@@ -91,7 +91,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             show(v, r, n, slot, env)
 
 
-@compiled
+@inlined
 def first_illegal(v: HandViews, r: GameArrays, lo: int, hi: int, slot: int) -> int:
     """Return the first row to act with an illegal action, or `ALL_LEGAL`."""
     for env in range(lo, hi):
@@ -120,7 +120,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         write_info(v, r, following, env)
         if over:
             for seat in range(PLAYERS):
-                observe(r, n, hand, seat, v.final[following, env * PLAYERS + seat])
+                observe(r, n, hand, seat, v.final[following % len(v.final), env * PLAYERS + seat])
             hand[LAST] = int(chips)
             if v.last_drawn[env]:
                 draw(r, n, hand, v.last_picture[env])

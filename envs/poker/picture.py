@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..fields import Array
 from ..text import LETTER
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .layout import BOARD, HANDS, HISTORY, LAST, NODE, PLAYERS, STEPS
 from .looks import (
     BOARD_LINE,
@@ -38,14 +38,14 @@ def write_number(line: Array, end: int, number: int) -> int:
     return column
 
 
-@compiled
+@inlined
 def write_card(r: GameArrays, line: Array, place: int, card: int) -> None:
     """Write a card at its place among others."""
     line[CARDS + place * CARD_WIDTH] = r.faces[card, 0]
     line[CARDS + place * CARD_WIDTH + 1] = r.faces[card, 1]
 
 
-@compiled
+@inlined
 def write_history(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
     """Write each street's actions into its lines, in the colors of their seats."""
     first = STREET_COLUMN if n.streets > 1 else 0
@@ -67,7 +67,7 @@ def write_history(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array
         column += length + 1
 
 
-@compiled
+@inlined
 def draw(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
     """Draw a hand, with both seats' cards."""
     for line in range(n.lines):  # Numba takes four seconds to compile the copy of a whole array

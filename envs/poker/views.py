@@ -113,7 +113,7 @@ def views_of(task: Task, buffers: Buffers) -> PokerViews:
         common=common_views(fields),
         mask=fields["action_mask"],
         observation=fields["observation"],
-        final=fields["final_observation"],
+        final=fields.last_observations(),
         state=fields["state"],
         pot=fields["pot"],
         street=fields["street"],

@@ -45,6 +45,13 @@ class NoEnvironment:
         raise AssertionError("called")
 
 
+class Wrapped(gymnasium.Wrapper):
+    """A wrapper that makes its environment, whose class has no metadata of its own."""
+
+    def __init__(self, length: int = 7, render_mode: str | None = None) -> None:  # noqa: ARG002 - it renders nothing
+        super().__init__(Counter(length))
+
+
 prefilled = partial(Counter, length=5)
 callable_object = Maker()
 method = Maker.made

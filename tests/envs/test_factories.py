@@ -12,10 +12,19 @@ HERE = f"{__package__}.factories"
 
 @pytest.mark.parametrize(
     "name",
-    ["annotated", "unannotated", "annotated_for_checkers", "prefilled", "callable_object", "method", "Counter"],
+    [
+        "annotated",
+        "unannotated",
+        "annotated_for_checkers",
+        "prefilled",
+        "callable_object",
+        "method",
+        "Counter",
+        "Wrapped",
+    ],
 )
 def test_classes_and_functions_of_ones_own_make_environments(name):
-    """A class, a function with or without annotation, a partial, a callable object, a class method."""
+    """A class, a function with or without annotation, a partial, an object, a class method, a wrapper."""
     assert find(f"{HERE}:{name}").num_actions == 4
 
 

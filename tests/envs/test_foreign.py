@@ -38,6 +38,16 @@ def written(tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], Path]]:
     families.cache_clear()
 
 
+def offer(folder: Path, name: str) -> None:
+    """Install the package `misbehaving`, which offers the task `name`."""
+    info = folder / "misbehaving-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: misbehaving\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[pac.tasks]\n{name} = misbehaving:FAMILY\n")
+    _installed.cache_clear()
+    families.cache_clear()
+
+
 @CODE
 @pytest.mark.parametrize("spec", ["misbehaving:Env", "misbehaving:Env-v0"])
 def test_a_module_that_fails(written, spec, code, text):
@@ -64,16 +74,20 @@ def test_a_module_that_fails(written, spec, code, text):
 )
 def test_a_package_that_fails(written, code, text):
     """Its task is reported when it is asked for, and the built-in ones remain."""
-    info = written(code) / "misbehaving-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: misbehaving\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pac.tasks]\nmisbehaving = misbehaving:FAMILY\n")
-    _installed.cache_clear()
-    families.cache_clear()
+    offer(written(code), "misbehaving")
     with pytest.raises(BadParameter, match="misbehaving") as caught:
         find("misbehaving")
     assert text in str(caught.value)
     assert find("noop").name == "noop"
+
+
+def test_a_package_cannot_replace_a_built_in_task(written, caplog):
+    """Its module is not imported, and a warning names the package."""
+    offer(written("raise RuntimeError"), "drmario")
+    assert find("drmario").factory.startswith("pac.envs.")
+    assert [record.message for record in caplog.records] == [
+        "the package misbehaving offers a task drmario, but drmario is built in: the built-in one is used"
+    ]
 
 
 def test_an_environment_that_ends_the_program(written):

@@ -19,6 +19,7 @@ from pac.envs.text import cells_of
 from .begun import begun
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec",
     ["CartPole-v1", "faulty:Counter:length=4", "faulty:Masked", "faulty:MaskMethod", "faulty:Painted", "kinds:Telling"],
@@ -196,7 +197,9 @@ def test_an_observation_of_another_shape():
         ("faulty:HERE", BadParameter, "class or a callable"),
         ("faulty:Counter:size=3", BadParameter, "unexpected keyword argument 'size'"),
         ("kinds:Typist", UnsupportedSpaces, r"actions Text\(.*can be trained on: wrap"),
-        ("kinds:Reader", UnsupportedSpaces, r"observations Text\(.* in book.page; Box"),
+        ("kinds:Notes", UnsupportedSpaces, r"observations Sequence\(.* in book.pages; Box"),
+        ("kinds:Mixed", UnsupportedSpaces, r"mix choices and continuous numbers; a policy has only one of them"),
+        ("MiniGrid-Empty-5x5-v0", BadParameter, r"package minigrid; use minigrid:MiniGrid-Empty-5x5-v0"),
         ("kinds:Needy", BadParameter, "could not be created with {}: ModuleNotFoundError: No module"),
         ("kinds:unlike", UnsupportedSpaces, r"Discrete\(2\) for a and Discrete\(3\) for b; one policy plays all"),
     ],

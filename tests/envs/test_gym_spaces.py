@@ -13,13 +13,20 @@ from hypothesis import strategies as st
 
 from pac.envs import BadParameter, EnvironmentFailed, check, find
 from pac.envs.actions import random_actions, scale_of
-from pac.envs.gym.spaces import action_reader, describe_actions, writer_of
+from pac.envs.gym.action_spaces import action_reader, describe_actions
+from pac.envs.gym.spaces import writer_of
 
+from ..backends.kinds import Pilot
 from .begun import begun
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
-    "name", ["Small", "Arm", "Levers", "Switches", "Camera", "Screen", "Blind", "Tag", "Tag,truncates=True"]
+    "name",
+    [
+        *("Small", "Arm", "Levers", "Switches", "Camera", "Screen", "Blind", "Reader", "Pilot", "Crane"),
+        *("Tag", "Tag,truncates=True"),
+    ],
 )
 def test_every_kind_conforms(name):
     """Actions and observations of every kind keep what all tasks promise."""
@@ -32,17 +39,21 @@ simple = st.one_of(
     st.lists(st.integers(1, 4), min_size=1, max_size=3).map(MultiDiscrete),
     st.integers(1, 4).map(lambda size: Box(-2, 3, (size,), np.float32)),
 )
-spaces = st.recursive(
-    simple,
-    lambda inner: st.one_of(
-        st.dictionaries(st.sampled_from("abcd"), inner, min_size=1, max_size=3).map(Dict),
-        st.lists(inner, min_size=1, max_size=3).map(Tuple),
-    ),
-    max_leaves=5,
-)
 
 
-@given(spaces, st.integers(0, 1000))
+def nested_in(spaces):
+    """Return these spaces, and Dicts and Tuples of them."""
+    return st.recursive(
+        spaces,
+        lambda inner: st.one_of(
+            st.dictionaries(st.sampled_from("abcd"), inner, min_size=1, max_size=3).map(Dict),
+            st.lists(inner, min_size=1, max_size=3).map(Tuple),
+        ),
+        max_leaves=5,
+    )
+
+
+@given(nested_in(simple), st.integers(0, 1000))
 def test_a_vector_is_what_gymnasium_flattens_to(space, seed):
     """Any nesting becomes the same vector in the same order as `flatten` gives, whether stored as bits or numbers."""
     space.seed(seed)
@@ -54,24 +65,26 @@ def test_a_vector_is_what_gymnasium_flattens_to(space, seed):
     assert not edges or (edges[0], edges[-1]) == (0, writer.item.shape[0])
 
 
-@given(
-    st.one_of(
-        st.builds(Discrete, st.integers(1, 5), start=st.integers(-3, 3)),
-        st.integers(1, 4).map(MultiBinary),
-        st.lists(st.integers(1, 4), min_size=1, max_size=3).map(MultiDiscrete),
-        st.builds(MultiDiscrete, st.just([[2, 3], [4, 1]]), start=st.just([[1, 0], [-2, 5]])),
-        st.builds(Box, st.just(-0.1), st.just(0.7), st.sampled_from([(), (2,), (2, 3)]), st.sampled_from([np.float64])),
-        st.builds(Box, st.just(-2), st.just(9), st.just((3,)), st.just(np.int16)),
-        st.builds(Box, st.just(-np.inf), st.just(1), st.just((2,)), st.just(np.float32)),
-    ),
-    st.integers(0, 1000),
+discrete = st.one_of(
+    st.builds(Discrete, st.integers(1, 5), start=st.integers(-3, 3)),
+    st.integers(1, 4).map(MultiBinary),
+    st.lists(st.integers(1, 4), min_size=1, max_size=3).map(MultiDiscrete),
+    st.builds(MultiDiscrete, st.just([[2, 3], [4, 1]]), start=st.just([[1, 0], [-2, 5]])),
 )
+continuous = st.one_of(
+    st.builds(Box, st.just(-0.1), st.just(0.7), st.sampled_from([(), (2,), (2, 3)]), st.sampled_from([np.float64])),
+    st.builds(Box, st.just(-2), st.just(9), st.just((3,)), st.just(np.int16)),
+    st.builds(Box, st.just(-np.inf), st.just(1), st.just((2,)), st.just(np.float32)),
+)
+
+
+@given(st.one_of(nested_in(discrete), nested_in(continuous)), st.integers(0, 1000))
 def test_actions_are_of_the_environments_space(space, seed):
     """Whatever the buffer's action field can hold is, once read, an action of the space."""
     task = find("drmario-frames")
     facts = describe_actions("toy", space)
     like = type(task)(**{**vars(task), "masked": False, "action_shape": (), **facts})
-    rows = random_actions(like, np.random.default_rng(seed), 4).astype(like.action.dtype)
+    rows = random_actions(like, np.random.default_rng(seed).random((4, like.num_actions))).astype(like.action.dtype)
     assert rows.shape == (4, *like.action.shape)
     if like.bounds:
         rows = rows.clip(*np.array(like.bounds, np.float32).T)
@@ -104,6 +117,47 @@ def test_named_slices():
         "joints.on 0",
         "joints.on 1",
     )
+
+
+def test_actions_of_several_parts():
+    """Their components are in the order of the space and have the names of its parts."""
+    task = find("kinds:Pilot")
+    assert (task.choices, task.num_actions) == ((3, 2, 2, 2), 9)
+    assert task.component_names == ("flaps.0", "flaps.1 0", "flaps.1 1", "gear")
+    action = action_reader(Pilot.action_space)(np.array([[2, 0, 1, 1]]))[0]
+    assert (action["flaps"][0], action["flaps"][1].tolist(), action["gear"]) == (1, [0, 1], 1)
+    assert find("kinds:Crane").bounds == ((-1, 1), (-1, 1), (0, 5))
+    assert find("kinds:Levers").component_names == ()
+
+
+def test_an_action_of_several_parts_is_in_the_error_of_its_step():
+    """As numbers, lists and dicts."""
+    _, _, environments = begun("kinds:Crashing", num_envs=1)
+    environments.step(0)
+    environments.step(0)
+    with pytest.raises(EnvironmentFailed, match="the plane crashed") as caught:
+        environments.step(0)
+    assert caught.value.action == {"flaps": [-1, [0, 0]], "gear": 0}
+
+
+def test_images_among_other_parts():
+    """Their place is known, and the first one is drawn where the environment draws nothing."""
+    task, buffers, environments = begun("kinds:Pilot", num_envs=1)
+    assert task.observation.images == ((2, (20, 24, 3)),)
+    buffers["looked_at"][:] = 1
+    environments.step(0)
+    assert task.panels[0].title == "camera"
+    picture = buffers["seen"][0, 0]
+    assert picture.shape == (20, 24, 3)
+    assert picture[0, 0].tolist() == [10, 20, 30]
+    assert (picture[1:] == np.rint(255 * buffers["observation"][0, 0, 2 + 72])).all()
+
+
+def test_text_is_not_read():
+    """A note says so; other parts are."""
+    task = find("kinds:Reader")
+    assert task.note == "the text in the observations of kinds:Reader is not read: book.page"
+    assert dict(task.slices) == {"book.cover": (0, 105)}
 
 
 @pytest.mark.parametrize(

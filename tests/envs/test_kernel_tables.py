@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from pac.backends.core.layout import Layout
 from pac.envs import Field, Task, allocate, find
 from pac.envs.actions import random_actions
 from pac.envs.fields import Array
-from pac.envs.kernel_tables import KernelTable
+from pac.envs.kernel_tables import FieldArrays, KernelTable
 
-GAMES = ("drmario", "drmario-frames", "autochess", "autochess:players=8", "leduc", "holdem:betting=fcpa,stack=8")
+GAMES = (
+    *("drmario", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt:bots=1"),
+    *("leduc", "holdem:betting=fcpa,stack=8"),
+)
 STEPS = 40
 NUM_ENVS = 2
 
@@ -57,7 +61,9 @@ def play(task: Task, expected: Task) -> dict[str, bytes]:
         if task.masked:
             masks = np.unpackbits(buffers["action_mask"][0], axis=-1, count=task.num_actions, bitorder="little")
             legal = masks.astype(np.bool_)
-        buffers["action"][0] = random_actions(task, generator, NUM_ENVS * task.players, legal)
+        buffers["action"][0] = random_actions(
+            task, generator.random((NUM_ENVS * task.players, task.num_actions)), legal
+        )
         environments.step(0)
         for item in task.fields:
             if item.timed:
@@ -95,7 +101,7 @@ def test_a_missing_field_is_named() -> None:
     """A task without a field of its game is refused."""
     task = find("drmario")
     without = replace(task, info=tuple(item for item in task.info if item.name != "pills"))
-    with pytest.raises(ValueError, match="the kernels of drmario need the field pills"):
+    with pytest.raises(ValueError, match=r"expect pills to be .*, the task has no such field"):
         without.make(0, 1, allocate(without, 1), 0)
 
 
@@ -121,3 +127,13 @@ def test_a_table_has_addresses_shapes_and_numbers() -> None:
     array = np.zeros((2, 3), np.float32)
     packed = KernelTable(lambda: Pair(array, 0)).pack(Pair(array, 5))
     assert packed.tolist() == [array.ctypes.data, 2, 3, 5]
+
+
+def test_a_ring_has_one_slot_of_last_observations() -> None:
+    """Kernels that would index it by the number of the slot are refused, before they write behind it."""
+    task = find("drmario")
+    fields = FieldArrays(task, Layout(task, 2, 5, ring=True).map())
+    assert fields.last_observations(np.uint64).shape[:2] == (1, 2)
+    assert fields["observation"].shape[:2] == (5, 2)
+    with pytest.raises(ValueError, match="a ring has one slot of final_observation"):
+        fields["final_observation"]

@@ -79,6 +79,7 @@ GAMES: dict[str, Callable[[Task, Array, Array], Boards]] = {
 REPEATS = {"drmario:level=0", "autochess", "drmario-frames:level=0"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec",
     [

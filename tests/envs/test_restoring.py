@@ -16,6 +16,8 @@ SPECS = (
     "drmario-frames",
     pytest.param("autochess", marks=pytest.mark.thorough),
     "autochess:players=8",
+    "treasure:bots=1,agents=3",
+    "staghunt:bots=2,prey=stag",
     "leduc",
     "liars_dice",
     "holdem:betting=fcpa",
@@ -53,10 +55,13 @@ class Play:
         if self.task.masked:
             item = next(item for item in self.task.fields if item.name == "action_mask")
             mask = item.decode(self.buffers["action_mask"][0]).astype(np.bool_)[players : 2 * players]
-        self.buffers["action"][0, players : 2 * players] = random_actions(self.task, random, players, mask)
+        self.buffers["action"][0, players : 2 * players] = random_actions(
+            self.task, random.random((players, self.task.num_actions)), mask
+        )
         self.envs.step(0)
 
 
+@pytest.mark.thorough
 @native
 def test_what_was_played_is_possible(spec):
     """Every state that play leads to is let in, and shows there what it showed here."""
@@ -69,6 +74,7 @@ def test_what_was_played_is_possible(spec):
             assert np.array_equal(other.buffers[name], play.buffers[name]), name
 
 
+@pytest.mark.thorough
 @native
 def test_no_state_leads_out_of_the_games_own_memory(spec):
     """Whatever stands in some words: the state is refused, or is played without a byte of others being touched."""

@@ -23,7 +23,7 @@ from pac.envs import (
     families,
     find,
 )
-from pac.envs.task import first_seats
+from pac.envs.task import first_seats, seed_from
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
@@ -42,6 +42,13 @@ def test_an_episodes_seed_has_64_bits(seed, env, episode):
     own = episode_seed(seed, env, episode)
     assert 0 <= own < 2**64
     assert len({own, episode_seed(seed, env + 1, episode), episode_seed(seed, env, episode + 1)}) == 3
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**20), st.integers(0, 2**20), st.integers(0, 2**20))
+def test_a_process_plays_the_episodes_of_its_environments_among_all(seed, first, env, episode):
+    """Environment i of the seed from `first` on is environment `first + i`; from 0 on the seed is the same."""
+    assert episode_seed(seed_from(seed, first), env, episode) == episode_seed(seed, first + env, episode)
+    assert seed_from(seed, 0) == seed
 
 
 def test_the_rows_of_environments():
@@ -91,6 +98,7 @@ def test_a_value_that_does_not_fit(parameter, text, complaint):
         parameter.parse(text)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.thorough if name == "holdem" else ()) for name in sorted(families())]
 )

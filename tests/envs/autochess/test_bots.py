@@ -40,6 +40,7 @@ def mean_ranks(games: int) -> list[float]:
     return [float(np.mean(found)) for found in ranks]
 
 
+@pytest.mark.thorough
 def test_the_strong_bots_beat_the_weak_ones():
     """In a few games the three strongest rank before the three weakest."""
     ranks = mean_ranks(20)

@@ -17,6 +17,7 @@ EIGHT = "autochess:players=8,reward=v3"
 BOTH = pytest.mark.parametrize("spec", ["autochess", EIGHT])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", [pytest.param("autochess", marks=pytest.mark.thorough), EIGHT])
 def test_it_conforms(spec: str):
     """The public conformance test passes: bytes, slices, returns, masks, restored states."""

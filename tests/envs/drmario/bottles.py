@@ -7,29 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pac.envs.drmario import layout as at
 from pac.envs.drmario.bottle import put
-from pac.envs.drmario.layout import (
-    BOTTOM,
-    FALLING,
-    FIRST,
-    LEFT,
-    PLANES,
-    RIGHT,
-    SECOND,
-    SPEED,
-    SPEED_UPS,
-    STAGE,
-    TOP,
-    VIRUS,
-    VIRUSES,
-    VIRUSES_AT_START,
-    WORDS,
-)
 from pac.envs.drmario.rules import begin
 
 LETTERS = "ars"
-LINKS = {"<": LEFT, ">": RIGHT, "^": TOP, "v": BOTTOM}
-KINDS = {VIRUS: "virus", LEFT: "left", RIGHT: "right", TOP: "top", BOTTOM: "bottom"}
+LINKS = {"<": at.LEFT, ">": at.RIGHT, "^": at.TOP, "v": at.BOTTOM}
+KINDS = {at.VIRUS: "virus", at.LEFT: "left", at.RIGHT: "right", at.TOP: "top", at.BOTTOM: "bottom"}
 
 
 @dataclass
@@ -54,9 +38,9 @@ def drawn(text: str, pill: str = "as", speed: int = 0, speed_ups: int = 0) -> St
     Two characters a cell: a colour's letter (upper case for a virus) and `<`, `>`, `^`, `v` for a half that has its
     partner right, left, below or above, or a space for a single.
     """
-    state = State(np.zeros(WORDS, np.uint64))
+    state = State(np.zeros(at.WORDS, np.uint64))
     begin(state.board, state.game, np.uint64(7), 0, speed)
-    state.board[: 2 * PLANES] = 0
+    state.board[: 2 * at.PLANES] = 0
     lines = [line[1:-1] for line in text.split("\n") if line]
     viruses = 0
     for row, line in enumerate(lines, start=16 - len(lines)):
@@ -65,19 +49,19 @@ def drawn(text: str, pill: str = "as", speed: int = 0, speed_ups: int = 0) -> St
             if letter not in ". ":
                 put(state.board, LETTERS.index(letter.lower()), row, column)
             if letter.isupper():
-                put(state.board, VIRUS, row, column)
+                put(state.board, at.VIRUS, row, column)
                 viruses += 1
             if link in LINKS:
                 put(state.board, LINKS[link], row, column)
-    state.game[FIRST], state.game[SECOND] = LETTERS.index(pill[0]), LETTERS.index(pill[1])
-    state.game[VIRUSES] = state.game[VIRUSES_AT_START] = viruses
-    state.game[SPEED_UPS], state.game[SPEED], state.game[STAGE] = speed_ups, speed, FALLING
+    state.game[at.FIRST], state.game[at.SECOND] = LETTERS.index(pill[0]), LETTERS.index(pill[1])
+    state.game[at.VIRUSES] = state.game[at.VIRUSES_AT_START] = viruses
+    state.game[at.SPEED_UPS], state.game[at.SPEED], state.game[at.STAGE] = speed_ups, speed, at.FALLING
     return state
 
 
 def cells(board: NDArray[np.uint64]) -> list[list[tuple[int, str] | None]]:
     """The bottle as the twin keeps it."""
-    bits = np.unpackbits(board[: 2 * PLANES].view(np.uint8), bitorder="little").reshape(PLANES, 16, 8)
+    bits = np.unpackbits(board[: 2 * at.PLANES].view(np.uint8), bitorder="little").reshape(at.PLANES, 16, 8)
     found: list[list[tuple[int, str] | None]] = [[None] * 8 for _ in range(16)]
     for row, column in np.argwhere(bits[:3].any(axis=0)):
         color = int(bits[:3, row, column].argmax())

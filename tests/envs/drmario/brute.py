@@ -12,39 +12,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pac.envs.drmario.layout import (
-    BUTTONS,
-    CHARGE,
-    CLOCK,
-    COLUMN,
-    FALLING,
-    GRAVITY,
-    HELD,
-    PRESS_A,
-    PRESS_B,
-    ROW,
-    STAGE,
-    TURN,
-    WORDS,
-    signed,
-)
+from pac.envs.drmario import layout as at
+from pac.envs.drmario.layout import signed
 from pac.envs.drmario.rules import control, hang
 
 uncached: Any = njit
 
-ALL_BUTTONS = np.array(BUTTONS, np.int64)
+ALL_BUTTONS = np.array(at.BUTTONS, np.int64)
 
 
 @uncached
 def number(game: NDArray[np.int64], frames: int) -> int:
     """Index of the falling pill's state; what no rule will ever read is left out."""
-    held = game[HELD]
+    held = game[at.HELD]
     hold = 0
     if held & 3:
-        hold = (1 if held & 1 else 17) + game[CHARGE]
-    press = 1 if held & PRESS_A else (2 if held & PRESS_B else 0)
-    place = (game[ROW] * 8 + game[COLUMN]) * 4 + game[TURN]
-    return signed((((place * frames + game[GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[CLOCK] & 1))
+        hold = (1 if held & 1 else 17) + game[at.CHARGE]
+    press = 1 if held & at.PRESS_A else (2 if held & at.PRESS_B else 0)
+    place = (game[at.ROW] * 8 + game[at.COLUMN]) * 4 + game[at.TURN]
+    return signed((((place * frames + game[at.GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[at.CLOCK] & 1))
 
 
 @uncached
@@ -62,7 +48,7 @@ def explore(
     locks = np.zeros((16, 8, 4), np.uint8)
     frames = hang(games[0]) + 1
     board, game = states[1], games[1]
-    fields = (ROW, COLUMN, TURN, GRAVITY, CHARGE, HELD, CLOCK)
+    fields = (at.ROW, at.COLUMN, at.TURN, at.GRAVITY, at.CHARGE, at.HELD, at.CLOCK)
     for index, name in enumerate(fields):
         todo[0, index] = games[0, name]
     seen[number(games[0], frames)] = 1
@@ -75,8 +61,8 @@ def explore(
             for index, name in enumerate(fields):
                 game[name] = row[index]
             control(board, game, buttons)
-            game[CLOCK] += 1
-            if game[STAGE] != FALLING:
+            game[at.CLOCK] += 1
+            if game[at.STAGE] != at.FALLING:
                 locks[row[0], row[1], row[2]] = 1
                 continue
             key = number(game, frames)
@@ -103,4 +89,4 @@ def placements(state: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return mask.reshape(-1)
 
 
-assert WORDS * 2 > STAGE
+assert at.WORDS * 2 > at.STAGE

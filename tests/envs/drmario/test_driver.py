@@ -104,6 +104,7 @@ def test_a_restored_state_goes_on_bit_for_bit(name: str):
             assert (game.buffers[field] == other.buffers[field]).all(), field
 
 
+@pytest.mark.thorough
 @BOTH
 def test_an_episodes_numbers_add_up(name: str):
     """Return and length are those of the running episode, on its last step those of the ended one; terms add up."""

@@ -7,29 +7,7 @@ import pytest
 
 from pac.envs import episode_seed, native
 from pac.envs.drmario import deal
-from pac.envs.drmario.layout import (
-    CLEARED,
-    CLOCK,
-    COLORS,
-    COLUMN,
-    FALLING,
-    HOLD_DOWN,
-    HOLD_LEFT,
-    HOLD_RIGHT,
-    OUTCOME,
-    PILLS,
-    PLANES,
-    PRESS_A,
-    PRESS_B,
-    ROW,
-    RUNNING,
-    SCORE,
-    STAGE,
-    TOPPED_OUT,
-    TURN,
-    VIRUS,
-    WORDS,
-)
+from pac.envs.drmario import layout as at
 from pac.envs.drmario.rules import frame, hang, lock, until_control
 
 from .bottles import State, cells, drawing, drawn
@@ -47,7 +25,7 @@ def played(state: State, *buttons: int) -> tuple[int, int, int]:
     """Play frames; where the pill is then."""
     for held in buttons:
         frame(state.board, state.game, held)
-    return int(state.game[ROW]), int(state.game[COLUMN]), int(state.game[TURN])
+    return int(state.game[at.ROW]), int(state.game[at.COLUMN]), int(state.game[at.TURN])
 
 
 def test_four_in_a_row_vanish():
@@ -84,7 +62,7 @@ def test_a_cascade_clears_twice():
     column = "|. . s . . . . . |\n" * 3
     state = settled(column + "|R r r . . . . . |\n|a s S . . . . A |", "ra", (15, 3, 3))
     assert drawing(state) == "|a s . a . . . A |"
-    assert state.game[SCORE] == 100 + 200
+    assert state.game[at.SCORE] == 100 + 200
 
 
 @pytest.mark.parametrize(("speed", "worth"), [(0, 100), (1, 200), (2, 300)])
@@ -93,16 +71,16 @@ def test_viruses_score_by_speed_and_double(speed: int, worth: int):
     state = drawn("|R R R . . . . A |", "ra", speed)
     lock(state.board, state.game, 15, 3, 1)
     until_control(state.board, state.game)
-    assert state.game[SCORE] == worth * (1 + 2 + 4)
+    assert state.game[at.SCORE] == worth * (1 + 2 + 4)
 
 
 def test_the_last_virus_wins():
     """The episode ends on the frame on which the last virus vanishes: 15 of rest, one of falling, three of matching."""
     state = drawn("|R r r . . . . . |", "ra")
     lock(state.board, state.game, 15, 3, 1)
-    before = int(state.game[CLOCK])
+    before = int(state.game[at.CLOCK])
     until_control(state.board, state.game)
-    assert (state.game[OUTCOME], state.game[CLOCK] - before) == (CLEARED, 19)
+    assert (state.game[at.OUTCOME], state.game[at.CLOCK] - before) == (at.CLEARED, 19)
 
 
 def test_a_taken_spawn_cell_ends_the_game():
@@ -111,7 +89,7 @@ def test_a_taken_spawn_cell_ends_the_game():
     state = drawn(column, "as")
     lock(state.board, state.game, 0, 3, 0)
     until_control(state.board, state.game)
-    assert state.game[OUTCOME] == TOPPED_OUT
+    assert state.game[at.OUTCOME] == at.TOPPED_OUT
 
 
 def test_a_half_above_the_rim_is_lost():
@@ -121,7 +99,7 @@ def test_a_half_above_the_rim_is_lost():
     lock(state.board, state.game, 0, 1, 1)
     until_control(state.board, state.game)
     assert cells(state.board)[0][1] == (2, "single")
-    assert state.game[OUTCOME] == RUNNING
+    assert state.game[at.OUTCOME] == at.RUNNING
 
 
 def test_rest_and_throw_take_43_frames():
@@ -129,7 +107,7 @@ def test_rest_and_throw_take_43_frames():
     state = drawn("|. . . . . . . S |")
     lock(state.board, state.game, 15, 0, 0)
     until_control(state.board, state.game)
-    assert (state.game[STAGE], state.game[CLOCK]) == (FALLING, 43)
+    assert (state.game[at.STAGE], state.game[at.CLOCK]) == (at.FALLING, 43)
 
 
 @pytest.mark.parametrize(("speed", "speed_ups", "frames"), [
@@ -146,14 +124,14 @@ def test_gravity(speed: int, speed_ups: int, frames: int):
 
 def test_a_soft_drop_takes_two_frames_a_row():
     """Down alone drops the pill on every second frame; with another arrow it does nothing."""
-    assert played(drawn("|. . . . . . . S |"), *[HOLD_DOWN] * 8)[0] == 4
-    assert played(drawn("|. . . . . . . S |"), *[HOLD_DOWN | HOLD_LEFT] * 8)[0] == 0
+    assert played(drawn("|. . . . . . . S |"), *[at.HOLD_DOWN] * 8)[0] == 4
+    assert played(drawn("|. . . . . . . S |"), *[at.HOLD_DOWN | at.HOLD_LEFT] * 8)[0] == 0
 
 
 def test_a_held_arrow_repeats_after_16_frames_and_then_every_6():
     """The pill moves on the frame of the press, 16 frames later, and every 6 frames from then on."""
     state = drawn("|. . . . . . . S |")
-    columns = [played(state, HOLD_RIGHT)[1] for _ in range(24)]
+    columns = [played(state, at.HOLD_RIGHT)[1] for _ in range(24)]
     assert [frame for frame in range(1, 24) if columns[frame] != columns[frame - 1]] == [16, 22]
     assert columns[0] == 4
 
@@ -161,37 +139,37 @@ def test_a_held_arrow_repeats_after_16_frames_and_then_every_6():
 def test_a_blocked_arrow_tries_again_on_every_frame():
     """An arrow held against the wall moves the pill as soon as there is room."""
     state = drawn("\n".join(["|. . . . . a . S |"] + ["|. . . . . . . S |"] * 14))
-    state.game[ROW] = 1
-    assert played(state, *[HOLD_RIGHT] * 3)[1] == 3
-    state.game[ROW] = 2
-    assert played(state, HOLD_RIGHT)[1] == 4
+    state.game[at.ROW] = 1
+    assert played(state, *[at.HOLD_RIGHT] * 3)[1] == 3
+    state.game[at.ROW] = 2
+    assert played(state, at.HOLD_RIGHT)[1] == 4
 
 
 def test_a_turn_is_kicked_off_the_wall():
     """A standing pill at the right wall lies down one column to the left."""
     state = drawn("|. . . . . . . S |")
-    played(state, PRESS_B, *[HOLD_RIGHT, 0] * 4)
+    played(state, at.PRESS_B, *[at.HOLD_RIGHT, 0] * 4)
     assert played(state, 0)[1:] == (7, 1)
-    assert played(state, PRESS_B)[1:] == (6, 2)
+    assert played(state, at.PRESS_B)[1:] == (6, 2)
 
 
 def test_a_turn_with_left_held_moves_left():
     """A standing pill that lies down while Left is held moves one column further; turning up it does not."""
     state = drawn("|. . . . . . . S |")
-    assert played(state, HOLD_LEFT, HOLD_LEFT | PRESS_A)[1:] == (2, 3)
-    assert played(state, HOLD_LEFT, HOLD_LEFT | PRESS_A)[1:] == (1, 2)
+    assert played(state, at.HOLD_LEFT, at.HOLD_LEFT | at.PRESS_A)[1:] == (2, 3)
+    assert played(state, at.HOLD_LEFT, at.HOLD_LEFT | at.PRESS_A)[1:] == (1, 2)
 
 
 def test_a_and_b_turn_opposite_ways():
     """A turns clockwise, so that the first half goes up; B the other way."""
-    assert played(drawn("|. . . . . . . S |"), PRESS_A)[2] == 3
-    assert played(drawn("|. . . . . . . S |"), PRESS_B)[2] == 1
+    assert played(drawn("|. . . . . . . S |"), at.PRESS_A)[2] == 3
+    assert played(drawn("|. . . . . . . S |"), at.PRESS_B)[2] == 1
 
 
 def test_every_tenth_pill_makes_it_faster():
     """The speed goes up by one step for every ten pills placed."""
     state = drawn("|. . . . . . . S |", speed=0)
-    state.game[PILLS] = 9
+    state.game[at.PILLS] = 9
     lock(state.board, state.game, 15, 0, 0)
     until_control(state.board, state.game)
     assert hang(state.game) + 1 == 38
@@ -216,12 +194,12 @@ def test_the_compiled_seed_is_the_documented_one(numbers: tuple[int, int, int]):
 @pytest.mark.parametrize("level", [0, 10, 16, 18, 20])
 def test_viruses_are_dealt_by_the_placement_rule(level: int):
     """Every bottle has 4 * (level + 1) viruses, none too high, none with its colour exactly two cells away."""
-    state = State(np.zeros(WORDS, np.uint64))
+    state = State(np.zeros(at.WORDS, np.uint64))
     for seed in range(2, 65_536, 131):
         deal.deal(state.board, state.game, np.uint64(seed), level, 0)
-        planes = np.unpackbits(state.board[: 2 * PLANES].view(np.uint8), bitorder="little").reshape(PLANES, 16, 8)
-        assert (planes[:COLORS].sum(axis=0) == planes[VIRUS]).all()
-        assert planes[VIRUS].sum() == 4 * (level + 1)
+        planes = np.unpackbits(state.board[: 2 * at.PLANES].view(np.uint8), bitorder="little").reshape(at.PLANES, 16, 8)
+        assert (planes[: at.COLORS].sum(axis=0) == planes[at.VIRUS]).all()
+        assert planes[at.VIRUS].sum() == 4 * (level + 1)
         assert not planes[:, : 15 - deal.highest_virus(level)].any()
-        assert not (planes[:COLORS, 2:] & planes[:COLORS, :-2]).any()
-        assert not (planes[:COLORS, :, 2:] & planes[:COLORS, :, :-2]).any()
+        assert not (planes[: at.COLORS, 2:] & planes[: at.COLORS, :-2]).any()
+        assert not (planes[: at.COLORS, :, 2:] & planes[: at.COLORS, :, :-2]).any()

@@ -7,23 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pac.envs.drmario.layout import (
-    CLOCK,
-    COLUMN,
-    FALLING,
-    HOLD_DOWN,
-    HOLD_LEFT,
-    HOLD_RIGHT,
-    PRESS_A,
-    PRESS_B,
-    ROW,
-    SCORE,
-    SCRATCH,
-    SPEED_UPS,
-    SPEEDS,
-    STAGE,
-    TURN,
-)
+from pac.envs.drmario import layout as at
 from pac.envs.drmario.reach import survey
 
 from .bottles import State, cells
@@ -31,7 +15,7 @@ from .brute import placements
 from .play import Game, buttons, legal
 from .twin import CHOICES, Bottle, action_of
 
-NAMES = {HOLD_LEFT: "left", HOLD_RIGHT: "right", HOLD_DOWN: "down", PRESS_A: "A", PRESS_B: "B"}
+NAMES = {at.HOLD_LEFT: "left", at.HOLD_RIGHT: "right", at.HOLD_DOWN: "down", at.PRESS_A: "A", at.PRESS_B: "B"}
 SEEDS = st.integers(0, 2**64 - 1)
 OUTCOMES = ("", "cleared", "topped out", "out of time")
 
@@ -45,10 +29,10 @@ def agree(bottle: Bottle, state: State) -> None:
     """Everything that the twin knows is the same in the state."""
     game = state.game
     assert cells(state.board) == bottle.cells
-    assert (game[CLOCK], game[SCORE], game[SPEED_UPS]) == (bottle.clock, bottle.score, bottle.speed_ups)
-    assert (game[STAGE] == FALLING) == (bottle.hand is not None)
+    assert (game[at.CLOCK], game[at.SCORE], game[at.SPEED_UPS]) == (bottle.clock, bottle.score, bottle.speed_ups)
+    assert (game[at.STAGE] == at.FALLING) == (bottle.hand is not None)
     if bottle.hand:
-        assert (game[ROW], game[COLUMN], game[TURN]) == bottle.hand.place
+        assert (game[at.ROW], game[at.COLUMN], game[at.TURN]) == bottle.hand.place
 
 
 def legal_in(bottle: Bottle) -> set[int]:
@@ -129,14 +113,14 @@ def play_placements(game: Game, bottle: Bottle, seed: int, steps: int, masks: in
 
 def hurry(game: Game, bottle: Bottle, speed_ups: int) -> None:
     """Begin with some speed-ups, as after many pills."""
-    bottle.speed_ups = game.state().game[SPEED_UPS] = speed_ups
+    bottle.speed_ups = game.state().game[at.SPEED_UPS] = speed_ups
     survey_again(game)
 
 
 def survey_again(game: Game) -> None:
     """Write the mask of a state that was changed by hand."""
     state = game.state()
-    survey(state.board, state.game, np.zeros(SCRATCH, np.uint64))
+    survey(state.board, state.game, np.zeros(at.SCRATCH, np.uint64))
     game.envs.show(0)
 
 
@@ -162,7 +146,7 @@ def maze(seed: int, speed_ups: int) -> tuple[Game, Bottle]:
 
 @pytest.mark.thorough
 @settings(max_examples=6)
-@given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
+@given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS)
 def test_frames(level: int, speed: str, seed: int):
     """Every frame under random buttons gives the twin's cells, reward, score and outcome."""
     play_frames(level, speed, seed, 250)
@@ -171,14 +155,15 @@ def test_frames(level: int, speed: str, seed: int):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @settings(max_examples=60)
-@given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
+@given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS)
 def test_many_frames(level: int, speed: str, seed: int):
     """The same for whole episodes."""
     play_frames(level, speed, seed, 4_000)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12)
-@given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
+@given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 @example(level=0, speed="low", seed=1, speed_ups=0)
 def test_placements(level: int, speed: str, seed: int, speed_ups: int):
     """A placement's buttons lock it in its cells, in the step's frames, with the twin's cells and reward after it."""
@@ -188,7 +173,7 @@ def test_placements(level: int, speed: str, seed: int, speed_ups: int):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @settings(max_examples=60)
-@given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
+@given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 def test_many_placements(level: int, speed: str, seed: int, speed_ups: int):
     """The same for whole episodes."""
     play_placements(*begun(level, speed, seed, speed_ups), seed, 250)

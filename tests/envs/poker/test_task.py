@@ -48,7 +48,7 @@ class Table:
     def step(self) -> np.ndarray:
         """Choose for all seats, step, and return what was chosen, by environment and seat."""
         legal = self.row("action_mask").reshape(2 * COUNT, -1).astype(np.bool_)
-        chosen = random_actions(self.task, self._generator, 2 * COUNT, legal)
+        chosen = random_actions(self.task, self._generator.random((2 * COUNT, self.task.num_actions)), legal)
         self.buffers["action"][0] = chosen
         self.hands.step(0)
         return chosen.reshape(COUNT, 2)
@@ -79,6 +79,7 @@ def test_it_conforms(spec):
     check(find(spec), steps=60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", SPECS)
 def test_hands_follow_the_tree(spec):
     """Who decides, what the mask allows, what a hand costs and who wins it are what tree and rules say."""
@@ -112,6 +113,7 @@ def test_hands_follow_the_tree(spec):
     assert ends > COUNT
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", SPECS)
 def test_what_a_seat_sees(spec):
     """Its own cards, the open ones, the chips and the whole history; never the other's cards."""

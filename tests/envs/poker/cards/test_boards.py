@@ -20,6 +20,7 @@ def all_boards() -> dict[int, CardBoards]:
     return {size: found_boards(size) for size in (3, 4, 5)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "count", "dealt"), [(3, 1755, 22_100), (4, 16_432, 270_725), (5, 134_459, 2_598_960)])
 def test_boards_are_as_many_as_known(all_boards, size, count, dealt):
     """There are so many boards up to suits, and they stand for all that are dealt."""

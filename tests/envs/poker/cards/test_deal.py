@@ -83,6 +83,7 @@ def by_hand(boards, table, board, pair):
     return table[number >> RENAMING, high * (high - 1) // 2 + low]
 
 
+@pytest.mark.thorough
 @given(st.permutations(range(52)))
 def test_buckets_are_those_of_the_tables(tables, deck):
     """Each player's bucket on each street is that of his cards and of the board as far as it is dealt."""

@@ -119,6 +119,7 @@ def test_what_is_no_regular_file_is_unfit(path, make):
         opened(path)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_a_clear_error(path):
     """Where the file has no room the error says so and what to do, and no piece of it stays."""
     code = MAKE + (

@@ -1,0 +1,72 @@
+"""Chooses recommended settings for a Gymnasium environment from `recommended.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..fields import Field
+from ..files import MIB, read_yaml
+
+TABLE = Path(__file__).with_name("recommended.yaml")
+LARGE = 32
+"""Byte images with longer sides are of the kind `image`, also beside other parts of an observation. Smaller ones are
+learned as fast as vectors."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Settings of an algorithm for an environment.
+
+    Attributes:
+        settings: The settings by name; others have their defaults.
+        source: What they are for, as part of a sentence: an id or a kind of environment.
+        note: What a user should know before training, as a sentence; empty if there is nothing.
+    """
+
+    settings: Mapping[str, Any]
+    source: str
+    note: str = ""
+
+
+def recommended(name: str, observation: Field, *, continuous: bool) -> dict[str, Recommendation]:
+    """Return the settings for an environment by trainer: those of its id, or of its kind.
+
+    Args:
+        name: Its id, with or without a module before it: `CartPole-v1`, `ale_py:ALE/Pong-v5`.
+        observation: The observation of one seat.
+        continuous: Whether its actions are continuous.
+    """
+    found = {"ppo": _recommended(_table()["ppo"], name, observation, continuous=continuous)}
+    if not continuous:
+        found |= dict.fromkeys(("dqn", "iqn"), _recommended(_table()["dqn"], name, observation))
+    return found
+
+
+def _recommended(
+    table: Mapping[str, Any], name: str, observation: Field, *, continuous: bool = False
+) -> Recommendation:
+    known = name.rpartition(":")[2]
+    if known in table["environments"]:
+        entry = dict(table["environments"][known])
+        note = entry.pop("note", "")
+        return Recommendation(entry, known, note)
+    kind = "image" if _is_large_image(observation) else "vector"
+    settings, source = table["kinds"][kind], f"{kind} observations"
+    if continuous:
+        return Recommendation({**settings, **table["continuous"]}, f"{source} and continuous actions")
+    return Recommendation(settings, source)
+
+
+def _is_large_image(observation: Field) -> bool:
+    shapes = [shape for _, shape in observation.images] or [observation.shape] * (observation.dtype == "uint8")
+    return any(len(shape) > 1 and sorted(shape)[-2] > LARGE for shape in shapes)
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = read_yaml(TABLE, MIB)
+    return found

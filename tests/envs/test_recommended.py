@@ -1,0 +1,84 @@
+"""Recommended settings of Gymnasium environments, by id and by kind."""
+
+from __future__ import annotations
+
+import gymnasium
+import pytest
+
+from pac.envs import Field, find
+from pac.envs.files import MIB, read_yaml
+from pac.envs.gym.recommended import TABLE, recommended
+from pac.training.dqn.settings import DqnSettings, IqnSettings
+from pac.training.ppo.settings import PpoSettings
+
+VECTOR = Field("observation", "float32", (4,))
+IMAGE = Field("observation", "uint8", (64, 64, 3))
+SMALL_IMAGE = Field("observation", "uint8", (8, 8, 3))
+ENTRIES = {trainer: table["environments"] for trainer, table in read_yaml(TABLE, MIB).items()}
+
+
+@pytest.mark.parametrize("name", sorted({name for entries in ENTRIES.values() for name in entries}))
+def test_entries_are_gymnasium_ids(name):
+    """An entry whose id Gymnasium does not know would never be used."""
+    assert name in gymnasium.registry
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "dqn", "iqn"])
+def test_an_environment_has_the_settings_of_its_id(trainer):
+    """The task has them, with where they are from. IQN has those of DQN."""
+    task = find("CartPole-v1")
+    entries = ENTRIES["ppo" if trainer == "ppo" else "dqn"]
+    assert dict(task.settings[trainer]) == entries["CartPole-v1"]
+    assert task.settings_for[trainer] == "CartPole-v1"
+
+
+def test_an_id_may_be_known_for_one_trainer_only():
+    """The others have the settings of its kind."""
+    found = recommended("Acrobot-v1", VECTOR, continuous=False)
+    assert found["ppo"].source == "Acrobot-v1"
+    assert found["dqn"].source == "vector observations"
+
+
+@pytest.mark.parametrize("observation", [VECTOR, IMAGE])
+@pytest.mark.parametrize(("trainer", "kind"), [("dqn", DqnSettings), ("iqn", IqnSettings), ("ppo", PpoSettings)])
+def test_the_settings_of_a_kind_are_accepted(observation, trainer, kind):
+    """Their names exist and their values fit."""
+    kind.read(trainer, recommended("Mine-v0", observation, continuous=False)[trainer].settings)
+
+
+def test_there_are_no_settings_of_dqn_for_continuous_actions():
+    """It cannot train there."""
+    assert list(recommended("Mine-v0", VECTOR, continuous=True)) == ["ppo"]
+
+
+def test_the_module_before_an_id_does_not_matter():
+    """`module:id` imports the module that registers the id."""
+    assert recommended("my_envs:CartPole-v1", VECTOR, continuous=False)["dqn"].source == "CartPole-v1"
+
+
+@pytest.mark.parametrize(
+    ("observation", "continuous", "source"),
+    [
+        (VECTOR, False, "vector observations"),
+        (SMALL_IMAGE, False, "vector observations"),
+        (IMAGE, False, "image observations"),
+        (VECTOR, True, "vector observations and continuous actions"),
+    ],
+)
+def test_other_environments_have_the_settings_of_their_kind(observation, continuous, source):
+    """The kind follows from the observation and the actions."""
+    assert recommended("my_envs:Mine", observation, continuous=continuous)["ppo"].source == source
+
+
+def test_continuous_actions_change_some_settings_of_a_kind():
+    """There is no entropy bonus; the batch is that of the kind."""
+    one, two = (recommended("Mine-v0", VECTOR, continuous=continuous)["ppo"].settings for continuous in (False, True))
+    assert two["entropy_coefficient"] == 0 < one["entropy_coefficient"]
+    assert one["batch"] == two["batch"]
+
+
+def test_a_note_is_part_of_the_task():
+    """The session shows it at its start. It is not a setting."""
+    task = find("MountainCarContinuous-v0")
+    assert "needs exploration" in task.note
+    assert "note" not in task.settings["ppo"]

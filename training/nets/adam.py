@@ -21,30 +21,34 @@ class Adam:
 
     Attributes:
         learning_rate: The learning rate of the next steps.
+        parameters: The parameters, in the order of their gradients.
     """
 
     def __init__(self, network: nn.Module, *, learning_rate: float = 0.0, fused: bool = True) -> None:
         self.learning_rate = learning_rate
         self._fused = fused
         self._names = [name for name, _ in network.named_parameters()]
-        self._parameters: list[Tensor] = list(network.parameters())
+        self.parameters: list[Tensor] = list(network.parameters())
         self._moments = {
-            "step": [torch.zeros((), device=each.device if fused else "cpu") for each in self._parameters],
-            "exp_avg": [torch.zeros_like(each) for each in self._parameters],
-            "exp_avg_sq": [torch.zeros_like(each) for each in self._parameters],
+            "step": [torch.zeros((), device=each.device if fused else "cpu") for each in self.parameters],
+            "exp_avg": [torch.zeros_like(each) for each in self.parameters],
+            "exp_avg_sq": [torch.zeros_like(each) for each in self.parameters],
         }
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self, gradients: list[Tensor]) -> None:
         """Take a step. Each gradient must have the memory layout of its parameter."""
+        if self._fused:
+            self._fused_step(gradients)
+            return
         adam(
-            self._parameters,
-            [torch.as_tensor(each.grad) for each in self._parameters],
+            self.parameters,
+            gradients,
             self._moments["exp_avg"],
             self._moments["exp_avg_sq"],
             [],
             self._moments["step"],
-            fused=self._fused,
+            fused=False,
             amsgrad=False,
             beta1=BETA_1,
             beta2=BETA_2,
@@ -52,6 +56,28 @@ class Adam:
             weight_decay=0.0,
             eps=EPSILON,
             maximize=False,
+        )
+
+    def _fused_step(self, gradients: list[Tensor]) -> None:
+        """Call the kernel as `adam` does, which takes several times as long to group a small network's tensors."""
+        steps = self._moments["step"]
+        torch._foreach_add_(steps, 1)
+        torch._fused_adam_(
+            self.parameters,
+            gradients,
+            self._moments["exp_avg"],
+            self._moments["exp_avg_sq"],
+            [],
+            steps,
+            amsgrad=False,
+            lr=self.learning_rate,
+            beta1=BETA_1,
+            beta2=BETA_2,
+            weight_decay=0.0,
+            eps=EPSILON,
+            maximize=False,
+            grad_scale=None,
+            found_inf=None,
         )
 
     def state(self) -> dict[str, Tensor]:

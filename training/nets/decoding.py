@@ -39,15 +39,27 @@ class DecodeNumbers(nn.Module):
         super().__init__()
         self.scale = 1.0 / (observation.high if 1 < observation.high <= 255 else 255.0)
         self.is_bytes = observation.dtype == "uint8"
-        self.is_flat = is_image(observation) and len(observation.shape) == 2
-        self.channels_last = is_image(observation) and not self.is_flat and _channels_last(observation)
+        self.layout = ChannelsFirst(observation) if is_image(observation) else nn.Identity()
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the rows as floats."""
-        numbers = stored.float() * self.scale if self.is_bytes else stored.float()
-        if self.is_flat:
-            return numbers.unsqueeze(1)
-        return numbers.permute(0, 3, 1, 2) if self.channels_last else numbers
+        numbers: Tensor = self.layout(stored.float() * self.scale if self.is_bytes else stored.float())
+        return numbers
+
+
+class ChannelsFirst(nn.Module):
+    """Rows of images `(rows, *shape)`, or flat ones, to `(rows, C, H, W)`."""
+
+    def __init__(self, observation: Field) -> None:
+        super().__init__()
+        shape = observation.shape
+        self.shape = (1, *shape) if len(shape) == 2 else shape
+        self.channels_last = len(shape) == 3 and _channels_last(observation)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the images with their channels first."""
+        images = images.reshape(-1, *self.shape)
+        return images.permute(0, 3, 1, 2) if self.channels_last else images
 
 
 def decoder(observation: Field) -> DecodeBits | DecodeNumbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ..trainer import PolicyOutput
-from .action_scale import ActionScale
+from .device_buffer import ActionScale
 from .distribution import Distribution, Gaussian, Product
 
 SHOWN = 5

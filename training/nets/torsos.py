@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...envs import Field
-from .decoding import image_shape, is_image
+from .decoding import ChannelsFirst, image_shape, is_image
 from .line_convolution import CrossConvolution
 
 LARGE_IMAGE = 36
 """Images of at least this side are for strided convolutions; smaller ones keep their resolution."""
 REDUCED = 80
 """Large images are reduced by the largest integer factor that leaves their shorter side at least this long."""
-PIXEL_FEATURES = 512
+PIXEL_FEATURES, CELL_FEATURES = 512, 16
 
 
 class BoardTorso(nn.Module):
@@ -66,6 +66,61 @@ class PixelTorso(nn.Module):
         """Return the features `(rows, PIXEL_FEATURES)` of `(rows, C, H, W)`."""
         features: Tensor = self.joint(self.convolutions(image))
         return features
+
+
+class PartsTorso(nn.Module):
+    """A torso for each image of a flat observation; their features follow its other numbers.
+
+    Attributes:
+        width: Number of features.
+    """
+
+    def __init__(self, observation: Field, channels: int, layers: int, hidden: int) -> None:
+        super().__init__()
+        self.spans = tuple((first, first + math.prod(shape)) for first, shape in observation.images)
+        fields = [Field("image", "uint8", shape, per="seat") for _, shape in observation.images]
+        self.layouts = nn.ModuleList(ChannelsFirst(field) for field in fields)
+        self.parts = nn.ModuleList(_image_features(field, channels, layers, hidden) for field in fields)
+        rest = math.prod(observation.shape) - sum(end - first for first, end in self.spans)
+        self.width = rest + sum(PIXEL_FEATURES if is_large_image(field) else hidden for field in fields)
+
+    def features(self, vector: Tensor) -> Tensor:
+        """Return the features `(rows, width)` of `(rows, numbers)`."""
+        found, end = [], 0
+        for (first, last), layout, part in zip(self.spans, self.layouts, self.parts, strict=True):
+            found += [vector[:, end:first], part(layout(vector[:, first:last]))]
+            end = last
+        return torch.cat([*found, vector[:, end:]], 1)
+
+
+class SmallImage(BoardTorso):
+    """Features of a small image as a vector."""
+
+    def __init__(self, observation: Field, channels: int, layers: int, hidden: int) -> None:
+        super().__init__(observation, channels, layers)
+        _, height, width = image_shape(observation)
+        self.cell = nn.Linear(channels, CELL_FEATURES)
+        self.joint = nn.Sequential(nn.Linear(CELL_FEATURES * height * width, hidden), nn.ReLU(inplace=True))
+
+    def forward(self, image: Tensor) -> Tensor:
+        """Return the features `(rows, hidden)` of `(rows, C, H, W)`."""
+        cells = functional.relu(self.cell(self.features(image)), inplace=True)
+        features: Tensor = self.joint(cells.view(len(image), -1))
+        return features
+
+
+class LargeImage(PixelTorso):
+    """Features of a large image as a vector."""
+
+    def forward(self, image: Tensor) -> Tensor:
+        """Return the features `(rows, PIXEL_FEATURES)` of `(rows, C, H, W)`."""
+        return self.features(image)
+
+
+def _image_features(observation: Field, channels: int, layers: int, hidden: int) -> nn.Module:
+    if is_large_image(observation):
+        return LargeImage(observation)
+    return SmallImage(observation, channels, layers, hidden)
 
 
 def tower(inputs: int, outputs: int, hidden: int, layers: int) -> nn.Sequential:

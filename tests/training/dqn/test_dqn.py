@@ -1,0 +1,246 @@
+"""DQN and IQN as trainers: they learn, resume, resize and repeat themselves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import make
+from pac.envs import BadParameter, find
+from pac.training.dqn.evaluate import DqnPlayer, IqnPlayer
+from pac.training.dqn.trainer import DQN, IQN
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import trainer_settings
+
+from ..corridor import CELLS, corridor
+
+SMALL = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
+SMALL |= {"train_frequency": 16, "gradient_steps": 1, "target_update": 500}
+
+
+@contextmanager
+def training(spec="CartPole-v1", num_envs=8, seed=0, kind=DQN, states=None, **overrides):
+    """Yield a trainer and its backends; those begin from `states` if given."""
+    task, made = find(spec) if isinstance(spec, str) else spec, []
+
+    def envs(count, slots, **options):
+        made.append(make(task, count, "inline", slots=slots, seed=1, **options))
+        return made[-1]
+
+    settings = trainer_settings(kind.name, task, {**SMALL, **overrides})
+    notes: list[str] = []
+    trainer = kind(Context(task, envs, settings, "cpu", seed, Timer(), notify=notes.append))
+    trainer.notes = notes
+    yield trainer, made
+    trainer.close()
+
+
+def weights(trainer):
+    return {name: value.clone() for name, value in trainer.policy.state_dict().items()}
+
+
+def equal(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.thorough
+def test_the_same_seed_gives_the_same_weights():
+    """And another seed gives others."""
+    results = []
+    for seed in (3, 3, 4):
+        with training(seed=seed) as (trainer, _):
+            trainer.start(8)
+            for _ in range(3):
+                trainer.iterate()
+            results.append(weights(trainer))
+    assert equal(*results[:2])
+    assert not equal(*results[1:])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("kind", "spec", "chosen"),
+    [
+        (DQN, "leduc", {}),
+        (DQN, "leduc", {"prioritized": True}),
+        (IQN, "leduc", {}),
+        pytest.param(DQN, "drmario:level=1", {"frame_stack": 2}, marks=pytest.mark.thorough),
+    ],
+)
+def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, spec, chosen):
+    """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
+    chosen = {"save_replay": True, "n_step": 2, "train_frequency": 64, **chosen}
+    with training(spec, kind=kind, **chosen) as (one, made):
+        one.start(8)
+        for _ in range(3):
+            one.iterate()
+        tensors, data = one.state()
+        states = made[-1].buffer["state"][0].copy()
+        for _ in range(2):
+            one.iterate()
+        expected = weights(one)
+    with training(spec, kind=kind, **chosen) as (two, made):
+        two.load_state(tensors, data)
+        two.start(8)
+        made[-1].restore(states)
+        for _ in range(2):
+            two.iterate()
+        assert two.decisions == one.decisions
+        assert equal(weights(two), expected)
+
+
+def test_without_the_replay_learning_waits_for_learning_starts():
+    """It is reported; the first decisions after resuming change no weight."""
+    with training() as (one, _):
+        one.start(8)
+        for _ in range(2):
+            one.iterate()
+        tensors, data = one.state()
+    with training(learning_starts=1_000) as (two, _):
+        two.load_state(tensors, data)
+        two.start(8)
+        before = weights(two)
+        two.iterate()
+        assert equal(weights(two), before)
+        assert any("no replay" in note for note in two.notes)
+        two.iterate()
+        assert not equal(weights(two), before)
+
+
+def test_a_saved_replay_of_another_number_of_environments_is_left_out():
+    """The resumed training collects decisions first, and says why."""
+    with training(save_replay=True) as (one, _):
+        one.start(8)
+        one.iterate()
+        tensors, data = one.state()
+    with training(save_replay=True) as (two, _):
+        two.load_state(tensors, data)
+        two.start(4)
+        two.iterate()
+        assert any("does not fit" in note for note in two.notes)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("prioritized", [False, True])
+def test_another_number_of_environments_keeps_the_replay(prioritized):
+    """Learning continues at once, from the old replay too."""
+    with training(prioritized=prioritized) as (trainer, _):
+        trainer.start(8)
+        for _ in range(3):
+            trainer.iterate()
+        updates, old = trainer.learner.updates, trainer._replay
+        trainer.resize(4)
+        trainer.iterate()
+        assert trainer.learner.updates == updates + 32
+        assert trainer.learner.replays == [old, trainer._replay]
+
+
+def test_targets_are_copied_after_target_update_decisions():
+    """Before, the target network has the first weights."""
+    with training(target_update=1_024, learning_starts=100) as (trainer, _):
+        trainer.start(8)
+        first = weights(trainer)
+        trainer.iterate()
+        assert equal(dict(trainer.learner._target.state_dict()), first)
+        trainer.iterate()
+        assert equal(dict(trainer.learner._target.state_dict()), weights(trainer))
+
+
+def test_a_training_that_is_stopped_at_once_can_be_saved():
+    """Its state is that of the start."""
+    with training(save_replay=True) as (trainer, _):
+        trainer.start(8)
+        tensors, data = trainer.state()
+    assert data == {"decisions": 0, "updates": 0, "steps": 0}
+    assert equal({name: tensors[f"policy.{name}"] for name in weights(trainer)}, weights(trainer))
+
+
+def test_the_figures_are_curves():
+    """Loss, values, epsilon, the fill of the replay and counts."""
+    with training() as (trainer, _):
+        trainer.start(8)
+        trainer.iterate()
+        figures = trainer.iterate()
+    assert {"loss", "value_mean", "epsilon", "replay_filled", "updates", "decisions"} <= figures.keys()
+    assert all(np.isfinite(value) for value in figures.values())
+    assert figures["decisions"] == 1_024
+
+
+@pytest.mark.parametrize("spec", ["Pendulum-v1"])
+def test_a_task_without_discrete_actions_is_refused(spec):
+    """The error says what to use instead."""
+    with pytest.raises(BadParameter, match="one choice per decision"), training(spec):
+        pass
+
+
+def test_a_player_takes_the_best_action():
+    """It does not explore and changes no weight."""
+    with training() as (one, _):
+        one.start(8)
+        one.iterate()
+        tensors, data = one.state()
+    with training(kind=DqnPlayer) as (player, made):
+        player.load_state(tensors, data)
+        player.start(2)
+        player.iterate()
+        newest = made[-1].order.newest
+        before = made[-1].order.acted(newest)
+        observation = torch.from_numpy(made[-1].buffer["observation"][before])
+        best = player.policy(observation).argmax(-1)
+        assert made[-1].buffer["action"][before].tolist() == best.tolist()
+        output = player.inspect(0)
+        assert output.probabilities[0] == 1
+        assert output.epsilon == 0
+        assert output.values == sorted(player.policy(observation)[0].tolist(), reverse=True)
+
+
+def test_the_policy_of_iqn_shows_the_range_of_returns():
+    """For each action, from its quantile at 0.1 to that at 0.9; only legal actions are shown."""
+    with training("leduc", kind=IQN) as (trainer, _):
+        trainer.start(8)
+        trainer.iterate()
+        output = trainer.inspect(0)
+        quantiles = trainer._quantiles[0]
+    assert len(output.actions) == len(output.values) == len(output.ranges) == len(output.probabilities)
+    assert min(output.values) > -100
+    for action, (low, high) in zip(output.actions, output.ranges, strict=True):
+        assert [low, high] == pytest.approx(np.quantile(quantiles[:, action].numpy(), [0.1, 0.9]), abs=1e-5)
+
+
+@pytest.mark.session
+@pytest.mark.parametrize(("kind", "player_kind"), [(DQN, DqnPlayer), (IQN, IqnPlayer)])
+def test_it_learns_a_corridor(kind, player_kind):
+    """After 4,000 decisions nearly every greedy episode takes the shortest way."""
+    chosen = {"learning_starts": 200, "train_frequency": 4, "target_update": 200, "gamma": 0.8}
+    with training(corridor(), kind=kind, epsilon="0:1,3000:0.1", **chosen) as (trainer, _):
+        trainer.start(8)
+        for _ in range(8):
+            trainer.iterate()
+        tensors, data = trainer.state()
+    with training(corridor(), kind=player_kind) as (player, made):
+        player.load_state(tensors, data)
+        player.start(8)
+        player.iterate()
+        buffer = made[-1].buffer
+        ended = (buffer["terminated"] | buffer["truncated"]) > 0
+        assert buffer["episode_length"][ended].mean() < CELLS - 1 + 0.2
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("name", ["dqn", "iqn"])
+def test_its_runs_are_evaluated(tmp_path, name):
+    """The real commands: `run` trains, `eval` plays the policy, greedily."""
+    common = ["--runs-dir", str(tmp_path), "--headless", "--json"]
+    run = ["run", "--task", "CartPole-v1", "--trainer", name, "--steps", "3000", "--num-envs", "8"]
+    for command in ([*run, *common], ["eval", "latest", *common]):
+        ran = subprocess.run(
+            [sys.executable, "-m", "pac.tui", *command], capture_output=True, text=True, timeout=200, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert json.loads(ran.stdout)["return_mean"] > 8

@@ -1,0 +1,19 @@
+"""DQN and IQN learn a real task: minutes on one core, so not in the quick part."""
+
+from __future__ import annotations
+
+import pytest
+
+from pac.training.bench.facts import Figures
+from pac.training.bench.learning import train_ours
+from pac.training.config import Config
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ["dqn", "iqn"])
+def test_it_learns_cartpole(name):
+    """With the recommended settings: from about 20 steps per episode to more than 195, in one of 20 checks."""
+    points: list[Figures] = []
+    train_ours(Config(task="CartPole-v1", trainer=name, steps=50_000), points.append)
+    assert max(point["mean"] for point in points) > 195

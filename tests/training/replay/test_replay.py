@@ -1,0 +1,242 @@
+"""Transitions sampled from a ring, compared with a replay that stores each one with both observations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.backends.core.layout import Layout
+from pac.envs import BadParameter, Field, Task
+from pac.envs.fields import DECIDES, OUT, WAITS
+from pac.training.replay.kernels import FINAL, NOTHING, UNFINISHED, transition
+from pac.training.replay.priorities import PrioritySettings
+from pac.training.replay.replay import NothingToSample, Replay, ReplaySettings
+
+from .reference import ReferenceReplay
+
+GAMMA = 0.9
+
+
+def task_of(players: int) -> Task:
+    """A task with small observations of bytes."""
+    return Task(
+        spec="toy",
+        name="toy",
+        title="Toy",
+        factory="nowhere:nothing",
+        observation=Field("observation", "uint8", (2,), per="seat"),
+        num_actions=5,
+        players=players,
+        masked=True,
+    )
+
+
+class World:
+    """Environments that write random but possible results into a ring, and into the reference."""
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        num_envs: int = 2,
+        players: int = 2,
+        slots: int,
+        steps: int,
+        stack: int,
+        priorities: PrioritySettings | None = None,
+    ) -> None:
+        self.random = np.random.default_rng(seed)
+        self.task = task_of(players)
+        self.buffer = Layout(self.task, num_envs, slots, ring=True).map()
+        self.rows, self.players = num_envs * players, players
+        settings = ReplaySettings(1, steps=steps, stack=stack, gamma=GAMMA, priorities=priorities)
+        self.replay = Replay(self.task, self.buffer, settings, seed)
+        self.reference = ReferenceReplay(self.rows, steps=steps, stack=stack, gamma=GAMMA)
+        self.slots, self.slot = slots, 0
+        self.buffer["episode"][0] = 0
+        self.observe()
+        self.buffer["active"][0] = self.some_active()
+        self.replay.add()
+        self.reference.begin(self.buffer["observation"][0], self.buffer["active"][0])
+
+    def observe(self) -> None:
+        """Write new observations into the current slot."""
+        self.buffer["observation"][self.slot] = self.random.integers(0, 256, (self.rows, 2))
+
+    def some_active(self) -> np.ndarray:
+        """Return which seats decide and which wait."""
+        return np.where(self.random.random(self.rows) < 0.7, DECIDES, WAITS).astype(np.uint8)
+
+    def step(self) -> None:
+        """Make one step: some seats decide, some die, some episodes end or are truncated."""
+        random, buffer, rows = self.random, self.buffer, self.rows
+        before, slot = self.slot, (self.slot + 1) % self.slots
+        buffer["action"][before] = random.integers(0, 5, rows)
+        buffer["reward"][slot] = random.integers(-3, 4, rows)
+        ends = np.repeat(random.random(rows // self.players) < 0.12, self.players)
+        cut = ends & np.repeat(random.random(rows // self.players) < 0.5, self.players)
+        out = (buffer["active"][before] == OUT) | (random.random(rows) < 0.03)
+        buffer["terminated"][slot], buffer["truncated"][slot] = ends & ~cut, cut
+        final = random.integers(0, 256, (rows, 2)).astype(np.uint8)
+        buffer["final_observation"][slot][ends] = final[ends]
+        buffer["episode"][0] += ends[:: self.players]
+        self.slot = slot
+        self.observe()
+        buffer["active"][slot] = np.where(out & ~ends, OUT, self.some_active())
+        self.replay.add()
+        self.reference.step(
+            action=buffer["action"][before],
+            reward=buffer["reward"][slot],
+            ended=ends & ~cut,
+            truncated=cut,
+            final=final,
+            observation=buffer["observation"][slot],
+            active=buffer["active"][slot],
+            began=ends,
+        )
+
+    def compare(self, count: int) -> int:
+        """Compare sampled transitions with the reference; return how many were truncated."""
+        batch = self.replay.sample(count)
+        first, last = self.replay.window
+        stack = batch.observations.reshape(count, -1, 2)
+        following = batch.following.reshape(count, -1, 2)
+        truncated = 0
+        for index, (position, row) in enumerate(batch.places):
+            assert first <= position <= last
+            frames, action, total, discount, after = self.reference.transitions[int(position), int(row)]
+            assert tuple(frame.tobytes() for frame in stack[index]) == frames
+            assert batch.actions[index] == action
+            assert batch.rewards[index] == pytest.approx(total, abs=1e-5)
+            assert batch.discounts[index] == pytest.approx(discount, abs=1e-6)
+            if after is not None:
+                assert tuple(frame.tobytes() for frame in following[index]) == after
+            truncated += after is not None and position == last
+        return truncated
+
+
+@pytest.mark.parametrize(
+    ("players", "steps", "stack"), [(1, 1, 1), (2, 1, 1), (2, 3, 1), (2, 1, 4), (3, 5, 3), (1, 2, 2)]
+)
+def test_transitions_are_those_of_a_replay_that_stores_both_observations(players, steps, stack):
+    """With waiting and eliminated seats, truncations, n steps and stacks, while the ring is written again and again."""
+    world = World(5, players=players, slots=40, steps=steps, stack=stack)
+    for number in range(300):
+        world.step()
+        if number > 20 and number % 5 == 0:
+            world.compare(8)
+    assert world.replay.missing < 20
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(10))
+def test_transitions_of_many_steps_and_shapes(seed):
+    """The same over 10,000 steps, for rings, steps and stacks of many sizes."""
+    random = np.random.default_rng(seed)
+    players, steps, stack = (int(number) for number in random.integers(1, 5, 3))
+    world = World(seed, players=players, slots=int(random.integers(steps + stack + 30, 90)), steps=steps, stack=stack)
+    for number in range(10_000):
+        world.step()
+        if number > 20 and number % 7 == 0:
+            world.compare(4)
+
+
+def test_every_transition_of_the_window_is_drawn_equally_often():
+    """And none outside it."""
+    world = World(2, players=2, slots=20, steps=1, stack=1)
+    for _ in range(50):
+        world.step()
+    first, last = world.replay.window
+    possible = {place for place in world.reference.transitions if first <= place[0] <= last}
+    batch = world.replay.sample(20_000)
+    places, counts = np.unique(batch.places, axis=0, return_counts=True)
+    assert {(int(position), int(row)) for position, row in places} == possible
+    assert counts.min() > 0.8 * counts.mean()
+    assert counts.max() < 1.2 * counts.mean()
+
+
+def test_a_truncation_whose_last_observation_is_no_longer_kept_is_not_sampled():
+    """It is counted, and others are sampled instead."""
+    world = World(3, players=1, slots=256, steps=1, stack=1)
+    for _ in range(300):
+        world.step()
+    assert world.replay.sample(2_000).places.shape == (2_000, 2)
+    assert world.replay.missing > 0
+
+
+def test_a_successor_that_is_not_written_yet_is_not_found():
+    """The search ends at the head."""
+    world = World(3, players=1, slots=30, steps=1, stack=1)
+    for _ in range(10):
+        world.step()
+    replay = world.replay
+    numbers = np.zeros(4)
+    ends = [transition(replay._ring, replay._walk, replay.head, replay.head - 1, row, numbers) for row in range(2)]
+    assert ends == [UNFINISHED, UNFINISHED]
+    assert {NOTHING, FINAL}.isdisjoint(ends)
+
+
+def test_an_empty_replay_is_a_clear_error():
+    """Before the first decision has a successor, nothing can be sampled."""
+    world = World(3, slots=30, steps=1, stack=1)
+    with pytest.raises(NothingToSample, match="collect more decisions"):
+        world.replay.sample(1)
+
+
+def test_a_replay_that_is_too_small_is_refused():
+    """It must hold the n steps and the k frames of a transition."""
+    with pytest.raises(BadParameter, match="at least 64 transitions of 8 rows, got 40"):
+        ReplaySettings(40, steps=3, stack=3).slots(8)
+
+
+def test_the_same_seed_draws_the_same_transitions():
+    """Sampling is a function of seed and steps."""
+    batches = []
+    for _ in range(2):
+        world = World(7, slots=30, steps=2, stack=2)
+        for _ in range(60):
+            world.step()
+        batches.append(world.replay.sample(32))
+    assert np.array_equal(batches[0].places, batches[1].places)
+    assert np.array_equal(batches[0].following, batches[1].following)
+
+
+@pytest.mark.parametrize("written", [25, 60, 133])
+def test_a_saved_replay_continues_as_if_it_had_not_been_saved(written):
+    """Wherever its newest position is in the ring, and although more was written before it was saved."""
+    slots, spare = 40, 5
+
+    def world_at(count: int) -> World:
+        world = World(4, slots=slots, steps=2, stack=3)
+        world.replay = Replay(
+            world.task, world.buffer, ReplaySettings(1, steps=2, stack=3, gamma=GAMMA, spare=spare), 4
+        )
+        world.replay.add()
+        for _ in range(count):
+            world.step()
+        return world
+
+    saving, expected = world_at(written), world_at(written)
+    mark, generator = saving.replay.mark(), saving.replay.generator()
+    for _ in range(spare):
+        saving.step()
+    saved = saving.replay.state(mark)
+
+    resumed = World(4, slots=slots, steps=2, stack=3)
+    for name in ("observation", "active", "action_mask"):
+        resumed.buffer[name][0] = expected.buffer[name][expected.slot]
+    resumed.replay = Replay(
+        resumed.task, resumed.buffer, ReplaySettings(1, steps=2, stack=3, gamma=GAMMA, spare=spare), 4
+    )
+    resumed.replay.add()
+    resumed.replay.load_state(saved)
+    resumed.replay.set_generator(generator)
+    resumed.random.bit_generator.state = expected.random.bit_generator.state
+    for _ in range(3):
+        for world in (resumed, expected):
+            world.step()
+        found, wanted = resumed.replay.sample(16), expected.replay.sample(16)
+        for name in ("observations", "actions", "rewards", "discounts"):
+            assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
+        after = wanted.discounts > 0
+        assert np.array_equal(found.following[after], wanted.following[after])

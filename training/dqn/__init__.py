@@ -1,0 +1,1 @@
+"""DQN: value-based learning from a replay."""

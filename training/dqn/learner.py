@@ -1,0 +1,236 @@
+"""The learner of DQN and IQN: two networks, an optimizer, and gradient steps on transitions drawn from a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...envs import Task
+from ...envs.fields import Array
+from ..nets.adam import Adam
+from ..nets.compute_threads import ComputeThreads
+from ..nets.gradient_step import GradientStep
+from ..nets.weights import ADAM, POLICY, copied, load_tensors, load_weights, placed
+from ..ranks import Ranks, SingleRank
+from ..replay.priorities import PrioritySettings
+from ..replay.replay import Replay, ReplaySettings, Transitions, joined
+from ..settings import scheduled
+from .dense_gradient import DenseGradient
+from .loss import DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
+from .networks import IqnNetwork, QNetwork
+from .settings import DqnSettings, IqnSettings, QLearningSettings
+
+STATISTICS = ("loss", "value_mean", "grad_norm")
+"""What a gradient step returns."""
+TARGET, GENERATOR = "target.", "generator.replay"
+"""What the names of the target network's tensors begin with in a checkpoint, and the name of the random generator."""
+ROWS_AT_ONCE = 64
+"""Rows whose activations a thread computes at once."""
+MOST_DENSE_ROWS = 512
+"""Up to this batch, the gradient of a fully connected network is faster in one thread and without autograd."""
+
+
+def replay_settings(settings: QLearningSettings, capacity: int, spare: int) -> ReplaySettings:
+    """Return how transitions are found and drawn.
+
+    Args:
+        settings: The settings.
+        capacity: Transitions to keep.
+        spare: Positions that may be written meanwhile, see `ReplaySettings`.
+    """
+    priorities = PrioritySettings(settings.priority_alpha, settings.priority_epsilon) if settings.prioritized else None
+    return ReplaySettings(
+        capacity,
+        steps=settings.n_step,
+        stack=settings.frame_stack,
+        gamma=settings.gamma,
+        gamma_per_frame=settings.gamma_per_frame,
+        spare=spare,
+        priorities=priorities,
+    )
+
+
+class QLearner:
+    """Learns the values of actions. It neither acts nor knows the environments, so it can run in any process.
+
+    Args:
+        task: The task.
+        settings: The settings, which decide between DQN and IQN.
+        device: Where the networks are.
+        seed: Seeds the weights and the fractions of IQN.
+        ranks: Processes that add their gradients.
+
+    Attributes:
+        online: The network that learns.
+        updates: Gradient steps so far.
+    """
+
+    def __init__(
+        self, task: Task, settings: QLearningSettings, device: torch.device, seed: int, ranks: Ranks | None = None
+    ) -> None:
+        self._settings, self._device = settings, device
+        self._objective, network = _algorithm(settings, seed, device)
+        self.online = placed(network(task, settings, torch.Generator().manual_seed(seed)), device)
+        self._target = deepcopy(self.online).requires_grad_(requires_grad=False)
+        self._adam = Adam(self.online, fused=device.type in {"cpu", "cuda"})
+        self._gradients = GradientStep(
+            self._adam,
+            ComputeThreads(device, settings.threads),
+            ranks or SingleRank(),
+            rows_at_once=ROWS_AT_ONCE,
+            max_norm=settings.max_grad_norm,
+            statistics=len(STATISTICS) - 1,
+        )
+        self.updates = 0
+        self._dense = self._dense_gradient(device)
+        self._replay: Replay | None = None
+        self._older: list[Replay] = []
+        self._generator: Array | None = None
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the last gradient step."""
+        return self._adam.learning_rate
+
+    def learn_from(self, replay: Replay, older: Sequence[Replay] = ()) -> None:
+        """Draw transitions from `replay`, and from older ones until it is full."""
+        self._replay, self._older = replay, list(older)
+        if self._generator is not None:
+            replay.set_generator(self._generator)
+            self._generator = None
+
+    @property
+    def replays(self) -> list[Replay]:
+        """The replays that transitions are drawn from, the newest one last."""
+        return [*self._older, *([] if self._replay is None else [self._replay])]
+
+    def release(self) -> None:
+        """Forget the replays."""
+        self._replay, self._older = None, []
+
+    def update(self, decisions: int) -> Array:
+        """Take a gradient step on transitions drawn from the replay; return the `STATISTICS`.
+
+        Args:
+            decisions: Decisions collected so far, which schedules depend on.
+
+        Raises:
+            NothingToSample: The replay contains no transition.
+        """
+        settings = self._settings
+        parts = self._sample(settings.batch)
+        drawn = joined([part for _, part in parts])
+        batch = TransitionTensors.of(drawn, self._device)
+        weights, errors = self._weights(drawn, decisions), torch.empty(settings.batch, device=self._device)
+        targets = self._objective.targets(batch, self.online, self._target, self.updates)
+
+        def loss(rows: Tensor) -> tuple[Tensor, Tensor]:
+            found = self._objective.losses(
+                self.online, batch.observations[rows], batch.actions[rows], *(each[rows] for each in targets)
+            )
+            errors[rows] = found.errors
+            return _statistics(found, None if weights is None else weights[rows])
+
+        self._adam.learning_rate = scheduled(settings.learning_rate, decisions)
+        if self._dense is None:
+            found = self._gradients.take(loss, torch.arange(settings.batch, device=self._device), settings.batch)
+        else:
+            gradients, losses = self._dense(batch.observations, batch.actions, targets[0], weights)
+            found = self._gradients.apply(gradients, _statistics(losses, weights)[1])
+            errors = losses.errors
+        self.updates += 1
+        if weights is not None:
+            _learn_priorities(parts, errors.cpu().numpy())
+        statistics: Array = found.cpu().numpy()
+        return statistics
+
+    def _dense_gradient(self, device: torch.device) -> DenseGradient | None:
+        """Return how to compute the gradient without autograd; None if the network or the device does not allow it."""
+        objective = self._objective
+        if device.type != "cpu" or not isinstance(objective, DqnObjective) or not DenseGradient.fits(self.online):
+            return None
+        return DenseGradient(self.online, objective) if self._settings.batch <= MOST_DENSE_ROWS else None
+
+    def _sample(self, count: int) -> list[tuple[Replay, Transitions]]:
+        """Draw transitions; of older replays, as large a share as the newest one is not filled yet."""
+        assert self._replay is not None
+        replay = self._replay
+        if replay.filled == 1:
+            self._older = []
+        if not self._older:
+            return [(replay, replay.sample(count))]
+        first, last = replay.window
+        new = int(replay.filled * count) if last >= first else 0
+        parts = np.array_split(np.arange(count - new), len(self._older))
+        drawn = [(replay, new), *zip(self._older, map(len, parts), strict=True)]
+        return [(each, each.sample(part)) for each, part in drawn if part]
+
+    def _weights(self, drawn: Transitions, decisions: int) -> Tensor | None:
+        """Return the importance-sampling weights `(B,)`, the largest of which is 1; None if sampling is uniform."""
+        if drawn.densities is None:
+            return None
+        beta = scheduled(self._settings.priority_beta, decisions)
+        weights = (drawn.densities / drawn.densities.min()) ** -beta
+        return torch.from_numpy(weights.astype(np.float32)).to(self._device)
+
+    @torch.no_grad()
+    def update_target(self) -> None:
+        """Copy the share `tau` of the weights to the target network."""
+        own: list[Tensor] = list(self._target.parameters())
+        torch._foreach_lerp_(own, list(self.online.parameters()), self._settings.tau)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the weights, the target network and Adam's moments under their names in a checkpoint, not copied."""
+        return {
+            **{POLICY + name: value for name, value in self.online.state_dict().items()},
+            **{ADAM + name: value for name, value in self._adam.state().items()},
+            **{TARGET + name: value for name, value in self._target.state_dict().items()},
+        }
+
+    def state(self) -> dict[str, Tensor]:
+        """Return copies of the weights, the target network, Adam's moments and the state of the random generator."""
+        assert self._replay is not None
+        tensors = {name: copied(value) for name, value in self.tensors().items()}
+        return tensors | {GENERATOR: torch.from_numpy(self._replay.generator().view(np.int64))}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Load what `tensors` returned.
+
+        Raises:
+            WrongCheckpoint: They are of another network.
+        """
+        load_tensors(self.online, self._adam, tensors)
+        load_weights(self._target, tensors, TARGET)
+
+    def load_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Continue from what `state` returned; the random generator continues with the next replay.
+
+        Raises:
+            WrongCheckpoint: It is of another network.
+        """
+        self.load_tensors(tensors)
+        self._generator = tensors[GENERATOR].numpy().view(np.uint64)
+
+
+def _algorithm(settings: QLearningSettings, seed: int, device: torch.device) -> tuple[Objective, type[QNetwork]]:
+    if isinstance(settings, IqnSettings):
+        return IqnObjective(settings, seed, device), IqnNetwork
+    assert isinstance(settings, DqnSettings)
+    return DqnObjective(settings), QNetwork
+
+
+def _statistics(found: Losses, weights: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the mean loss, and the statistics of `STATISTICS` but the last one."""
+    mean = (found.losses if weights is None else found.losses * weights).mean()
+    return mean, torch.stack((mean.detach(), found.values.mean()))
+
+
+def _learn_priorities(parts: Sequence[tuple[Replay, Transitions]], errors: Array) -> None:
+    """Set the priorities of what was drawn from each replay."""
+    ends = np.cumsum([len(drawn.places) for _, drawn in parts])
+    for (replay, drawn), own in zip(parts, np.split(errors, ends[:-1]), strict=True):
+        replay.learn_priorities(drawn, own)

@@ -1,0 +1,1 @@
+"""Replay: transitions sampled from a ring of slots, in which each observation is stored once."""

@@ -1,0 +1,90 @@
+"""A trainer of independent learners in this process, with real learner processes if they are asked for."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from pac.backends import make
+from pac.backends.system.segment import own_directory
+from pac.envs import find
+from pac.training.independent.trainer import Independent
+from pac.training.session.gate import Gate
+from pac.training.session.trainer_processes import ProcessSupervisor
+from pac.training.telemetry.events import EventLog
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import trainer_settings
+
+SMALL = {
+    "learning_starts": 100,
+    "hidden": 16,
+    "channels": 0,
+    "replay_size": 600,
+    "train_frequency": 16,
+    "batch": 16,
+    "epsilon": 0.3,
+}
+
+
+class Supervised:
+    """Environments whose steps fail if a learner has failed, as those of a session."""
+
+    def __init__(self, envs, supervisor):
+        self._envs, self._supervisor = envs, supervisor
+
+    def __getattr__(self, name):
+        return getattr(self._envs, name)
+
+    def hold(self):
+        self._supervisor.poll()
+        self._supervisor.check()
+
+    def advance(self, slot):
+        self.hold()
+        self._envs.advance(slot)
+
+
+@contextmanager
+def training(spec="treasure:agents=2", seed=0, backend="inline", **overrides):
+    """Yield a trainer that has not started; `trainer.notes` are the sentences for people."""
+    task = find(spec)
+    notes: list[str] = []
+    gate = Gate(own_directory())
+    events = EventLog()
+    supervisor = ProcessSupervisor(task, own_directory(), events)
+
+    def envs(count, slots, **options):
+        return Supervised(make(task, count, backend, slots=slots, seed=1, **options), supervisor)
+
+    settings = trainer_settings("independent", task, {**SMALL, "processes": False, **overrides})
+    context = Context(task, envs, settings, "cpu", seed, Timer(), notify=notes.append, start_processes=supervisor.start)
+    trainer: Any = None
+    try:
+        trainer = Independent(context)
+        trainer.notes, trainer.events, trainer.supervisor, trainer.gate = notes, events, supervisor, gate
+        yield trainer
+    finally:
+        if trainer is not None:
+            trainer.close()
+        supervisor.close()
+        gate.close()
+        (own_directory() / "gate").unlink()
+
+
+def tensors(trainer):
+    """Return what a checkpoint contains."""
+    return trainer.state()[0]
+
+
+def equal(a, b):
+    """Whether two checkpoints are equal, bit for bit."""
+    return a.keys() == b.keys() and all(torch.equal(torch.as_tensor(a[name]), torch.as_tensor(b[name])) for name in a)
+
+
+def run(trainer, iterations):
+    """Let a trainer iterate, and return the last figures."""
+    for _ in range(iterations):
+        figures = trainer.iterate()
+    return figures

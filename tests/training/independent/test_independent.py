@@ -1,0 +1,182 @@
+"""Independent learners in one process: the sequential reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import make
+from pac.envs import BadParameter, find
+from pac.training.independent.agent import Counts, due
+from pac.training.independent.evaluate import IndependentPlayer
+from pac.training.independent.settings import IndependentSettings
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import trainer_settings
+
+from .harness import SMALL, equal, run, tensors, training
+
+
+def learned(trainer):
+    """Return the tensors of all agents."""
+    return {name: value for name, value in tensors(trainer).items() if name.startswith("agent")}
+
+
+def test_agents_have_their_own_networks_and_learn_their_own_weights():
+    """They begin with different weights, and only those of agents that learn change."""
+    with training() as trainer:
+        trainer.start(4)
+        before = tensors(trainer)
+        figures = run(trainer, 2)
+        after = tensors(trainer)
+    first, second = (before[f"agent{number}.policy.advantage.weight"] for number in range(2))
+    assert not torch.equal(first, second)
+    for number in range(2):
+        name = f"agent{number}.policy.advantage.weight"
+        assert not torch.equal(before[name], after[name])
+    assert figures["updates"] == figures["learner1/updates"] > 0
+    assert {"loss", "learner1/loss", "policy_lag", "learner1/epsilon"} <= figures.keys()
+
+
+@pytest.mark.thorough
+def test_the_same_seed_gives_the_same_weights():
+    """And another seed gives others."""
+    results = []
+    for seed in (3, 3, 4):
+        with training(seed=seed) as trainer:
+            trainer.start(4)
+            run(trainer, 2)
+            results.append(tensors(trainer))
+    assert equal(*results[:2])
+    assert not equal(*results[1:])
+
+
+@pytest.mark.thorough
+def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
+    """One that does not learn leaves the other's samples and random numbers alone, until their actions differ."""
+    results = []
+    for idle in (False, True):
+        with training(epsilon=1.0) as trainer:
+            if idle:
+                monkeypatch.setattr(trainer._agents[1], "due", lambda _decisions: 0)
+            trainer.start(4)
+            run(trainer, 2)
+            results.append(tensors(trainer))
+    own = [{name: value for name, value in one.items() if name.startswith("agent0.")} for one in results]
+    assert equal(*own)
+    assert not equal(*results)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("algorithm", ["dqn", "iqn"])
+def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(algorithm):
+    """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
+    chosen = {"save_replay": True, "n_step": 2, "algorithm": algorithm, "prioritized": algorithm == "dqn"}
+    with training("leduc", **chosen) as one:
+        one.start(8)
+        run(one, 3)
+        saved, data = one.state()
+        states = one._envs.buffer["state"][0].copy()
+        run(one, 2)
+        expected = learned(one)
+    with training("leduc", **chosen) as two:
+        two.load_state(saved, data)
+        two.start(8)
+        two._envs.restore(states)
+        run(two, 2)
+        assert equal(expected, learned(two))
+
+
+def test_without_the_replay_learning_waits():
+    """It is reported; the first decisions after resuming change no weight."""
+    with training() as one:
+        one.start(4)
+        run(one, 1)
+        saved, data = one.state()
+    with training(learning_starts=400) as two:
+        two.load_state(saved, data)
+        two.start(4)
+        two.iterate()
+        assert "learning continues after learning_starts decisions" in two.notes[0]
+        name = "agent0.policy.advantage.weight"
+        assert torch.equal(saved[name], tensors(two)[name])
+        run(two, 1)
+        assert not torch.equal(saved[name], tensors(two)[name])
+
+
+@pytest.mark.thorough
+def test_with_another_number_of_environments_the_old_replay_is_sampled():
+    """Learning goes on at once, and the old ring is released when the new one is full."""
+    with training(replay_size=300) as trainer:
+        trainer.start(4)
+        run(trainer, 2)
+        updates = trainer._agents[0].counts.updates
+        trainer.resize(2)
+        assert len(trainer._agents[0].learner.replays) == 1
+        run(trainer, 1)
+        assert trainer._agents[0].counts.updates > updates
+        run(trainer, 4)
+        assert len(trainer._agents[0].learner.replays) == 1
+
+
+@pytest.mark.thorough
+def test_each_agent_has_a_curve_of_its_returns(monkeypatch):
+    """The mean over the episodes that its seat has ended."""
+    with training() as trainer:
+        trainer.start(4)
+        advance = trainer._envs.advance
+        ended: list[list[float]] = [[], []]
+
+        def counting(slot):
+            advance(slot)
+            newest = trainer._envs.order.newest
+            for row in np.flatnonzero(trainer._envs.buffer["terminated"][newest]):
+                ended[row % 2].append(trainer._envs.buffer["episode_return"][newest, row])
+
+        monkeypatch.setattr(trainer._envs, "advance", counting)
+        figures = run(trainer, 4)
+    assert len(ended[0]) == len(ended[1]) > 0
+    assert figures["agent_return"] == pytest.approx(np.mean(ended[0]))
+    assert figures["learner1/agent_return"] == pytest.approx(np.mean(ended[1]))
+
+
+@pytest.mark.parametrize(
+    ("decisions", "wanted"), [(0, 5), (199, 5), (200, 5), (203, 5), (204, 7), (211, 9), (1_000, 405)]
+)
+def test_gradient_steps_follow_the_replay_ratio(decisions, wanted):
+    """Two per four decisions after the first 200, and five were taken before."""
+    settings = IndependentSettings(train_frequency=4, gradient_steps=2)
+    assert due(Counts(learn_from=200, updates_before=5), settings, decisions) == wanted
+
+
+def test_trained_agents_play_without_learning():
+    """Always the best action, each by its own network."""
+    with training() as trainer:
+        trainer.start(4)
+        run(trainer, 2)
+        saved, data = trainer.state()
+    task = find("treasure:agents=2")
+    settings = trainer_settings("independent", task, SMALL)
+
+    def envs(count, slots, **options):
+        return make(task, count, "inline", slots=slots, seed=1, **options)
+
+    player: Any = IndependentPlayer(Context(task, envs, settings, "cpu", 0, Timer()))
+    player.load_state(saved, data)
+    player.start(3)
+    player.iterate()
+    buffer, newest = player._envs.buffer, player._envs.order.acted(player._envs.order.newest)
+    observation = torch.from_numpy(buffer["observation"][newest].reshape(3, 2, -1))
+    for seat in range(2):
+        best = player._policies[seat](observation[:, seat]).argmax(-1)
+        assert np.array_equal(best.numpy(), buffer["action"][newest].reshape(3, 2)[:, seat])
+    assert [agent.counts.updates for agent in player._agents] == [counts["updates"] for counts in data["agents"]]
+    player.close()
+
+
+def test_actions_of_several_parts_are_refused():
+    """With a sentence that names another algorithm."""
+    with pytest.raises(BadParameter, match="train tasks with other actions with ppo"), training("Pendulum-v1"):
+        pass

@@ -1,0 +1,160 @@
+"""Learners in processes of their own: equal to the reference, supervised, and without work for the actor."""
+
+from __future__ import annotations
+
+import signal
+import time
+from functools import partial
+
+import numpy as np
+import psutil
+import pytest
+
+from pac.backends.system.segment import own_directory
+from pac.training.nets.gradient_step import GradientStep
+from pac.training.replay.replay import Replay
+from pac.training.trainer import ProcessFailed
+
+from ...waiting import until
+from .harness import equal, run, tensors, training
+
+pytestmark = pytest.mark.session
+
+
+def learners(trainer):
+    """Return the processes of the learners, by agent."""
+    return {status.index: psutil.Process(status.pid) for status in trainer.supervisor.statuses()}
+
+
+@pytest.mark.parametrize("options", [{}, {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}])
+def test_in_lockstep_they_equal_the_reference(options):
+    """Weights, target networks, moments, replay and counts, bit for bit, also after a restart with another N."""
+    results, figures = [], []
+    for processes in (False, True):
+        with training(processes=processes, max_behind=0, save_replay=True, **options) as trainer:
+            trainer.start(4)
+            run(trainer, 2)
+            trainer.resize(2)
+            figures.append(run(trainer, 2))
+            results.append(trainer.state())
+    assert results[0][1] == results[1][1]
+    assert equal(results[0][0], results[1][0])
+    assert figures[0]["updates"] == figures[1]["updates"] > 50
+
+
+def test_a_replay_of_another_n_is_not_restored():
+    """Learners in processes then collect decisions first, instead of drawing from an empty ring."""
+    with training(save_replay=True) as one:
+        one.start(4)
+        run(one, 2)
+        saved, data = one.state()
+    with training(processes=True, save_replay=True, max_behind=0) as two:
+        two.load_state(saved, data)
+        two.start(2)
+        until(lambda: two.iterate()["updates"] > data["agents"][0]["updates"], "gradient steps")
+        assert any("the saved replay does not fit" in note for note in two.notes)
+        assert not any("new learner" in note for note in two.notes)
+        assert two._agents[0].counts.learn_from == data["decisions"][0] + two._settings.learning_starts
+
+
+def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch):
+    """Both are counted in this process, where the actor is."""
+    counted: list[str] = []
+
+    def counting(original):
+        def call(*args):
+            counted.append(original.__name__)
+            return original(*args)
+
+        return call
+
+    monkeypatch.setattr(GradientStep, "take", counting(GradientStep.take))
+    monkeypatch.setattr(Replay, "gather", counting(Replay.gather))
+    with training(processes=True, max_behind=8) as trainer:
+        trainer.start(4)
+        figures = run(trainer, 3)
+        assert figures["updates"] > 0
+        assert figures["learner1/updates"] > 0
+    assert counted == []
+
+
+def test_a_learner_that_dies_is_replaced_from_what_it_published():
+    """The other one is unaffected, and both go on."""
+    with training(processes=True, max_behind=4, publish_interval=4) as trainer:
+        trainer.start(4)
+        run(trainer, 2)
+        before = learners(trainer)
+        before[0].send_signal(signal.SIGKILL)
+        until(lambda: not before[0].is_running() or before[0].status() == psutil.STATUS_ZOMBIE, "its end")
+        updates = trainer._agents[0].counts.updates
+        until(lambda: trainer.iterate()["updates"] > updates, "gradient steps of the new one")
+        after = learners(trainer)
+        assert after[1].pid == before[1].pid
+        assert after[0].pid != before[0].pid
+        assert any("agent 1 has a new learner, which continues after gradient step" in note for note in trainer.notes)
+
+
+def test_a_learner_that_dies_again_and_again_ends_the_training():
+    """With the error of its process."""
+    with training(processes=True, max_behind=0) as trainer:
+        trainer.start(4)
+
+        def kill_and_go_on():
+            for _ in range(50):
+                for index, process in learners(trainer).items():
+                    if index == 1:
+                        process.send_signal(signal.SIGKILL)
+                trainer.iterate()
+
+        with pytest.raises(ProcessFailed, match="agent 2 failed: killed by SIGKILL"):
+            kill_and_go_on()
+
+
+def test_a_paused_session_stops_the_learners():
+    """They block at the gate, and a step lets each of them learn what is due."""
+    with training(processes=True, max_behind=10_000) as trainer:
+        trainer.start(4)
+        run(trainer, 1)
+        trainer.gate.pause()
+        process = learners(trainer)[0]
+        until(lambda: process.status() == psutil.STATUS_SLEEPING, "the learner blocks")
+        run(trainer, 2)  # nothing else waits at this gate
+        updates = trainer._learners._board.updates
+        before = updates.copy()
+        trainer.gate.step(1)
+        until(lambda: bool((updates > before).all()), "gradient steps")
+        trainer.gate.resume()
+
+
+def test_weights_that_are_not_numbers_are_not_published():
+    """The learner fails and is replaced; those that act stay finite."""
+    with training(processes=True, max_behind=0, learning_rate="1e30") as trainer:
+        trainer.start(4)
+        until(lambda: trainer.iterate() and any("has a new learner" in note for note in trainer.notes), "a failure")
+        assert any("NaN or infinite" in text for *_, text in trainer.events.recent)
+        assert all(value.isfinite().all() for value in tensors(trainer).values() if value.is_floating_point())
+
+
+def both_go_on(trainer, updates):
+    """Iterate; return whether each agent has taken more gradient steps than before."""
+    trainer.iterate()
+    return all(agent.counts.updates > before for agent, before in zip(trainer._agents, updates, strict=True))
+
+
+@pytest.mark.slow
+def test_killing_learners_at_random_moments_loses_nothing():
+    """Each is replaced, the counts of all go on, and no process and no shared memory remains."""
+    random = np.random.default_rng(0)
+    with training(processes=True, max_behind=8, publish_interval=4) as trainer:
+        trainer.start(4)
+        run(trainer, 2)
+        for _ in range(25):
+            number = int(random.integers(2))
+            updates = [agent.counts.updates for agent in trainer._agents]
+            learners(trainer)[number].send_signal(signal.SIGKILL)
+            time.sleep(random.random() / 10)
+            trainer._learners._failed_at[number].clear()  # they would be too many within a minute
+            until(partial(both_go_on, trainer, updates), "gradient steps of both")
+        started = set(learners(trainer).values())
+    assert not any(process.is_running() for process in started)
+    assert not [path for path in own_directory().iterdir() if path.name.startswith(("learners", "mailbox", "replay"))]

@@ -1,0 +1,84 @@
+"""Weights that a learner publishes and others read, without locks."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends.system.arrays import NamedArrays
+from pac.training.independent.mailbox import Mailbox, NeverWhole
+
+from ...waiting import until
+from . import publisher
+from .publisher import LAYOUT, SPECS
+
+
+def letter(number):
+    """Return tensors, counts and figures of a version."""
+    return {name: torch.full_like(one, number) for name, one in LAYOUT.items()}, np.array([number]), np.array([0.5])
+
+
+@pytest.fixture
+def mailbox():
+    """Return a mailbox of this process."""
+    return Mailbox(NamedArrays(SPECS), LAYOUT)
+
+
+def test_the_newest_version_is_read(mailbox):
+    """Whole, or only some of its tensors."""
+    for number in (1, 2, 3):
+        mailbox.publish(*letter(number))
+    into = {"second": torch.zeros(5_000), "third": torch.zeros(())}
+    version, counts, figures = mailbox.read(into)
+    assert (version, counts.tolist(), figures.tolist()) == (3, [3], [0.5])
+    assert all((one == 3).all() for one in into.values())
+
+
+def test_the_version_before_is_read_while_the_next_is_written(mailbox):
+    """Also if its writer dies there; whoever replaces it publishes as before."""
+    mailbox.publish(*letter(1))
+    mailbox._sequence[0] |= 1
+    mailbox._slots[0]["second"].fill_(2)
+    assert mailbox.read({})[1] == [1]
+    mailbox.publish(*letter(3))
+    into = {"second": torch.zeros(5_000)}
+    assert mailbox.read(into)[0] == 2
+    assert (into["second"] == 3).all()
+
+
+def test_a_slot_that_stays_half_written_is_an_error(mailbox):
+    """Instead of an endless loop."""
+    mailbox._sequence[0] = 1
+    with pytest.raises(NeverWhole, match="publish_interval"):
+        mailbox.read({})
+
+
+@pytest.fixture
+def busy(tmp_path):
+    """Return a mailbox into which another process publishes at full speed."""
+    file = tmp_path / "path"
+    command = [sys.executable, "-m", publisher.__name__, str(file)]
+    root = Path(__file__).parents[len(publisher.__name__.split(".")) - 1]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=root) as process:
+        until(lambda: process.poll() is not None or (file.exists() and file.read_text()), "the mailbox")
+        yield Mailbox(NamedArrays.attach(SPECS, Path(file.read_text()), writable=True), LAYOUT)
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    "reads", [pytest.param(20_000, marks=pytest.mark.session), pytest.param(1_000_000, marks=pytest.mark.slow)]
+)
+def test_no_read_has_tensors_of_two_versions(busy, reads):
+    """While a writer publishes as fast as it can."""
+    into = {name: torch.zeros_like(one) for name, one in LAYOUT.items()}
+    versions = set()
+    for _ in range(reads):
+        _, counts, figures = busy.read(into)
+        number = int(counts[0])
+        assert figures[0] == number / 2
+        assert all(float(one.min()) == float(one.max()) == number % 2**20 for one in into.values())
+        versions.add(number)
+    assert len(versions) > 100

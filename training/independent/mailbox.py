@@ -1,0 +1,120 @@
+"""A mailbox in shared memory, through which a learner publishes what it has learned.
+
+It has two slots and a version. The learner fills the slot that readers do not use, and then raises the version. A
+reader copies the current slot and reads the slot's sequence number before and afterwards: it is odd while the learner
+writes. So nobody waits, and no reader gets tensors of two versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ...backends.system.arrays import ArraySpec, NamedArrays
+from ...backends.system.futex import fence
+from ...envs import PacError
+from ...envs.fields import Array
+
+SLOTS = 2
+TRIES = 10_000
+
+
+class NeverWhole(PacError):
+    """What a mailbox contains was replaced during every attempt to read it."""
+
+    title = "Weights cannot be read"
+
+
+class Sizes(NamedTuple):
+    """What a letter contains.
+
+    Attributes:
+        tensors: The number of float32 numbers of all tensors.
+        counts: The number of int64 numbers.
+        figures: The number of float64 numbers.
+    """
+
+    tensors: int
+    counts: int
+    figures: int
+
+
+def specs_of(sizes: Sizes) -> dict[str, ArraySpec]:
+    """Return the arrays of a mailbox: the version, a sequence number per slot, and the slots."""
+    return {
+        "version": ArraySpec((1,), "int64"),
+        "sequence": ArraySpec((SLOTS, 8), "int64"),
+        "tensors": ArraySpec((SLOTS, sizes.tensors), "float32"),
+        "counts": ArraySpec((SLOTS, sizes.counts), "int64"),
+        "figures": ArraySpec((SLOTS, sizes.figures), "float64"),
+    }
+
+
+class Mailbox:
+    """A mailbox for float32 tensors and some numbers. One process publishes; any number of them read.
+
+    Args:
+        arrays: Made with `specs_of`.
+        layout: Tensors by name, in the order in which they are stored. Only their shapes matter.
+    """
+
+    def __init__(self, arrays: NamedArrays, layout: Mapping[str, Tensor]) -> None:
+        self._version, self._sequence = arrays["version"], arrays["sequence"][:, 0]
+        self._counts, self._figures = arrays["counts"], arrays["figures"]
+        sizes = [one.numel() for one in layout.values()]
+        slots = [torch.split_with_sizes(torch.from_numpy(slot), sizes) for slot in arrays["tensors"]]
+        self._slots = [
+            {name: part.view(one.shape) for (name, one), part in zip(layout.items(), parts, strict=True)}
+            for parts in slots
+        ]
+
+    @property
+    def version(self) -> int:
+        """How often something was published."""
+        return int(self._version[0])
+
+    @torch.no_grad()
+    def publish(self, tensors: Mapping[str, Tensor], counts: Array, figures: Array) -> None:
+        """Replace the content.
+
+        Args:
+            tensors: All tensors of the layout, on any device.
+            counts: Integers.
+            figures: Numbers.
+        """
+        slot = (self.version + 1) % SLOTS
+        self._sequence[slot] |= 1  # a writer that died may have left it odd
+        fence()
+        _copy(self._slots[slot], tensors)
+        self._counts[slot], self._figures[slot] = counts, figures
+        fence()
+        self._sequence[slot] += 1
+        fence()
+        self._version[0] += 1
+
+    @torch.no_grad()
+    def read(self, into: Mapping[str, Tensor]) -> tuple[int, Array, Array]:
+        """Copy tensors of the newest version into those of the same names; return the version, counts and figures.
+
+        Raises:
+            NeverWhole: New versions came faster than one could be copied.
+        """
+        for _ in range(TRIES):
+            version = self.version
+            slot = version % SLOTS
+            before = int(self._sequence[slot])
+            fence()
+            _copy(into, {name: self._slots[slot][name] for name in into})
+            counts, figures = self._counts[slot].copy(), self._figures[slot].copy()
+            fence()
+            if before % 2 == 0 and int(self._sequence[slot]) == before:
+                return version, counts, figures
+        raise NeverWhole(f"new weights were published {TRIES:,} times while they were read: raise publish_interval")
+
+
+def _copy(targets: Mapping[str, Tensor], sources: Mapping[str, Tensor]) -> None:
+    if targets:
+        torch._foreach_copy_(list(targets.values()), [sources[name] for name in targets])

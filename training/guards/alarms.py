@@ -6,9 +6,8 @@ An alarm is raised when its problem begins. It is not raised again while the pro
 from __future__ import annotations
 
 import math
-from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..telemetry.metric_names import split_metric_name
 from ..telemetry.step_results import StepResults
-from ..telemetry.throughput import WINDOW, Mark
 
 QUIET_SECONDS = 60.0  # s of training without the problem, after which an alarm may be raised again
 QUIET_ITERATIONS = 10
@@ -32,7 +30,6 @@ FIRST_EPISODE_SECONDS = 600.0  # s, where no episode has ended yet
 SLOW_RATIO = 0.8  # of the median
 SLOW_WINDOWS = 3  # windows
 MIN_WINDOWS = 30  # a minute: before, nothing is usual yet, and a busy neighbour would ring
-MAX_WINDOWS = 512
 
 
 class Alarm:
@@ -77,61 +74,16 @@ class EntropyCollapse:
         return median(self._early)
 
 
-class Slowdown:
-    """Detects that fps stay 20 % below their own median, over windows of at least 2 s of undisturbed training."""
+def episode_patience(length: float, sps: float) -> float:
+    """Return the seconds without the end of an episode that are too long: ten median episodes, at least a minute.
 
-    def __init__(self) -> None:
-        self._begin: Mark | None = None
-        self._num_envs = 0
-        self._windows: deque[float] = deque(maxlen=MAX_WINDOWS)
-
-    def reset(self) -> None:
-        """Start a new window, since the training was disturbed in the present one."""
-        self._begin = None
-
-    def slow(self, mark: Mark, num_envs: int) -> bool:
-        """Add the counters at the end of an iteration; return whether training is slower than usual."""
-        if num_envs != self._num_envs:
-            self._num_envs, self._begin = num_envs, None
-            self._windows.clear()
-        if self._begin is None:
-            self._begin = mark
-        elif (seconds := mark.seconds - self._begin.seconds) >= WINDOW:
-            self._windows.append((mark.frames - self._begin.frames) / seconds)
-            self._begin = mark
-        return len(self._windows) >= MIN_WINDOWS and self.now < SLOW_RATIO * self.usual
-
-    @property
-    def now(self) -> float:
-        """The best of the last windows, fps."""
-        return max(list(self._windows)[-SLOW_WINDOWS:])
-
-    @property
-    def usual(self) -> float:
-        """The median of all windows at this N, fps."""
-        return median(self._windows)
-
-
-@dataclass(frozen=True)
-class EpisodePace:
-    """How often episodes end.
-
-    Attributes:
-        episodes: Episodes ended so far.
-        length: Median length of the last ones, in steps; NaN before the first.
+    Args:
+        length: Median length of the last episodes, in steps; NaN before the first.
         sps: Steps per second of one environment.
     """
-
-    episodes: int
-    length: float
-    sps: float
-
-    @property
-    def patience(self) -> float:
-        """Seconds without the end of an episode that are too long: ten median episodes, at least a minute."""
-        if math.isnan(self.length) or not self.sps > 0:
-            return FIRST_EPISODE_SECONDS
-        return max(MIN_EPISODE_SECONDS, EPISODE_FACTOR * self.length / self.sps)
+    if math.isnan(length) or not sps > 0:
+        return FIRST_EPISODE_SECONDS
+    return max(MIN_EPISODE_SECONDS, EPISODE_FACTOR * length / sps)
 
 
 class Alarms:
@@ -151,7 +103,7 @@ class Alarms:
         self._losses = Alarm(QUIET_ITERATIONS)
         self._collapse = Alarm(QUIET_ITERATIONS)
         self._entropies: defaultdict[int, EntropyCollapse] = defaultdict(EntropyCollapse)
-        self._slowness, self._speed = Alarm(QUIET_SECONDS), Slowdown()
+        self._slowness = Alarm(QUIET_SECONDS)
         self._silence = Alarm(QUIET_SECONDS)
         self._episodes, self._ended = 0, 0.0
         self._iterations = 0
@@ -175,16 +127,16 @@ class Alarms:
             more = f", and in {count:,} more environment{'s' if count > 1 else ''}" if count else ""
             self.report(f"alarm: env {found[0] + 1}: {name} is NaN{more}", found[0])
 
-    def check_pace(self, pace: EpisodePace, now: float) -> None:
-        """Check that episodes still end; `now` in s of training."""
-        if pace.episodes != self._episodes:
-            self._episodes, self._ended = pace.episodes, now
+    def check_pace(self, episodes: int, patience: float, now: float) -> None:
+        """Check that episodes still end: `episodes` so far, and one within `patience`; `now` in s of training."""
+        if episodes != self._episodes:
+            self._episodes, self._ended = episodes, now
         silent = now - self._ended
-        if self._silence.begins(now, active=silent > pace.patience):
-            self.report(f"alarm: no episode has ended for {silent:.0f} s; {pace.patience:.0f} s would be long")
+        if self._silence.begins(now, active=silent > patience):
+            self.report(f"alarm: no episode has ended for {silent:.0f} s; {patience:.0f} s would be long")
 
-    def check_iteration(self, metrics: Mapping[str, float], mark: Mark, num_envs: int, *, limited: bool) -> None:
-        """Check a trainer's metrics and the throughput; `limited` if there is a speed limit."""
+    def check_iteration(self, metrics: Mapping[str, float], windows: Sequence[float], now: float) -> None:
+        """Check a trainer's metrics, and the fps of all windows at this N; `now` in s of training."""
         self._iterations += 1
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
         if self._losses.begins(self._iterations, active=bool(losses)):
@@ -194,18 +146,15 @@ class Alarms:
         if self._collapse.begins(self._iterations, active=bool(collapsed)):
             entropy, early = entropies[collapsed[0]], self._entropies[collapsed[0]].early
             self.report(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
-        if limited:
-            self._speed.reset()
-        elif self._slowness.begins(mark.seconds, active=self._speed.slow(mark, num_envs)):
-            fps, usual = self._speed.now, self._speed.usual
-            self.report(
-                f"alarm: throughput of {fps:,.0f}/s, {100 * (1 - fps / usual):.0f} % under the median of {usual:,.0f}"
-            )
+        if len(windows) >= MIN_WINDOWS:
+            fps, usual = max(windows[-SLOW_WINDOWS:]), median(windows)
+            if self._slowness.begins(now, active=fps < SLOW_RATIO * usual):
+                under = 100 * (1 - fps / usual)
+                self.report(f"alarm: throughput of {fps:,.0f}/s, {under:.0f} % under the median of {usual:,.0f}")
 
     def reset(self) -> None:
         """Forget the present environments."""
         self.marked.clear()
-        self._speed.reset()
 
 
 def _entropies(metrics: Mapping[str, float]) -> dict[int, float]:

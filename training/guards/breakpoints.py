@@ -19,21 +19,9 @@ from ..telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 from ..telemetry.step_results import StepResults
 from .conditions import WORDS, BadCondition, Condition, parse
 
-STANDARD_NAMES = {
-    "reward",
-    "return",
-    "length",
-    "value",
-    "entropy",
-    "frames",
-    "obs",
-    "terminated",
-    "truncated",
-    "ended",
-    "hung",
-}
 FIELDS = {"length": "episode_length", "frames": "frames", "hung": "status"}
 SEAT_FIELDS = {"reward": "reward", "return": "episode_return", "action": "action"}
+COMPUTED = {"value", "entropy", "obs", "terminated", "truncated", "ended"}
 NAN_OBS = re.compile(r"\bnan\s*\(\s*obs\s*\)")
 
 
@@ -45,7 +33,8 @@ def condition_names(task: Task) -> tuple[str, ...]:
 
 def condition_names_with(own: Iterable[str], *, action: bool) -> tuple[str, ...]:
     """Return the names that a condition may use, with a task's `own`, and whether an action is one number."""
-    names = (*sorted(STANDARD_NAMES), *(("action",) if action else ()), *map(_identifier, own))
+    standard = {*FIELDS, *SEAT_FIELDS, *COMPUTED} - {"action"}
+    names = (*sorted(standard), *(("action",) if action else ()), *map(_identifier, own))
     return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
 
 
@@ -120,46 +109,35 @@ class ConditionValues:
         return self("ended")
 
     def _read(self, name: str) -> Array:
-        if reader := getattr(self, f"_read_{name}", None):
-            found: Array = reader()
-            return found
         newest = self._results.newest
-        if name in SEAT_FIELDS:
-            return newest[SEAT_FIELDS[name]]
-        if name in FIELDS:
-            return self._shared(newest[FIELDS[name]])
-        if name in {"terminated", "truncated"}:
-            return np.not_equal(newest[name], 0)
-        if name in (outcomes := _outcomes(self._task)):
-            return self._shared(np.equal(newest["outcome"], outcomes[name]))
-        item = _info(self._task)[name]
-        values = newest[item.name]
-        return values if item.per == "seat" else self._shared(values)
+        values: Array = np.zeros(len(newest["terminated"]))
+        match name:
+            case "terminated" | "truncated":
+                values = np.not_equal(newest[name], 0)
+            case "ended":
+                values = self("terminated") | self("truncated")
+            case "hung":  # whose worker hangs or died, until it is back
+                values = self._shared(newest["status"] != EnvStatus.READY)
+            case "obs":  # NaN where the observation contains one, the last of an episode included
+                values[self._results.nan_observations] = np.nan
+            case "value":
+                values[:] = np.nan if (found := self._value()) is None else found
+            case "entropy":
+                values[:] = [self._entropy(row) for row in range(len(values))]
+            case _ if name in SEAT_FIELDS:
+                values = newest[SEAT_FIELDS[name]]
+            case _ if name in FIELDS:
+                values = self._shared(newest[FIELDS[name]])
+            case _ if name in (outcomes := _outcomes(self._task)):
+                values = self._shared(np.equal(newest["outcome"], outcomes[name]))
+            case _:
+                item = _info(self._task)[name]
+                values = newest[item.name] if item.per == "seat" else self._shared(newest[item.name])
+        return values
 
     def _shared(self, values: Array) -> Array:
         """Return for each seat what is one for all of an environment."""
         return np.repeat(values, self.players)
-
-    def _read_ended(self) -> Array:
-        ended: Array = self("terminated") | self("truncated")
-        return ended
-
-    def _read_hung(self) -> Array:
-        """Whose worker hangs or died, until it is back."""
-        return self._shared(self._results.newest["status"] != EnvStatus.READY)
-
-    def _read_obs(self) -> Array:
-        """NaN where the observation contains one, the last of an episode included; else 0."""
-        values = np.zeros(len(self.ended))
-        values[self._results.nan_observations] = np.nan
-        return values
-
-    def _read_value(self) -> Array:
-        values = self._value()
-        return np.full(len(self.ended), np.nan) if values is None else values
-
-    def _read_entropy(self) -> Array:
-        return np.array([self._entropy(row) for row in range(len(self.ended))])
 
 
 @dataclass
@@ -208,6 +186,10 @@ class Breakpoints:
         self._count = 0
         self.enabled: tuple[Breakpoint, ...] = ()
         self.hit: tuple[int, ...] = ()
+
+    def update_task(self, task: Task) -> None:
+        """Know the names of a task that has more scalars."""
+        self._task, self._names = task, condition_names(task)
 
     def add(self, text: str, num_envs: int = MAX_ENVS) -> int:
         """Add one; return its number.

@@ -113,8 +113,10 @@ def _scope(text: str, num_envs: int) -> tuple[int | None, int]:
     if found is None:
         return None, 0
     number = found["env"]
-    if number is not None and not (number.isdecimal() and 1 <= int(number) <= num_envs):
-        raise _refusal(f"an environment from 1 to {num_envs:,}", text, found.start("env"))
+    if number is not None and not number.isdecimal():
+        raise _refusal(f"the number of an environment, 1 to {num_envs:,},", text, found.start("env"))
+    if number is not None and not 1 <= int(number) <= num_envs:
+        raise BadCondition(f"there is no environment {number} in {text.strip()!r}; they are numbered 1 to {num_envs:,}")
     if not found["colon"]:
         raise _refusal("a colon", text, found.end())
     return (None if number is None else int(number) - 1), found.end()

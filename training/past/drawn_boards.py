@@ -1,18 +1,18 @@
-"""The boards that environments without a state at hand have drawn, of their last steps."""
+"""The boards of the last steps, of environments whose state is not in the buffer at every step."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from math import prod
 from mmap import mmap
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import Array, Buffers
-from ...envs.task import LAST
+from ...envs.fields import Array
+from ...envs.task import LAST, LAST_DRAWN
 from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields
 
 MAX_BYTES = 64 * 2**20  # bytes, for each of steps, keyframes and boards
@@ -21,10 +21,10 @@ MAX_LAST_BOARDS = 256
 
 
 class DrawnBoards:
-    """Rings of boards, as many steps as the budget holds, and the last boards of the newest episodes that ended."""
+    """Rings with the boards of as many steps as the budget allows, and the last boards of the newest episodes."""
 
     def __init__(self, task: Task, num_envs: int) -> None:
-        boards = drawn_fields(task)
+        boards, self._players = drawn_fields(task), task.players
         row = num_envs * sum(item.row_bytes for item in boards)
         steps = min(MAX_STEPS_BACK + 1, MAX_BYTES // row) if row else 0
         self._boards = {item.name: zeros_by_page((steps, num_envs, *item.stored_shape), item.dtype) for item in boards}
@@ -36,17 +36,20 @@ class DrawnBoards:
         self._seen.fill(-1)
         self._last.clear()
 
-    def keep(self, buffer: Buffers, step: int, drawn: NDArray[np.bool_]) -> None:
-        """Keep the boards of the environments in `drawn`, `(num_envs,)`, as they are after a step."""
-        if len(self._seen):
+    def keep(self, buffer: Buffer, step: int, drawn: NDArray[np.bool_]) -> None:
+        """Keep the boards of the environments in `drawn`, `(num_envs,)`, as they are after the newest step, `step`."""
+        if len(self._seen) and drawn.any():
             at = step % len(self._seen)
             for name, boards in self._boards.items():
                 boards[at, drawn] = buffer[name][0, drawn]
             self._seen[at, drawn] = step
 
-    def keep_last(self, buffer: Buffers, step: int, ended: Iterable[int]) -> None:
-        """Keep the last boards of the episodes that a step ended in the environments `ended`."""
-        for env in ended:
+    def keep_last(self, buffer: Buffer, step: int) -> None:
+        """Keep the last boards of the episodes that the newest step, `step`, ended, where they were drawn."""
+        slot, seats = buffer.order.newest, slice(None, None, self._players)
+        ended = buffer["terminated"][slot, seats] | buffer["truncated"][slot, seats]
+        drawn = (buffer[LAST_DRAWN][0] == buffer["episode"][0]) & (ended > 0)
+        for env in np.flatnonzero(drawn).tolist():
             self._last[env, step] = {name: buffer[LAST + name][0, env].copy() for name in self._boards}
         while len(self._last) > MAX_LAST_BOARDS:
             self._last.popitem(last=False)
@@ -65,8 +68,8 @@ class DrawnBoards:
 def zeros_by_page(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     """Return zeros whose memory is taken page by page, as they are written.
 
-    NumPy asks for pages of 2 MiB, and the step that first writes into one waits until it is found and cleared: up to
-    250 ms were measured.
+    NumPy requests pages of 2 MiB, and the step that first writes into one waits until the system has cleared it, for up
+    to 250 ms.
     """
     kind = np.dtype(dtype)
     memory = mmap(-1, max(1, prod(shape) * kind.itemsize))

@@ -1,4 +1,4 @@
-"""A recorded episode: what it was played on, its actions, and fingerprints of all that came of them.
+"""A recorded episode: its task, its actions, and fingerprints of their results.
 
 A fingerprint is BLAKE2b, 8 bytes, over a field's bytes, all seats; that of the trajectory goes over all of them.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from ...envs import Task
 from ...envs.fields import DECIDES, Array
 from ..telemetry.moments import MomentSource, moment_dtype
-from .replay import ReplayedEnv, ReplayMismatch, reward_terms_of
+from .replay import ReplayedEnv, ReplayMismatch
 
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
 CHECKED_FIRST, CHECKED_LAST = CHECKED[:2], (*CHECKED, "final_observation")
@@ -24,13 +24,13 @@ DIGEST_BYTES = 8
 
 @dataclass(frozen=True)
 class RecordedStep:
-    """What came of one step; of the first state, which no action led to, `action` is None.
+    """The result of one step. For the first state, `action` is None.
 
     Attributes:
         action: `(players, *action_shape)`.
         reward: The first seat's.
         prints: Fingerprints by field.
-        boards: What panels drew, by field, if it was kept.
+        boards: The drawn boards by field, if they were kept.
     """
 
     action: Array | None
@@ -49,9 +49,9 @@ class Episode:
         env: Which environment, from 0.
         number: Which of its episodes, from 0.
         run: The run it was recorded in.
-        replays: Whether playing it again led to the same when it was recorded.
+        replays: Whether a replay gave the same results when it was recorded.
         steps: The first state and all steps.
-        state: The first state's bytes, where the seed does not lead to it.
+        state: The first state's bytes, if the seed does not lead to it.
     """
 
     task: Task
@@ -70,7 +70,7 @@ class Episode:
 
     @property
     def trajectory(self) -> str:
-        """The fingerprint of all of it."""
+        """The fingerprint of the whole episode."""
         digest = blake2b(digest_size=DIGEST_BYTES)
         for step in self.steps:
             digest.update(b"" if step.action is None else np.asarray(step.action, "<f8").tobytes())
@@ -89,7 +89,7 @@ def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array
 
 
 def play(episode: Episode) -> Iterator[ReplayedEnv]:
-    """Play an episode again; yields the environment in its first state and after every step."""
+    """Replay an episode; yield the environment in its first state and after every step."""
     replayed = ReplayedEnv(episode.task, episode.seed, episode.env)
     try:
         replayed.draw(wanted=True)
@@ -100,7 +100,6 @@ def play(episode: Episode) -> Iterator[ReplayedEnv]:
         yield replayed
         for step in episode.steps[1:]:
             assert step.action is not None
-            replayed.draw(wanted=True)
             replayed.step(step.action)
             yield replayed
     finally:
@@ -108,10 +107,10 @@ def play(episode: Episode) -> Iterator[ReplayedEnv]:
 
 
 def check(episode: Episode) -> None:
-    """Play an episode again and compare every field of every step, its reward and its boards with what was recorded.
+    """Replay an episode and compare every field of every step, its reward and its boards with the recorded ones.
 
     Raises:
-        ReplayMismatch: The first step and field that is another.
+        ReplayMismatch: The first step and field that differ.
         PacError: An action is refused, or the environment failed.
     """
     for index, (replayed, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
@@ -123,7 +122,7 @@ def check(episode: Episode) -> None:
             _compare(index, "reward", float(replayed.row("reward")[0]), step.reward)
         for name, board in step.boards.items():
             if not np.array_equal(replayed.row(name)[0], board):
-                raise ReplayMismatch(index, name, f"step {index}: {name} is another than was recorded")
+                raise ReplayMismatch(index, name, f"step {index}: {name} differs from the recorded one")
 
 
 def _compare(index: int, name: str, found: float | str | None, recorded: float | str | None) -> None:
@@ -132,7 +131,7 @@ def _compare(index: int, name: str, found: float | str | None, recorded: float |
 
 
 def episode_moments(episode: Episode, seat: int = 0) -> Array:
-    """Return a seat's moments of an episode, `(length + 1,)` records: played again, or with the boards that were kept.
+    """Return a seat's moments of an episode, `(length + 1,)` records: replayed, or with the boards that were kept.
 
     Of an episode that does not replay, only the first seat's rewards are known.
     """
@@ -146,7 +145,7 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
             replayed = next(machines)
             replayed.fill(moment, seat)
             decides = bool(replayed.row("active")[seat] == DECIDES)
-            terms = terms + reward_terms_of(replayed)
+            terms = terms + replayed.reward_terms()
             moment["terms"], moment["source"] = terms[seat], MomentSource.REBUILT
         else:
             moment["source"] = MomentSource.STORED if step.boards else MomentSource.MISSING

@@ -1,6 +1,6 @@
 """Episodes as files, JSON lines: a header, the first state, a line for every step, and the end with a checksum.
 
-Boards are in a file only where playing the episode again does not lead to the same.
+A file contains boards only if a replay of the episode differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_BYTES = 256 * MIB
 MAX_LINE = 16 * MIB
 HOW_TO_RECORD = "`r` in the app records episodes, into runs/NAME/episodes"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error)
-"""What reading lines raises that are not those of an episode."""
+"""Errors while reading lines that are not those of an episode."""
 
 
 class BadEpisode(BadParameter):
@@ -105,12 +105,12 @@ def read(path: Path, vouch: Vouch = refuse) -> Episode:
     except MALFORMED as error:
         raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {HOW_TO_RECORD}") from error
     if end != episode.trajectory:
-        raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
+        raise BadEpisode(f"{path} was cut short or changed: its trajectory differs from the one in its last line")
     return episode
 
 
 def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
-    """Return the episode that a file contains, and the trajectory that its end names."""
+    """Return the episode in a file, and the trajectory in its last line."""
     first, *lines, last = data.splitlines()
     header, end = _line(first), _line(last)
     if (header["format"], header["version"]) != (FORMAT, VERSION):

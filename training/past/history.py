@@ -1,14 +1,14 @@
 """The last steps of every environment: actions, rewards, values and ends.
 
-Step t leads to state t; state 0 is the first of a backend's. Whole rows are written when the monitor counts, from the
-slots that the buffer still holds. Of games that have a state it is kept now and then, of environments that need not
-replay the boards that somebody looked at: what is not kept is rebuilt by replaying actions, see `replay`.
+Step t leads to state t; state 0 is the first state of a backend. Whole rows are written when the monitor counts, from
+the slots that the buffer still contains. If the task has a state, it is kept every few steps. Of environments that may
+not replay, the displayed boards are kept. Everything else is rebuilt by replaying actions, see `replay`.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import Array, Buffers, Field
+from ...envs.fields import Array, Field
+from ...envs.task import LAST_DRAWN
 from ..telemetry.moments import MAX_STEPS_BACK, field_named
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.step_results import StepResults, fingerprints
@@ -50,7 +52,7 @@ class ReplaySpan:
         actions: `(steps, players, *action_shape)`.
         rewards: `(steps, players)`.
         ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
-        prints: `(1 + steps,)` fingerprints of the observations, the first state's first; empty where a state says all.
+        prints: `(1 + steps,)` fingerprints of the observations, the first state's first; empty if not needed.
     """
 
     env: int
@@ -68,10 +70,10 @@ class PastDecision(NamedTuple):
     """One step of one seat.
 
     Attributes:
-        action: What was decided.
+        action: The action.
         decided: Whether the seat decided. If not, its action has no meaning.
-        value: The value estimate behind it, of the state before; NaN if the policy makes none.
-        reward: What came of it.
+        value: The value estimate of the state before; NaN if there is none.
+        reward: The reward of the step.
         end: 0, or how it ended the episode: 1 terminated, 2 truncated.
     """
 
@@ -80,6 +82,20 @@ class PastDecision(NamedTuple):
     value: float
     reward: float
     end: int
+
+
+class EpisodeSoFar(NamedTuple):
+    """The episode of a seat as of some step.
+
+    Attributes:
+        number: Its number, from 0.
+        gained: The sum of the seat's rewards until then; NaN if unknown.
+        length: Number of steps until then; -1 if unknown.
+    """
+
+    number: int
+    gained: float
+    length: int
 
 
 class History:
@@ -104,18 +120,15 @@ class History:
         self._ends = np.zeros((self._depth, num_envs), "u1")
         self._prints = np.zeros((0 if task.state_at_hand else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
+        self._first_returns, self._first_lengths = np.zeros(num_envs * players, "f4"), np.zeros(num_envs, "i4")
         self._frames: list[Keyframe] = []
-        self._plan_keyframes(task.state.row_bytes if task.state else 0)
+        frames = 0
+        if task.state:
+            frames = min(MAX_STEPS_BACK // MAX_UNCOUNTED + 2, MAX_BYTES // (task.state.row_bytes * num_envs))
+        self._most_frames = frames if frames >= 2 else 0  # as many as the budget holds; none if it does not hold two
+        self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
         self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
         self.now = 0
-
-    def _plan_keyframes(self, state_bytes: int) -> None:
-        """Keep as many keyframes as the budget holds; none where it does not hold two."""
-        frames = (
-            min(MAX_STEPS_BACK // MAX_UNCOUNTED + 2, MAX_BYTES // (state_bytes * self.num_envs)) if state_bytes else 0
-        )
-        self._most_frames = frames if frames >= 2 else 0
-        self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
 
     @property
     def back(self) -> int:
@@ -129,6 +142,8 @@ class History:
         with self._lock:
             self.now = 0
             self._episodes[:] = source.buffer["episode"][0]
+            self._first_returns = source.buffer["episode_return"][0].copy()
+            self._first_lengths = source.buffer["episode_length"][0].copy()
             if len(self._prints):
                 self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
             self._frames.clear()
@@ -164,29 +179,26 @@ class History:
         self._keep_states(source, source.buffer.order.newest, terms)
 
     def _keep_states(self, source: MonitoredEnvs, slot: int, terms: NDArray[np.float32]) -> None:
-        """Keep the states of now, if it is time to."""
+        """Keep the present states if a keyframe is due."""
         due = self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride)
         if due and source.save(slot):
             frame = Keyframe(self.now, source.buffer["state"][0].copy(), terms.copy())
             with self._lock:
                 self._frames = [*self._frames, frame][-self._most_frames :]
 
-    def keep_boards(self, buffer: Buffers, ahead: int, drawn: NDArray[np.bool_]) -> None:
-        """Keep the boards that environments without a state have drawn, `ahead` steps after the newest that counts.
+    def keep_boards(self, buffer: Buffer, ahead: int, drawn: NDArray[np.bool_]) -> None:
+        """Keep the boards that environments without a state have drawn, and the last ones of episodes that ended.
 
         Args:
             buffer: The arrays with the boards.
             ahead: How many steps are not counted yet.
-            drawn: Whose boards, `(num_envs,)`.
+            drawn: Which environments have drawn, `(num_envs,)`.
         """
         if self._boards is not None:
             self._boards.keep(buffer, self.now + ahead, drawn)
-
-    def keep_last_boards(self, buffer: Buffers, ahead: int, ended: Iterable[int]) -> None:
-        """Keep the last boards of episodes that ended `ahead` steps after the newest that counts, in `ended`."""
-        if self._boards is not None:
-            with self._lock:
-                self._boards.keep_last(buffer, self.now + ahead, ended)
+            if LAST_DRAWN in buffer:
+                with self._lock:
+                    self._boards.keep_last(buffer, self.now + ahead)
 
     # -- other threads ------------------------------------------------------------------------------------------------
 
@@ -202,7 +214,7 @@ class History:
             return self._actions[np.arange(self.now - self.back + 1, self.now + 1) % self._depth, rows]
 
     def decision(self, env: int, step: int, seat: int = 0) -> PastDecision | None:
-        """Return how step `step` came about, for one seat; None if it is not kept."""
+        """Return the decision of one seat that led to state `step`; None if it is not kept."""
         with self._lock:
             if not max(0, self.now - self._depth) < step <= self.now:
                 return None
@@ -231,10 +243,38 @@ class History:
         kept = max(0, self.now - self._depth) < step <= self.now
         return kept and bool(self._ends[step % self._depth, env])
 
+    def episode_at(self, env: int, step: int, seat: int = 0, *, begun: bool = False) -> EpisodeSoFar:
+        """Return the episode of step `step` up to that step; an episode that is too long has no return and no length.
+
+        Args:
+            env: The environment, from 0.
+            step: A step that is kept.
+            seat: The seat, from 0.
+            begun: If the step ended an episode: the next one, at its beginning.
+        """
+        players, row = self._task.players, env * self._task.players + seat
+        with self._lock:
+            oldest = max(0, self.now - self._depth)
+            ends = self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env] > 0
+            number = int(self._episodes[env]) - int(np.count_nonzero(ends[max(0, step - oldest - (not begun)) :]))
+            if begun:
+                return EpisodeSoFar(number, 0.0, 0)
+            before = np.flatnonzero(ends[: max(0, step - oldest - 1)])
+            if not len(before) and oldest:
+                return EpisodeSoFar(number, math.nan, -1)
+            first = oldest + 1 + int(before[-1]) if len(before) else 0
+            at = np.arange(first + 1, step + 1) % self._depth
+            gained = float(self._rewards[at, row].sum(dtype=np.float64))
+            decided = self._decided[at, env * players : (env + 1) * players].any(axis=1)
+            length = int(np.count_nonzero(decided))
+            if first == 0:
+                gained, length = gained + float(self._first_returns[row]), length + int(self._first_lengths[env])
+            return EpisodeSoFar(number, gained, length)
+
     def replay_span(self, env: int, step: int) -> ReplaySpan | None:
         """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
 
-        Only the last of them may end an episode, but where states are saved: seeds then need not say all.
+        Only the last of them may end an episode, unless states are saved: such episodes need not follow from the seed.
         """
         players, count = self._task.players, len(self._task.reward_terms)
         seats = slice(env * players, (env + 1) * players)
@@ -271,7 +311,7 @@ class History:
 
 
 def step_bytes(task: Task, num_envs: int) -> int:
-    """Return the bytes that are kept of a step of `num_envs` environments: actions, values, rewards and ends."""
+    """Return the bytes that are kept per step of `num_envs` environments: actions, values, rewards and ends."""
     action = field_named(task, "action")
     return num_envs * (task.players * (_kept(action).itemsize * int(np.prod(action.shape)) + 9) + 9)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
+from ..ranks import Ranks, SingleRank
 from ..telemetry.events import EventLog
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import RECORDING, WAITING, Level
@@ -27,7 +28,7 @@ MAX_BOARD_BYTES = 64 * 2**20  # bytes
 
 @dataclass
 class Recording:
-    """An episode that will be, or is, played.
+    """An episode that is recorded, or will be.
 
     Attributes:
         number: The number of the episode in its environment; -1 before it begins.
@@ -41,21 +42,25 @@ class Recording:
 
 
 class EpisodeRecorder:
-    """Takes over steps in the training thread; what is done with a whole episode happens in a thread of its own.
+    """Copies steps in the training thread; a separate thread checks and writes a whole episode.
 
-    What is wanted, any thread may say.
+    Any thread may call `want`.
 
     Args:
         task: What is played.
         seed: The run's seed.
         run: The run's name.
         folder: Where episodes go.
-        events: Told what was recorded.
+        events: Gets a message about each episode.
+        ranks: The processes of the training, each with its own environments.
     """
 
-    def __init__(self, task: Task, seed: int, run: str, folder: Path, events: EventLog) -> None:
+    def __init__(
+        self, task: Task, seed: int, run: str, folder: Path, events: EventLog, *, ranks: Ranks | None = None
+    ) -> None:
         self._task, self._seed, self._run, self._folder = task, seed, run, folder
         self._events = events
+        self._ranks = ranks or SingleRank()
         self._recordings: dict[int, Recording] = {}
 
     def want(self, env: int) -> bool:
@@ -91,7 +96,7 @@ class EpisodeRecorder:
         return states
 
     def extend(self, source: MonitoredEnvs, results: StepResults, history: History) -> None:
-        """Take over steps of the environments that are recorded; `history` has them already."""
+        """Copy the steps of the environments that are recorded; `history` has them already."""
         for env, fields in results.recorded.items():
             recording = self._recordings.get(env)
             if recording is None:  # it was cancelled after the steps were requested
@@ -105,7 +110,8 @@ class EpisodeRecorder:
                     recording.steps.append(take(boards() or {}, CHECKED_LAST if ended else CHECKED))
                     if ended:
                         self._recordings.pop(env, None)
-                        threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
+                        number = self._ranks.first_env(len(results.episodes)) + env
+                        threading.Thread(target=self._finish, args=(env, number, recording), name="recorder").start()
                         break
                 elif ended:
                     recording.number = int(results.episodes[env]) - sum(map(bool, ends[index + 1 :]))
@@ -125,11 +131,17 @@ class EpisodeRecorder:
             boards=boards,
         )
 
-    def _finish(self, env: int, recording: Recording) -> None:
-        """Play the episode again, and write it: without boards if that leads to the same, else with them."""
+    def _finish(self, env: int, number: int, recording: Recording) -> None:
+        """Replay the episode and write it: without boards if the replay is the same, else with them.
+
+        Args:
+            env: The environment among those of this process, from 0.
+            number: Its number among those of all processes, which decides its seeds.
+            recording: The episode.
+        """
         steps = tuple(recording.steps)
         bare = tuple(replace(step, boards={}) for step in steps)
-        episode = Episode(self._task, self._seed, env, recording.number, self._run, replays=True, steps=bare)
+        episode = Episode(self._task, self._seed, number, recording.number, self._run, replays=True, steps=bare)
         said = "replays byte for byte"
         try:
             episode = _checked(episode, recording.state)
@@ -137,22 +149,23 @@ class EpisodeRecorder:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
             episode = replace(episode, replays=False, steps=steps if size <= MAX_BOARD_BYTES else bare)
             said = f"does not replay: {error}"
-        path = self._folder / f"env{env + 1}-episode{recording.number + 1}{SUFFIX}"
+        path = self._folder / f"env{number + 1}-episode{recording.number + 1}{SUFFIX}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             write(path, episode)
         except OSError as error:
             self._events.add(Level.ERROR, f"the episode was not recorded: {path}: {error.strerror}", env)
         else:
-            text = f"recorded {episode.length:,} steps of environment {env + 1}, which {said}: {path}"
+            # The path first: lists of events show the beginning of a line.
+            text = f"recorded {path}: {episode.length:,} steps of environment {number + 1}; it {said}"
             self._events.add(Level.GOOD if episode.replays else Level.WARNING, text, env)
 
 
 def _checked(episode: Episode, state: Array | None) -> Episode:
-    """Play an episode again, from its seed or, if that leads elsewhere, from its first state; return what holds.
+    """Replay an episode from its seed or, if that differs, from its first state; return the one that replays.
 
     Raises:
-        ReplayMismatch: Neither does.
+        ReplayMismatch: Both replays differ.
     """
     try:
         check(episode)

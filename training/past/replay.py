@@ -19,8 +19,8 @@ class ReplayMismatch(PacError):
     """A replayed step differs from the original one.
 
     Attributes:
-        step: Which, counted from 1 where the replay begins.
-        field: What differs.
+        step: The step, counted from 1 at the start of the replay.
+        field: The field that differs.
     """
 
     title = "Replay differs"
@@ -37,11 +37,11 @@ class NotReplayable(PacError):
 
 
 class ReplayedEnv:
-    """One environment of a task, alone but with its number, so that its episodes are the same.
+    """One environment of a task, with its number, so that its episodes are the same.
 
     Attributes:
-        buffers: Its arrays; those of one slot, and of as many environments as its number needs: memory that nobody
-            touches costs nothing.
+        buffers: Its arrays, with one slot and all environments up to its number. Memory that is not written is not
+            allocated.
     """
 
     def __init__(self, task: Task, seed: int, env: int) -> None:
@@ -96,6 +96,12 @@ class ReplayedEnv:
         found: Array = self.buffers[name][0, rows]
         return found
 
+    def reward_terms(self) -> NDArray[np.float32]:
+        """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
+        if not self.task.reward_terms:
+            return np.zeros((self.task.players, 0), np.float32)
+        return self.row("reward_terms").copy()
+
     def close(self) -> None:
         """Release the environment."""
         self._environments.close()
@@ -105,7 +111,7 @@ def go_to_start(replayed: ReplayedEnv, span: ReplaySpan) -> None:
     """Go to the state that a span begins with.
 
     Raises:
-        ReplayMismatch: Its observation is not the one that was kept.
+        ReplayMismatch: Its observation differs from the kept one.
     """
     if span.state is not None:
         replayed.restore(span.state)
@@ -119,7 +125,7 @@ def replay_step(replayed: ReplayedEnv, span: ReplaySpan, index: int) -> None:
     """Take step `index` of a span.
 
     Raises:
-        ReplayMismatch: Reward, end or observation are not those that were kept.
+        ReplayMismatch: Reward, end or observation differ from the kept ones.
     """
     replayed.step(span.actions[index])
     ended = int(replayed.row("terminated")[0]) or 2 * int(replayed.row("truncated")[0])
@@ -136,12 +142,5 @@ def _compare(step: int, name: str, found: float, expected: float) -> None:
 
 
 def _print_of(replayed: ReplayedEnv) -> int:
-    """Return the fingerprint of what the first seat sees."""
+    """Return the fingerprint of the first seat's observation."""
     return int(fingerprints(replayed.row("observation")[None, :1])[0, 0])
-
-
-def reward_terms_of(replayed: ReplayedEnv) -> NDArray[np.float32]:
-    """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
-    if not replayed.task.reward_terms:
-        return np.zeros((replayed.task.players, 0), np.float32)
-    return replayed.row("reward_terms").copy()

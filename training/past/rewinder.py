@@ -1,4 +1,4 @@
-"""Computes, in a thread of its own, what an environment looked like some steps ago: as kept, or replayed."""
+"""Computes earlier states of an environment in a separate thread: from what was kept, or by a replay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...envs.fields import Array
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
 from ..telemetry.records import encode_clipped
 from .history import History, ReplaySpan
-from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step, reward_terms_of
+from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step
 
 MAX_SECONDS = 10.0  # s for one replay
 PROGRESS_SECONDS = 0.2  # s between two reports of progress
@@ -30,7 +30,7 @@ class ReplayTooSlow(PacError):
 
 
 class Rewinder:
-    """Computes earlier states of environments. A request replaces the one that waits.
+    """Computes earlier states of environments. A new request replaces the waiting one.
 
     Args:
         task: The task.
@@ -58,6 +58,12 @@ class Rewinder:
         self._wanted: tuple[int, int, int, bool] | None = None
         self._requested = threading.Condition()
         self._thread: threading.Thread | None = None
+
+    def update_task(self, task: Task) -> None:
+        """Compute moments of a task that has more scalars."""
+        with self._requested:
+            self._task, self._dtype = task, moment_dtype(task)
+            self._known.clear()
 
     def request(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> None:
         """Publish a moment soon; the parameters are those of `moment`."""
@@ -150,7 +156,7 @@ class Rewinder:
                 replayed.draw(wanted=count - index <= WINDOW)
                 replay_step(replayed, span, index)
                 begins = index > 0 and span.ends[index - 1]
-                terms = reward_terms_of(replayed) + (0 if begins else terms)
+                terms = replayed.reward_terms() + (0 if begins else terms)
                 if count - index <= WINDOW:
                     self._keep(history, replayed, seat, span.first + index + 1, terms)
                 now = time.monotonic()
@@ -187,6 +193,8 @@ class Rewinder:
         before, after = history.decision(env, step, seat), history.decision(env, step + 1, seat)
         ended = self._task.begins_at_once and before is not None and before.end > 0
         moment["begun"] = ended and begun
+        episode = history.episode_at(env, step, seat, begun=bool(moment["begun"]))
+        moment["episode"], moment["episode_return"], moment["episode_length"] = episode
         if before is not None and not moment["begun"]:
             moment["acted"], moment["action"], moment["reward"] = before.decided, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end

@@ -25,6 +25,7 @@ METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 LOG = "session.log"
+WORKERS = "workers.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
@@ -35,7 +36,7 @@ DIED = "died"
 UNFINISHED = frozenset({STARTING, "running"})
 """The states of a run that is being trained."""
 MAX_TASK_LENGTH = 40  # letters of a task's name in a run's
-FILES = frozenset({METADATA, f".{METADATA}", METRICS, LOG, CLAIM})
+FILES = frozenset({METADATA, f".{METADATA}", METRICS, LOG, WORKERS, f"{WORKERS}.1", CLAIM})
 FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard_log.FOLDER})
 """All that a run's folder contains."""
 
@@ -149,7 +150,7 @@ class RunFolder:
     def remove_if_empty(self) -> None:
         """Remove the folder if nothing was ever written there but how the run was to begin."""
         with suppress(OSError, RunFolderError):
-            names = {path.name for path in self.path.iterdir()}
+            names = {path.name for path in self.path.iterdir()} - {WORKERS}
             if names <= {CLAIM, CHECKPOINTS} or (
                 names <= {CLAIM, CHECKPOINTS, METADATA} and self.metadata().get("state") == STARTING
             ):

@@ -84,6 +84,15 @@ def sample(folder: Path, count: int) -> Metrics:
         raise _unreadable(folder, error) from error
 
 
+def version(folder: Path) -> tuple[int, int]:
+    """Return what changes when a run's metrics do: time in ns and size in bytes, or zeros without a file."""
+    try:
+        found = (folder / FILE).stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
 def _unreadable(folder: Path, error: OSError) -> RunFolderError:
     return RunFolderError(f"{folder / FILE} cannot be read ({error.strerror}): remove it or restore it")
 

@@ -12,8 +12,9 @@ from typing import Any
 from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
+from . import metrics
 from .errors import RunFolderError
-from .folder import DIED, METRICS, UNFINISHED, RunFolder
+from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import FoundSession, sessions
 
 MAX_POINTS = 256
@@ -130,18 +131,9 @@ def _counters(session: FoundSession) -> dict[str, int]:
 def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
     """Some lines of a run's metrics, and why they cannot be read, if they cannot."""
     try:
-        return _rows(folder, *_version(folder / METRICS)), ""
+        return _rows(folder, *metrics.version(folder)), ""
     except RunFolderError as error:
         return (), str(error)
-
-
-def _version(path: Path) -> tuple[int, int]:
-    """What changes when a file does."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
 
 
 @lru_cache(maxsize=512)

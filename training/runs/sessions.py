@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,21 @@ class FoundSession:
     def name(self) -> str:
         """The run's name."""
         return self.snapshot.description.run
+
+
+class AmbiguousSession(BadParameter):
+    """Several sessions have a name, or begin so.
+
+    Attributes:
+        sessions: They.
+    """
+
+    title = "Several sessions"
+
+    def __init__(self, name: str, found: Sequence[FoundSession]) -> None:
+        some = ", ".join(f"{session.name} (process {session.pid})" for session in found)
+        super().__init__(f"{name!r} may be {some}: give the process, as in `pac-tui attach {found[-1].pid}`")
+        self.sessions = found
 
 
 class ConnectedSession:
@@ -112,15 +128,23 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
     """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
 
     A session that lives goes before one that died. What a session that failed left in its run's folder is found, too.
+    The `latest` is one that lives.
 
     Raises:
-        BadParameter: Several begin so.
+        AmbiguousSession: Several begin so.
+        BadParameter: No session lives.
         UnknownName: None does; those that live are listed.
         OtherVersion: Another version of pac-tui wrote what the session left in its run's folder.
     """
     found = sessions()
-    if name == LATEST and found:
-        return max(reversed(found), key=lambda session: session.alive)
+    running = [session for session in found if session.alive]
+    if name == LATEST:
+        if not running:
+            died = ", ".join(session.name for session in found)
+            raise BadParameter(
+                f"no session is running{f'; to see the last state of one that died, name it: {died}' * bool(died)}"
+            )
+        return running[-1]
     for alive in (True, False):
         ours = [session for session in found if session.alive is alive]
         exact = [session for session in ours if name in {session.name, str(session.pid)}]
@@ -128,12 +152,11 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
         if len(begun) == 1:
             return begun[0]
         if begun:
-            some = ", ".join(f"{session.name} (process {session.pid})" for session in begun)
-            raise BadParameter(f"{name!r} may be {some}: give more of the name, or the process")
+            raise AmbiguousSession(name, begun)
     for folder in (runs_dir / name, Path(name)):
         if (left := _last_session(folder)) is not None:
             return left
-    live = [session.name for session in found if session.alive]
+    live = [session.name for session in running]
     if not live:
         raise BadParameter(f"no session called {name!r} runs, and no other: `pac-tui run --headless` starts one")
     raise UnknownName("session", name, live)

@@ -1,1 +1,1 @@
-"""One live training, and how it is started, watched, commanded and resized: read `session`, then `live` and `gate`."""
+"""One live training: how it is started, watched, commanded and resized. Read `session` and `environments` first."""

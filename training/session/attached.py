@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...backends.core.layout import Layout
+from ...backends.core.layout import Buffer, Layout
 from ...backends.system.segment import Segment
 from ...backends.workers.control import Link
 from ...envs import Task, find
@@ -27,30 +28,34 @@ class AttachedSession:
 
     Attributes:
         task: The same.
-        buffer: The arrays of the task's fields, `(slots, rows, ...)`, in shared memory. Only read them: the training
-            thread and the workers write.
         steps: How often this process has passed the gate.
     """
 
     def __init__(self, link: Link, task: Task, given: Mapping[str, Any]) -> None:
         self.task = task
-        self.buffer = Layout(task, given["num_envs"], given["slots"]).map(Segment.attach(Path(given["segment"])).map)
         self.steps = 0
-        self._link = link
-        self._gate = Gate.attach(Path(given["directory"]), self._check)
+        self._link, self._given = link, given
+        self._gate = Gate.attach(Path(given["directory"]), self.check)
 
-    def pass_gate(self) -> None:
-        """Wait until the next step is allowed: not while the session is paused, nor faster than its speed limit.
+    @cached_property
+    def buffer(self) -> Buffer:
+        """The arrays of the task's fields, `(slots, rows, ...)`, in shared memory.
 
-        Raises:
-            Stopped: The session or its trainer ends this process. The function need not catch it.
+        Only read them: the training thread and the workers write.
         """
-        self._check()
+        given = self._given
+        layout = Layout(self.task, given["num_envs"], given["slots"], ring=given["ring"])
+        return layout.map(Segment.attach(Path(given["segment"])).map)
+
+    def pass_gate(self, done: int | None = None) -> None:
+        """Wait until the next step is allowed, see `pac.training.trainer.ParentSession`."""
+        self.check()
         self._gate.enter()
         self.steps += 1
-        self._link.beat(self.steps)
+        self._link.beat(self.steps if done is None else done)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise `Stopped` if this process is to end."""
         self._link.beat()
         if self._link.closing:
             raise Stopped

@@ -22,7 +22,6 @@ from ..telemetry.timeline import Timeline
 from ..trainer import Stopped, Timer
 from .gate import Gate
 from .monitor import Monitor
-from .system_sampler import SystemSampler
 from .trainer_processes import ProcessSupervisor
 from .viewers import Viewers
 
@@ -58,18 +57,10 @@ class BaseSession:
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
         self.viewers = Viewers(linger)
         self.processes = ProcessSupervisor(task, directory, self.events)
-        self.sampler = SystemSampler(
-            directory,
-            self.viewers,
-            self.events,
-            checks=(self._check_viewers, self.processes.poll),
-            writer=lambda: self.writer,
-            device=lambda: self.state.device,
-        )
-        self.sampler.processes.add(self.processes.statuses)
         report = partial(self.events.add, Level.ERROR)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report)
         self.state.started = time.time()
+        self._facts: dict[str, Any] = {}
         self._generation = self._published_events = 0
         self._writer: TelemetryWriter | None = None
 
@@ -79,31 +70,19 @@ class BaseSession:
         assert self._writer is not None
         return self._writer
 
-    @property
-    def current_num_envs(self) -> int:
-        """The number of environments that are running."""
-        raise NotImplementedError
-
     def stop(self) -> None:
         """Request the end; any thread may."""
         raise NotImplementedError
 
-    def run_to_end_of_episode(self, env: int | None) -> None:
-        """Resume, and pause when environment `env` ends its episode; None only resumes."""
-        self.debugger.wait_for_episode_end(env)
-        self.gate.resume()
-
-    def set_speed(self, sps: float) -> None:
-        """Limit the environment steps per second, all environments together; 0 is no limit."""
-        self.gate.set_speed(sps)
-        self.state.speed = float(sps)
+    def keep_output(self) -> None:
+        """Keep what the workers have printed, since they are about to end; any thread may."""
 
     def update_view(self) -> None:
         """Combine what the viewers display."""
         self.view.has_viewers = len(self.viewers) > 0
         self.view.look = self.viewers.look()
 
-    def _check_viewers(self) -> None:
+    def check_viewers(self) -> None:
         """Update what viewers display; stop a training that had no viewer for longer than it may."""
         self.update_view()
         if self.viewers.remaining < 0:
@@ -113,13 +92,31 @@ class BaseSession:
 
     def open_segment(self, num_envs: int, **facts: Any) -> None:
         """Publish into a new segment, made for `num_envs`, and send the readers there."""
-        before, self._generation = self._writer, self._generation + 1
-        description = describe(self.task, version=version("pac-tui"), pid=os.getpid(), **facts)
-        self._writer = TelemetryWriter(self.task, description, num_envs, self._generation, self.directory)
+        before, self._facts = self._writer, facts
+        self._writer = self._next_segment(self.task, num_envs)
         self._write_events()
         self.monitor.attach(self._writer, num_envs)
         if before is not None:
             before.hand_over(self._generation)
+
+    def update_task(self, task: Task) -> None:
+        """Publish into a new segment for a task that has more scalars; keep what was counted and kept.
+
+        Raises:
+            SharedMemoryFull: There is no room for the segment; nothing was changed.
+        """
+        before, writer = self.writer, self._next_segment(task, self.monitor.num_envs)
+        writer.copy(before)
+        self.task, self._writer = task, writer
+        self.rewinder.update_task(task)
+        self.monitor.update_task(task, writer)
+        before.hand_over(self._generation)
+
+    def _next_segment(self, task: Task, num_envs: int) -> TelemetryWriter:
+        description = describe(task, version=version("pac-tui"), pid=os.getpid(), **self._facts)
+        writer = TelemetryWriter(task, description, num_envs, self._generation + 1, self.directory)
+        self._generation += 1
+        return writer
 
     def set_phase(self, phase: Phase, message: str, *, progress: float = math.nan) -> None:
         """Publish what the session is doing.
@@ -152,6 +149,12 @@ class BaseSession:
     def pass_gate(self) -> None:
         """Wait until the next step is allowed; the time of waiting is not attributed to a phase."""
         if self.gate.enter():
+            self.clock.start()
+            self.timer.skip()
+
+    def hold(self) -> None:
+        """Wait while the session is paused, without a step."""
+        if self.gate.wait_until_open():
             self.clock.start()
             self.timer.skip()
 

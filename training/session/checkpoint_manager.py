@@ -3,31 +3,61 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...backends.core.base import Backend
-from ...envs import BadParameter, PacError, Task
+from ...envs import BadParameter, PacError
 from ...envs.errors import ImpossibleState
-from ..config import Config
-from ..runs.checkpoint import CheckpointNotWritten, load_newest
+from ...envs.fields import Array
+from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
 from ..runs.checkpoint_writer import CheckpointWriter
 from ..runs.folder import RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
-from ..telemetry.events import EventLog
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..trainer import NonFiniteWeights, Trainer
-from ..trainers import TrainerKind
 from ..units import plural
-from .counting import StepCounter
-from .failures import FailureHandler
-from .resume_point import SAVED, STATES, ResumePoint
+from .configured_session import ConfiguredSession
 from .run_record import RunRecord
 
 MAX_STATE_BYTES = 256 * 2**20
+STATES = "environments.state"
+SAVED = {"num_envs": int, "counters": dict, "data": dict}
+"""The required keys of a checkpoint's data, and their types."""
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """A training at the end of an iteration, apart from what the trainer learned.
+
+    Attributes:
+        counters: What was counted, as `Counts.state` returns it.
+        seconds: Seconds of training.
+        num_envs: Number of environments N.
+        states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
+    """
+
+    counters: Mapping[str, Any]
+    seconds: float
+    num_envs: int
+    states: Array | None
+
+    def facts(self) -> dict[str, Any]:
+        """Return the JSON data of a checkpoint; the states are saved with the tensors."""
+        return {"num_envs": self.num_envs, "counters": dict(self.counters), "seconds": self.seconds}
+
+    @classmethod
+    def loaded(cls, found: Checkpoint) -> ResumePoint:
+        """Return the resume point in a checkpoint."""
+        facts, states = found.data, found.tensors.get(STATES)
+        kept = None if states is None else np.array(states)
+        return cls(facts["counters"], facts.get("seconds", 0.0), facts["num_envs"], kept)
 
 
 class CheckpointManager:
@@ -36,41 +66,26 @@ class CheckpointManager:
     A checkpoint that cannot be written is reported, and the training continues.
 
     Args:
-        config: The configuration of the session.
-        task: What is trained on.
-        kind: The kind of the trainer.
+        session: Whose checkpoints they are.
         record: The run folder.
-        counter: What was counted.
-        events: Where it is reported what was saved and loaded.
-        alarm: Called from any thread with a sentence about a checkpoint that cannot be written.
 
     Attributes:
         pauses: For each checkpoint that was written during the training, the longest time in s that it held it up.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        task: Task,
-        kind: TrainerKind,
-        record: RunRecord,
-        counter: StepCounter,
-        *,
-        events: EventLog,
-        alarm: Callable[[str], None],
-    ) -> None:
+    def __init__(self, session: ConfiguredSession, record: RunRecord) -> None:
         self.pauses: list[float] = []
-        self._config, self._task, self._units = config, task, kind.units
-        self._record, self._counter, self._events, self._alarm = record, counter, events, alarm
-        self._writer = CheckpointWriter(record.folder.checkpoints, self._on_written) if record.folder else None
+        self._session, self._config, self._units = session, session.config, session.kind.units
+        self._record, self._counter, self._events = record, session.counter, session.events
+        self._writer = CheckpointWriter(record.source.checkpoints, self._on_written)
         self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0
         self._description, self._in_background = "", False  # of the checkpoint that is being written
         self._unsaved: CheckpointNotWritten | None = None
 
-    def mark_start(self, backend: Backend | None) -> None:
+    def mark_start(self, backend: Backend) -> None:
         """Keep the resume point of a new run, so that a run that ends within its first rollout has a checkpoint."""
-        if self._resume_point is None and backend is not None:
+        if self._resume_point is None:
             self.mark(backend)
 
     @property
@@ -84,7 +99,7 @@ class CheckpointManager:
         """Keep the resume point at the end of an iteration: a checkpoint that is saved later contains this one."""
         if self._record.folder is None:
             return
-        state, count = self._task.state, backend.environments
+        state, count = self._session.task.state, backend.environments
         kept = state is not None and state.row_bytes * count <= MAX_STATE_BYTES and backend.save(self._counter.newest)
         states = backend.buffer["state"][0].copy() if kept else None
         self._resume_point = ResumePoint(self._counter.counts.state(), self._counter.clock.now(), count, states)
@@ -92,18 +107,13 @@ class CheckpointManager:
     @property
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
-        every, writer = self._config.checkpoint_every, self._writer
-        return (
-            bool(every)
-            and writer is not None
-            and not writer.busy
-            and self._counter.clock.now() - self._saved_at >= every
-        )
+        every, since = self._config.checkpoint_every, self._counter.clock.now() - self._saved_at
+        return self._record.folder is not None and bool(every) and since >= every and not self.saving
 
     @property
     def saving(self) -> bool:
         """Whether a checkpoint is being written."""
-        return self._writer is not None and self._writer.busy
+        return self._writer.busy
 
     def save(self, trainer: Trainer, *, wait: bool = False) -> None:
         """Save what was learned by the end of the last iteration.
@@ -115,7 +125,8 @@ class CheckpointManager:
         Raises:
             CheckpointNotWritten: Weights are not finite, or it could not be written and `wait` is set.
         """
-        if self._writer is None or self._resume_point is None:
+        point = self._resume_point
+        if self._record.folder is None or point is None:
             return
         begun = time.perf_counter()
         self._saved_at = self._counter.clock.now()
@@ -123,7 +134,6 @@ class CheckpointManager:
             tensors, data = trainer.state()
         except NonFiniteWeights as error:
             raise self._lost(error) from error
-        point = self._resume_point
         if point.states is not None:
             tensors[STATES] = point.states
         facts = {**self._record.identity, "seed": self._config.seed, **point.facts(), "data": data}
@@ -143,22 +153,16 @@ class CheckpointManager:
         resume = f". Continue from the newest checkpoint with --resume {folder.name}" if folder and folder.saved else ""
         return CheckpointNotWritten(f"what was learned last is lost: {reason}{resume}")
 
-    @property
-    def streaming(self) -> bool:
-        """Whether a checkpoint that is being written waits for slices of the tables that it saves."""
-        return self._writer is not None and self._writer.streaming
-
     def feed(self) -> None:
-        """Copy the next slice for the checkpoint that is being written, between two steps."""
-        if self._writer is not None and self._writer.streaming:
+        """Copy the next slice for the checkpoint that is being written, between two steps, if it waits for one."""
+        if self._writer.streaming:
             begun = time.perf_counter()
             self._writer.feed()
             self.pauses[-1] = max(self.pauses[-1], time.perf_counter() - begun)
 
     def release(self) -> None:
         """Let the checkpoint read the rest by itself: the workers, which write into what it saves, are about to end."""
-        if self._writer is not None:
-            self._writer.release()
+        self._writer.release()
 
     def _describe(self, counters: Mapping[str, Any]) -> str:
         """Return how far the training was, such as `4,096 steps`."""
@@ -172,16 +176,11 @@ class CheckpointManager:
         else:
             every = self._config.checkpoint_every
             retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
-            self._alarm(f"no checkpoint was saved: {error}{retry}")
+            self._session.failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
 
-    def save_last(self, trainer: Trainer, failures: FailureHandler) -> None:
-        """Save the last figures and a checkpoint, at the end of a session.
-
-        Args:
-            trainer: Who learned.
-            failures: Whether the session failed; gets what goes wrong here.
-        """
-        latest, discarded = self._last_figures(trainer, failures), self.discarded_steps
+    def save_last(self, trainer: Trainer) -> None:
+        """Save the last figures and a checkpoint, at the end of a session; what goes wrong here is its error."""
+        failures, latest, discarded = self._session.failures, self._last_figures(trainer), self.discarded_steps
         if discarded:
             latest |= self._counter.figures()
             steps = plural(self._units.step)
@@ -194,9 +193,9 @@ class CheckpointManager:
         except CheckpointNotWritten as error:
             failures.error = failures.error or error
 
-    @staticmethod
-    def _last_figures(trainer: Trainer, failures: FailureHandler) -> dict[str, float]:
+    def _last_figures(self, trainer: Trainer) -> dict[str, float]:
         """Return the figures for the final report; none if the session failed, or fails here."""
+        failures = self._session.failures
         if failures.error is not None:
             return {}
         try:
@@ -220,23 +219,19 @@ class CheckpointManager:
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         point = ResumePoint.loaded(loaded)
-        self._check_limits(folder, point)
-        trainer.load_state(loaded.tensors, loaded.data["data"])
-        if self._config.learn:
-            self._continue_counts(folder, point)
-        self._record.resumable = True
-        changes = changed_settings(folder, self._record.settings)
-        self._events.add(
-            Level.GOOD, ", ".join((f"resumed {folder.name} at {self._describe(point.counters)}", *changes))
-        )
-
-    def _check_limits(self, folder: RunFolder, point: ResumePoint) -> None:
-        """Raise an error if the run has already reached a limit."""
         if self._config.learn and self._config.used_up(point.counters, 0.0) >= 1:
             raise BadParameter(
                 f"{folder.name} already has {self._describe(point.counters)}. A limit counts the whole run: set a "
                 "higher one"
             )
+        trainer.load_state(loaded.tensors, loaded.data["data"])
+        if self._config.learn:
+            self._continue_counts(folder, point)
+        self._record.resumable = True
+        changes = changed_settings(folder, self._session.settings)
+        self._events.add(
+            Level.GOOD, ", ".join((f"resumed {folder.name} at {self._describe(point.counters)}", *changes))
+        )
 
     def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:
         """Continue counters, time and curves of a run."""
@@ -263,5 +258,4 @@ class CheckpointManager:
 
     def close(self) -> None:
         """Wait until the checkpoint that is being written is complete."""
-        if self._writer is not None:
-            self._writer.wait()
+        self._writer.wait()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_call
@@ -33,15 +34,21 @@ MAX_NUMBER = 1e300
 LOOK = TypeAdapter(ViewRequest)
 """Validates what a viewer says it displays, which the training thread reads."""
 
+Answer: TypeAlias = Mapping[str, Any] | None
 Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 Whole: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 Number: TypeAlias = Whole | Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Action: TypeAlias = Number | Annotated[list[Number], Field(max_length=MAX_COMPONENTS)]
-Counts: TypeAlias = Annotated[list[Whole], Field(max_length=MAX_COUNTS)]
+StepCount: TypeAlias = Annotated[int, Field(ge=1, lt=2**31)]
+NumEnvs: TypeAlias = Annotated[int, Field(ge=1, le=MAX_ENVS)]
+Counts: TypeAlias = Annotated[list[NumEnvs], Field(min_length=1, max_length=MAX_COUNTS)]
 Speed: TypeAlias = Annotated[float, Field(ge=0, le=MAX_NUMBER)]
 
-validated = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))
-"""Decorates a command: its arguments are validated, and nothing is converted."""
+
+@cache
+def validated(command: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a command whose arguments are validated by their annotations; nothing is converted."""
+    return validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))(command)
 
 
 class BaseCommands:
@@ -50,7 +57,7 @@ class BaseCommands:
     def __init__(self, session: BaseSession) -> None:
         self._session = session
 
-    def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Answer:
         """Answer one command of a viewer.
 
         Raises:
@@ -60,19 +67,16 @@ class BaseCommands:
         if not isinstance(name, str) or len(name) > MAX_TEXT:
             raise CommandRefused(f"the name of a command must be a short text, got {_short(name)}")
         arguments = {key: value for key, value in request.items() if key != "command"}
-        answer: Mapping[str, Any] | None
+        own, command = (getattr(type(self), f"{kind}_{name}", None) for kind in ("as", "do"))
         try:
-            if own := getattr(self, f"as_{name}", None):
-                answer = own(viewer, **arguments)
-                return answer
-            command = getattr(self, f"do_{name}", None)
+            if own is not None:
+                return validated(own)(self, viewer, **arguments)
             if command is None:
                 raise CommandRefused(self.unknown(name))
             self._check(viewer, name)
-            answer = command(**arguments)
+            return validated(command)(self, **arguments)
         except ValidationError as error:
             raise CommandRefused(_refusal(name, error)) from None
-        return answer
 
     def unknown(self, name: str) -> str:
         """Return an error message for an unknown command."""
@@ -86,17 +90,14 @@ class BaseCommands:
         if self._session.state.ending and name != "stop":
             raise CommandRefused("the session is ending")
 
-    @validated
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Join with a name; the first viewer gets control."""
         return {"number": self._session.viewers.join(viewer, name)}
 
-    @validated
     def as_control(self, viewer: Viewer, /) -> None:
         """Take control."""
         self._session.viewers.take_control(viewer)
 
-    @validated
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Set what the viewer displays; only that is published in detail."""
         found = LOOK.validate_python(look)
@@ -105,56 +106,45 @@ class BaseCommands:
         if found.focus is not None and (found.back or found.last):
             self._session.rewinder.request(found.focus, found.back, found.seat, begun=not found.last)
 
-    @validated
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training continue without a viewer."""
         self._session.viewers.linger = math.inf
 
-    @validated
     def do_pause(self) -> None:
         """Close the gate."""
         self._session.gate.pause()
 
-    @validated
     def do_resume(self) -> None:
         """Open the gate."""
-        self._session.run_to_end_of_episode(None)
+        self._session.debugger.run_to_end_of_episode(None)
 
-    @validated
-    def do_step(self, count: Whole = 1) -> None:
+    def do_step(self, count: StepCount = 1) -> None:
         """Step all environments `count` times, then pause."""
-        if count < 1:
-            raise CommandRefused(f"the number of steps must be at least 1, got {count}")
         self._session.gate.step(count)
 
-    @validated
     def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
-        if not 0 <= env < self._session.current_num_envs:
-            raise CommandRefused(f"environments are numbered 1 to {self._session.current_num_envs}, got {env + 1}")
-        self._session.run_to_end_of_episode(env)
+        if not 0 <= env < self._session.monitor.num_envs:
+            raise CommandRefused(f"environments are numbered 1 to {self._session.monitor.num_envs}, got {env + 1}")
+        self._session.debugger.run_to_end_of_episode(env)
 
-    @validated
     def do_break(self, text: Text) -> Mapping[str, Any]:
         """Add a breakpoint."""
-        return {"number": self._session.debugger.breakpoints.add(text, self._session.current_num_envs)}
+        return {"number": self._session.debugger.breakpoints.add(text, self._session.monitor.num_envs)}
 
-    @validated
     def do_switch_break(self, number: Whole) -> None:
         """Disable a breakpoint, or enable it again."""
         self._session.debugger.breakpoints.toggle(number)
 
-    @validated
     def do_unbreak(self, number: Whole) -> None:
         """Remove a breakpoint."""
         self._session.debugger.breakpoints.remove(number)
 
-    @validated
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        self._session.set_speed(sps)
+        self._session.gate.set_speed(sps)
+        self._session.state.speed = sps
 
-    @validated
     def do_stop(self) -> None:
         """Save, and end the session."""
         self._session.stop()
@@ -165,39 +155,32 @@ class Commands(BaseCommands):
 
     _session: Session
 
-    @validated
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        if sps and self._session.envs.planner.sweeping:
+        if sps and self._session.planner.sweeping:
             raise CommandRefused("a measurement is running, which a speed limit would falsify; try again after it")
         super().do_speed(sps)
 
-    @validated
     def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; a second call cancels that."""
-        recorder, count = self._session.debugger.recorder, self._session.current_num_envs
+        recorder, count = self._session.debugger.recorder, self._session.monitor.num_envs
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
         if self._session.task.shared:
             raise CommandRefused("this trainer has no episodes to record")
         return {"recording": recorder.want(env)}
 
-    @validated
-    def do_restart(self, num_envs: Whole) -> None:
+    def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""
-        if not 1 <= num_envs <= MAX_ENVS:
-            raise CommandRefused(f"the number of environments must be 1 to {MAX_ENVS:,}, got {num_envs:,}")
         self._session.envs.restart(num_envs)
 
-    @validated
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
         self._check_measurable()
-        if self._session.current_num_envs == 1:
+        if self._session.monitor.num_envs == 1:
             raise CommandRefused("only one environment is running; its fps becomes the baseline within some seconds")
         self._session.envs.sweep((BASELINE_ENVS,), WINDOW)
 
-    @validated
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
         """Step all environments once, with a person's action instead of the policy's in one seat."""
         session = self._session
@@ -209,31 +192,24 @@ class Commands(BaseCommands):
         control.request(env, seat, action, backend.buffer, session.counter.newest)
         session.gate.step(1)
 
-    @validated
     def do_sweep(self, counts: Counts) -> None:
         """Measure several N for some seconds each, then return to the present N."""
-        if not counts or not all(1 <= count <= MAX_ENVS for count in counts):
-            raise CommandRefused(
-                f"a sweep takes 1 to {MAX_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
-            )
         self._check_measurable()
         self._session.envs.sweep(sorted(set(counts)))
 
-    @validated
     def do_cancel_sweep(self) -> None:
         """Cancel a sweep and return to the N from before."""
         self._session.envs.cancel_sweep()
 
     def _check_measurable(self) -> None:
-        if self._session.envs.planner.sweeping:
+        if self._session.planner.sweeping:
             raise CommandRefused("a measurement is already running")
         if self._session.state.speed:
             raise CommandRefused("a speed limit is set, so there is nothing to measure; press m to remove it")
 
-    @validated
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
-        self._session.request_checkpoint()
+        self._session.wants_checkpoint = True
 
 
 def _refusal(name: str, error: ValidationError) -> str:

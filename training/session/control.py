@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from io import BufferedRWPair
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
+from ...backends.system.sockets import bind, connect
 from ...envs import PacError
+from ...envs.files import parse_json
 from .viewers import Viewer, Viewers
 
 SOCKET = "control.sock"
@@ -60,12 +62,11 @@ class ControlServer:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = directory / SOCKET
         try:
-            self._socket.bind(str(path))
+            bind(self._socket, path)
         except OSError as error:
             self._socket.close()
             raise SocketNotCreated(
-                f"cannot create the socket {path}: {error.args[-1]}. "
-                "Set PAC_RUNTIME_DIR to a path of at most 50 characters"
+                f"cannot create the socket {path}: {error.args[-1]}; set PAC_RUNTIME_DIR to another directory"
             ) from error
         path.chmod(0o600)
         self._socket.listen()
@@ -137,17 +138,12 @@ def _request(line: bytes) -> Mapping[str, Any]:
         CommandRefused: It is not a command.
     """
     try:
-        request = json.loads(line, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+        request = parse_json(line)
+    except ValueError:
         request = None
     if not isinstance(request, dict) or "command" not in request:
         raise CommandRefused('expected {"command": NAME, ...}, strict JSON on one line of at most 64 KiB')
     return request
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and Infinity, which are not JSON, though Python accepts them."""
-    raise ValueError(name)
 
 
 class SessionClient:
@@ -158,7 +154,7 @@ class SessionClient:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(TIMEOUT)
         try:
-            self._socket.connect(str(directory / SOCKET))
+            connect(self._socket, directory / SOCKET)
         except OSError as error:
             self._socket.close()
             raise SessionGone(f"no session answers at {directory}: {error.strerror}") from error
@@ -182,7 +178,9 @@ class SessionClient:
         if answer is None:
             raise SessionGone("the session has closed the connection")
         if not answer.pop("ok"):
-            raise CommandRefused(f"{answer['title']}: {answer['error']}")
+            refused = CommandRefused(answer["error"])
+            refused.title = answer["title"]
+            raise refused
         return dict(answer)
 
     def close(self) -> None:

@@ -6,9 +6,10 @@ rollout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.slots import SlotOrder
 from ..past.history import MAX_UNCOUNTED
@@ -16,9 +17,10 @@ from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
 from ..telemetry.metric_history import MetricHistory
 from ..telemetry.monitored import MonitoredEnvs
-from ..telemetry.step_results import HostStepReader, StepReader, StepResults
+from ..telemetry.step_results import HostStepReader, StepReader
 from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, Timer
+from .debugging import Debugger
 
 
 class StepCounter:
@@ -28,7 +30,8 @@ class StepCounter:
         task: What is trained on.
         timer: Measures the phases of the training thread.
         clock: Measures the time of training.
-        on_count: Called with steps after they were counted.
+        counts: What is counted.
+        debugger: Observes steps after they were counted, and says what to read of them.
 
     Attributes:
         counts: Totals and the last episodes.
@@ -36,35 +39,41 @@ class StepCounter:
         throughput: The rates.
         clock: The same.
         resumed: The counters at the point from which a run was resumed.
-        newest_fields: Returns the fields that `on_count` reads whole after the newest step.
-        recorded: Returns the environments of which `on_count` reads all fields.
     """
 
-    def __init__(self, task: Task, timer: Timer, clock: TrainingClock, on_count: Callable[[StepResults], None]) -> None:
-        self.counts = Counts(task)
+    def __init__(self, task: Task, timer: Timer, clock: TrainingClock, counts: Counts, debugger: Debugger) -> None:
+        self.counts = counts
         self.series = MetricHistory()
         self.throughput = Throughput()
         self.clock = clock
         self.resumed = Mark(0.0, 0, 0)
-        self.newest_fields: Callable[[], Collection[str]] = tuple
-        self.recorded: Callable[[], Collection[int]] = tuple
-        self._task, self._timer, self._on_count = task, timer, on_count
+        self._task, self._timer, self._debugger = task, timer, debugger
         self._order = SlotOrder(1)
         self._reader: StepReader | None = None
+        self._buffer: Buffer | None = None
         self._counted = 0  # the head of the buffer at the last count
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Write the figures of iterations into `writer`, made for `num_envs` environments that `begin` will name."""
-        self._reader, self._order, self._counted = None, SlotOrder(1), 0
+        self._reader, self._buffer, self._order, self._counted = None, None, SlotOrder(1), 0
         self.counts.resize(num_envs)
         self.series.attach(writer)
 
     def begin(self, source: MonitoredEnvs) -> None:
         """Count the steps of `source`, whose episodes have just begun in slot 0."""
-        self._order = source.buffer.order
+        self._buffer, self._order = source.buffer, source.buffer.order
         self._reader = HostStepReader(self._task, source.buffer)
         self._counted = self._order.head
         self.throughput.reset(source.buffer.num_envs, self.mark())
+
+    def update_task(self, task: Task, writer: TelemetryWriter) -> None:
+        """Count on for a task that has more scalars, and write the figures of iterations into `writer`."""
+        self.count()
+        self._task = task
+        self.counts.update_task(task)
+        self.series.attach(writer)
+        if self._buffer is not None:
+            self._reader = HostStepReader(task, self._buffer)
 
     @property
     def newest(self) -> int:
@@ -85,13 +94,14 @@ class StepCounter:
         """Count the steps that were made since the last time."""
         if self._reader is None:
             return
+        debugger = self._debugger
         if self.uncounted:
             spans, self._counted = self._order.since(self._counted), self._order.head
             for span in spans:
-                self._reader.request(span, newest=self.newest_fields(), recorded=self.recorded())
+                self._reader.request(span, newest=debugger.breakpoints.fields, recorded=debugger.recorded)
         for results in self._reader.delivered():
             self.counts.add(results)
-            self._on_count(results)
+            debugger.observe(results)
 
     def mark(self) -> Mark:
         """Return the counters of now."""
@@ -112,12 +122,12 @@ class StepCounter:
         self.series.resume(rows, self.counts.iterations)
         self.resumed = self.mark()
 
-    def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        """Record the trainer's figures; return them together with the session's own."""
+    def end_iteration(self, metrics: Mapping[str, float], *, limited: bool = False) -> dict[str, float]:
+        """Record the trainer's figures; return them with the session's own. `limited` if there is a speed limit."""
         self.count()
         self._timer.lap("python")  # a window begins where its first phase does
         self.counts.iterations += 1
-        self.throughput.add(self.mark())
+        self.throughput.add(self.mark(), limited=limited)
         row = self.figures() | {name: float(value) for name, value in metrics.items()}
         self.series.append(row, self.counts, self.clock.now())
         return row

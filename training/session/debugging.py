@@ -4,51 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
-from ..guards.alarms import Alarms, EpisodePace
+from ...envs.task import ASKED, LAST_DRAWN, LOOKED_AT
+from ..guards.alarms import Alarms, episode_patience
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
 from ..past.recorder import EpisodeRecorder
-from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import Notice
 from ..telemetry.step_results import StepResults
-from ..telemetry.tables import write_policy
 from ..telemetry.throughput import TrainingClock
-from ..trainer import PolicyOutput
-from .board_capture import BoardCapture
-from .focus import FocusPublisher
+from ..trainer import PolicyOutput, Trainer
 from .gate import Gate
 from .manual_control import ManualControl
-from .publishing import StepPosition
 from .state import View
 
 
-class PolicyInspector(Protocol):
-    """What a debugger asks the trainer."""
-
-    def inspect(self, row: int) -> PolicyOutput | None:
-        """Return what the policy computed for a row at the last step."""
-
-    def values(self, slots: slice) -> Array | None:
-        """Return the value estimates of some slots, `(slots, rows)`."""
-
-
 class Debugger:
-    """Keeps the last steps, checks breakpoints and alarms, and publishes what concerns single environments.
+    """Keeps the last steps, checks breakpoints and alarms, and records episodes.
 
     Args:
         task: What is stepped.
         view: What viewers display.
         counts: What was counted.
         clock: Measures the time of training.
-        gate: Closes at the end of an episode that `wait_for_episode_end` names.
+        gate: Closes at the end of an episode that `run_to_end_of_episode` names.
         on_breakpoint: Called with a sentence and the environment, after the step at which a breakpoint hit.
         on_alarm: Called with a sentence and the environment, or -1.
 
@@ -56,7 +42,6 @@ class Debugger:
         breakpoints: Conditions that are checked after every step.
         alarms: Conditions that are checked whenever steps are counted.
         manual_control: The action of a person that replaces the policy's at the next step.
-        boards: Keeps boards that environments draw themselves.
         history: The last steps of all environments.
         recorder: Records episodes; None for a watched script.
         policy: The trainer, once it is built.
@@ -78,12 +63,11 @@ class Debugger:
         self.alarms.on_alarm = on_alarm
         self.on_breakpoint = on_breakpoint
         self.manual_control = ManualControl(task)
-        self.boards = BoardCapture(task, view)
+        self._requested: NDArray[np.bool_] = np.zeros(0, np.bool_)  # whose boards are drawn at the next step
         self.history = History(task, 1)
         self.recorder: EpisodeRecorder | None = None
-        self.policy: PolicyInspector | None = None
+        self.policy: Trainer | None = None
         self._task, self._view, self._counts, self._clock, self._gate = task, view, counts, clock, gate
-        self._focus = FocusPublisher(task, counts, self.history)
         self._source: MonitoredEnvs | None = None
         self._awaited_env: int | None = None
 
@@ -92,22 +76,27 @@ class Debugger:
     def resize(self, num_envs: int) -> None:
         """Start a history of `num_envs` environments."""
         self.history = History(self._task, num_envs)
-        self._focus = FocusPublisher(self._task, self._counts, self.history)
         self._source = None
+
+    def update_task(self, task: Task) -> None:
+        """Go on with a task that has more scalars, which conditions may contain."""
+        self._task = task
+        self.breakpoints.update_task(task)
 
     def begin(self, source: MonitoredEnvs) -> None:
         """Debug the environments of `source`, whose episodes have just begun in slot 0."""
         self._source = source
         self.history.begin(source)
-        self.boards.begin(self.history.num_envs)
+        self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()
         self.alarms.reset()
         if self.recorder is not None:
             self.recorder.reset()
 
-    def wait_for_episode_end(self, env: int | None) -> None:
-        """Close the gate when environment `env` ends its episode; None cancels that."""
+    def run_to_end_of_episode(self, env: int | None) -> None:
+        """Open the gate, and close it when environment `env` ends its episode; None only opens it."""
         self._awaited_env = env
+        self._gate.resume()
 
     @property
     def needs_every_step(self) -> bool:
@@ -147,27 +136,64 @@ class Debugger:
 
     def check_pace(self, sps: float) -> None:
         """Check that episodes still end, at `sps` environment steps per second of all environments together."""
-        pace = EpisodePace(self._counts.episodes, self._counts.length_median, sps / self.history.num_envs)
-        self.alarms.check_pace(pace, self._clock.now())
+        patience = episode_patience(self._counts.length_median, sps / self.history.num_envs)
+        self.alarms.check_pace(self._counts.episodes, patience, self._clock.now())
+
+    def request_boards(self, focus: int | None) -> None:
+        """Have environments that draw on request draw at their next step, if they are displayed.
+
+        Recorded ones, and the one in `focus` if a viewer goes through it step by step, also draw at the end of their
+        episode.
+        """
+        assert self._source is not None
+        buffer = self._source.buffer
+        if LOOKED_AT in buffer:
+            self._requested = self._view.displayed(self.history.num_envs)
+            buffer[LOOKED_AT][0] = self._requested
+        if LAST_DRAWN in buffer and not self._task.state_at_hand:
+            inspected = [focus] if focus is not None and (self.needs_every_step or self._gate.paused) else []
+            asked = np.isin(np.arange(self.history.num_envs), [*self.recorded, *inspected])
+            last_drawn = buffer[LAST_DRAWN][0]
+            last_drawn[~asked] = 0
+            last_drawn[asked & (last_drawn == 0)] = ASKED
 
     def keep_boards(self, ahead: int) -> None:
-        """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one."""
-        if self._source is not None and self.boards.needed and (self._view.has_viewers or self.recorder):
-            self.boards.keep(self.history, self._source.buffer, ahead, self.recorded)
+        """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one.
+
+        That is for boards that cannot be computed again, and that viewers display or that are recorded.
+        """
+        if self._source is None or self._task.state_at_hand or not (self._view.has_viewers or self.recorder):
+            return
+        buffer = self._source.buffer
+        drawn = (
+            self._take_drawn(buffer[LOOKED_AT][0])
+            if LOOKED_AT in buffer
+            else self._view.displayed(self.history.num_envs)
+        )
+        self.history.keep_boards(buffer, ahead, drawn)
+
+    def _take_drawn(self, looked_at: Array) -> NDArray[np.bool_]:
+        """Return which environments have drawn as requested, `(num_envs,)`; request the next board of recorded ones."""
+        drawn: NDArray[np.bool_] = self._requested & (looked_at == 0)
+        self._requested &= ~drawn
+        recorded = self.recorded
+        self._requested[recorded], looked_at[recorded] = True, 1
+        return drawn
 
     @property
     def recorded(self) -> list[int]:
         """The environments whose episodes are recorded, or will be."""
         return self.recorder.envs if self.recorder else []
 
-    def _inspect(self, row: int) -> PolicyOutput | None:
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """Return what the policy computed for a row at the last step; None if there is no policy."""
         return self.policy.inspect(row) if self.policy is not None else None
 
     def _values(self, slots: slice) -> Array | None:
         return self.policy.values(slots) if self.policy is not None else None
 
     def _entropy(self, row: int) -> float:
-        output = self._inspect(row)
+        output = self.inspect(row)
         return math.nan if output is None else output.entropy
 
     # -- publishing ---------------------------------------------------------------------------------------------------
@@ -181,24 +207,3 @@ class Debugger:
         notice[list(self.breakpoints.hit)] = Notice.BREAK
         recording = self.recorder.states(num_envs) if self.recorder is not None else np.zeros(num_envs, "u1")
         return {"notice": notice, "recording": recording}
-
-    def write(self, writer: TelemetryWriter, position: StepPosition) -> None:
-        """Write the breakpoints and what is known of the environment in focus; request the boards to display."""
-        assert self._source is not None
-        with writer.write("breakpoints") as block:
-            self.breakpoints.write(block)
-        env = self._view.focus(self.history.num_envs)
-        stepping = self.needs_every_step or self._gate.paused
-        self.boards.request(self._source.buffer, self.recorded, env if stepping else None)
-        if env is not None:
-            self._write_focus(writer, self._source, env, position)
-
-    def _write_focus(self, writer: TelemetryWriter, source: MonitoredEnvs, env: int, position: StepPosition) -> None:
-        look, focus = self._view.look, self._focus
-        write_policy(writer, env, look.seat, self._inspect(env * self._task.players + look.seat))
-        if look.detail or position.at_gate:
-            focus.write_step(writer, source.buffer, env, look.seat, position)
-        if position.at_gate:
-            focus.write_line(writer, env, look.seat)
-        if look.detail:
-            focus.write_action_counts(writer, env)

@@ -8,62 +8,42 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from ...backends import TooManyEnvironments
+from ...backends import TooManyEnvironments, usable_cores
 from ...backends import make as make_backend
 from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
+from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
-from ..config import Config
 from ..past.history import MIN_DEPTH, step_bytes
-from ..ranks import Ranks
 from ..telemetry.records import Level, Phase
 from ..trainer import Trainer
 from ..units import plural
-from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
-from .failures import FailureHandler
+from .configured_session import ConfiguredSession
 from .gated_envs import GatedEnvs
-from .num_envs_planner import NumEnvsPlanner
-from .report import EnvironmentSummary
+from .num_envs_planner import SECONDS
 from .run_record import RunRecord
-from .sweep import SECONDS
 
 STEP_TIMEOUT = 60.0  # s
+WITHOUT_WORKERS = {"inline", "threads"}
 
 
 class SessionEnvs:
     """Makes the environments, restarts them with another N and measures them.
 
     Args:
-        session: Publishes what is done; its gate is the one before each step.
-        config: The configuration of the session.
-        planner: Decides the number of environments.
+        session: Whose environments they are.
         record: The run folder.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
-        failures: Reports the events of workers.
-        ranks: The processes of the training, which restart together.
 
     Attributes:
-        planner: The same.
         made: Whether any environments were made.
     """
 
-    def __init__(
-        self,
-        session: BaseSession,
-        config: Config,
-        planner: NumEnvsPlanner,
-        *,
-        record: RunRecord,
-        checkpoints: CheckpointManager,
-        failures: FailureHandler,
-        ranks: Ranks,
-    ) -> None:
-        self.planner = planner
+    def __init__(self, session: ConfiguredSession, record: RunRecord, checkpoints: CheckpointManager) -> None:
         self.made = False
-        self._session, self._config, self._units = session, config, planner.units
-        self._record, self._checkpoints, self._failures = record, checkpoints, failures
-        self._ranks = ranks
+        self._session, self._config, self._planner = session, session.config, session.planner
+        self._record, self._checkpoints, self._units = record, checkpoints, session.kind.units
         self._envs: GatedEnvs | None = None
         self._request_lock = threading.Lock()  # a request and its interruption are one
 
@@ -75,7 +55,7 @@ class SessionEnvs:
     @property
     def num_envs(self) -> int:
         """The number of environments that are running."""
-        return self._envs.environments if self._envs is not None else self.planner.num_envs
+        return self._envs.environments if self._envs is not None else self._planner.num_envs
 
     @property
     def stepping(self) -> bool:
@@ -87,19 +67,19 @@ class SessionEnvs:
     def restart(self, num_envs: int) -> None:
         """Request another number of environments."""
         with self._request_lock:
-            self.planner.request(num_envs)
+            self._planner.request(num_envs)
             self._session.gate.interrupt()
 
     def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
         """Request a measurement of several N for some seconds each, and then the present N."""
         self._session.gate.resume()
         with self._request_lock:
-            self.planner.request_sweep(counts, self.num_envs, seconds)
+            self._planner.request_sweep(counts, self.num_envs, seconds)
             self._session.gate.interrupt()
 
     def cancel_sweep(self) -> None:
         """Request the N that a sweep returns to, now."""
-        if (home := self.planner.home) is not None:
+        if (home := self._planner.home) is not None:
             self.restart(home)
 
     # -- the training thread ------------------------------------------------------------------------------------------
@@ -108,7 +88,7 @@ class SessionEnvs:
         """Restart if another N is due, or if the rollout was `interrupted`, which cannot be continued."""
         session = self._session
         with self._request_lock:
-            decision = self._ranks.from_writer(self.planner.decide(self.num_envs, session.counter.throughput))
+            decision = session.ranks.from_writer(self._planner.decide(self.num_envs, session.counter.throughput))
             session.gate.cancel_interrupt()
         session.state.progress = decision.progress
         for text in decision.results:
@@ -129,20 +109,20 @@ class SessionEnvs:
             self._open(num_envs)
             self._begin(num_envs, trainer.resize)
         except PacError as error:
-            back = self.planner.fall_back(before)
+            back = self._planner.fall_back(before)
             text = f"{error.title}: {error}. Back to {back} {plural(self._units.environment)}."
             session.events.add(Level.ERROR, text)
             self._open(back)
             trainer.resize(back)
         else:
-            self.planner.restarts += 1
+            self._planner.restarts += 1
             session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
             self._report_unreachable_breakpoints()
         self.measure()
 
     def _report_unreachable_breakpoints(self) -> None:
         """Report breakpoints of environments that no longer exist."""
-        if self.planner.sweeping:
+        if self._planner.sweeping:
             return
         for text in self._session.debugger.unreachable_breakpoints(self.num_envs):
             count = f"{self.num_envs} {plural(self._units.environment)}"
@@ -151,15 +131,24 @@ class SessionEnvs:
     def open_first(self) -> None:
         """Open the first telemetry segment, with at most as many environments as there is memory for."""
         try:
-            self._open(self.planner.num_envs)
+            self._open(self._planner.num_envs)
         except TooManyEnvironments as error:
             self._open(self._possible(error))
             self._session.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
 
+    def warm_up(self) -> SpareWorkers:
+        """Start workers that compile or load the task's kernels while this process loads everything else.
+
+        So it does not load the compiler itself. Of an error nothing is said here: it occurs again in the workers.
+        """
+        kernels, config = self._session.task.kernels, self._config
+        count = min(config.workers or usable_cores(), self._planner.num_envs)
+        return SpareWorkers(kernels, 0 if not kernels else 1 if config.backend in WITHOUT_WORKERS else count)
+
     def start(self, trainer: Trainer) -> Backend:
         """Start the trainer with the first environments, and return what steps them."""
-        first = self.planner.first(baseline=self._config.baseline)
-        if first != self.planner.num_envs:
+        first = self._planner.first(baseline=self._config.baseline)
+        if first != self._planner.num_envs:
             self._open(first)
         self._begin(first, trainer.start)
         assert self.backend is not None
@@ -173,10 +162,9 @@ class SessionEnvs:
         """
         session = self._session
         check_room(num_envs, MIN_DEPTH * step_bytes(session.task, num_envs), "to keep their last steps")
-        session.open_segment(
-            num_envs, backend=self._config.backend, device=session.state.device, **self._record.facts()
-        )
-        self.planner.opened(num_envs)
+        facts = {"backend": self._config.backend, "device": session.state.device, **self._record.facts()}
+        session.open_segment(num_envs, **facts)
+        self._planner.opened(num_envs)
 
     def _begin(self, num_envs: int, begin: Callable[[int], None]) -> None:
         """Call `begin` of the trainer with `num_envs`, or with as many environments as there is memory for."""
@@ -197,7 +185,7 @@ class SessionEnvs:
             raise error
         return error.most
 
-    def make(self, num_envs: int, slots: int, *, segment: bool = False) -> GatedEnvs:
+    def make(self, num_envs: int, slots: int, *, segment: bool = False, ring: bool = False) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
         self.made = True
@@ -209,19 +197,14 @@ class SessionEnvs:
             strict=config.strict,
             slots=slots,
             segment=segment,
+            ring=ring,
             seed=config.seed,
+            first_env=session.ranks.first_env(num_envs),
             workers=config.workers,
             timeout=max(STEP_TIMEOUT, 2 * config.hang_timeout),
             hang_timeout=config.hang_timeout,
         )
-        self._envs = GatedEnvs(
-            backend,
-            timer=session.timer,
-            monitor=session.monitor,
-            checkpoints=self._checkpoints,
-            pass_gate=session.pass_gate,
-            detach=self._detach_backend,
-        )
+        self._envs = GatedEnvs(backend, session, self._checkpoints, self._detach)
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
@@ -229,7 +212,7 @@ class SessionEnvs:
     def measure(self) -> None:
         """Publish that the environments run, and measure their rates from now on."""
         session, throughput = self._session, self._session.counter.throughput
-        message = self.planner.measure(session.clock.now(), throughput.seconds(self.num_envs))
+        message = self._planner.measure(session.clock.now(), throughput.seconds(self.num_envs))
         session.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
         session.clock.start()
         throughput.restart_window(session.counter.mark())
@@ -237,27 +220,16 @@ class SessionEnvs:
     def report_events(self) -> None:
         """Report what the backend reports, such as failed workers."""
         if self.backend is not None:
-            self._failures.report_events(self.backend)
+            self._session.failures.report_events(self.backend)
 
-    def _detach_backend(self, backend: Backend) -> None:
+    def _detach(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""
         self._checkpoints.release()
-        self._failures.report_events(backend)
+        self._session.failures.report_events(backend)
+        self._session.keep_output()
         self._session.sampler.watch(None)
         if self.backend is backend:
             self._envs = None
-
-    def summary(self) -> EnvironmentSummary:
-        """Return what the session's report says about the environments."""
-        return EnvironmentSummary(
-            backend=self.backend.name if self.backend is not None else self._config.backend,
-            device=self._session.state.device,
-            num_envs=self.num_envs,
-            workers=len(self.backend.workers) if self.backend is not None else 0,
-            worker_restarts=self._failures.worker_restarts,
-            restarts=self.planner.restarts,
-            sweep_seconds=self.planner.sweep_seconds(self._session.clock.now()),
-        )
 
     def close(self) -> None:
         """Stop the workers, if the trainer has not."""

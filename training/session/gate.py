@@ -261,17 +261,16 @@ class AttachedGate(BaseGate):
 
     def enter(self) -> bool:
         """Pass the gate, see `BaseGate.enter`. If the session was killed, also an open gate raises `Stopped`."""
-        if time.monotonic() >= self._next_check:
-            self._check_owner()
+        self._check_owner()
         return super().enter()
 
     def _check(self) -> None:
         if self.stopping or self._words[Word.ENDED]:
             raise Stopped
-        if time.monotonic() >= self._next_check:
-            self._check_owner()
+        self._check_owner()
 
     def _check_owner(self) -> None:
-        if not is_owned(self._directory):
-            raise Stopped
-        self._next_check = time.monotonic() + OWNER_CHECK
+        if time.monotonic() >= self._next_check:
+            if not is_owned(self._directory):
+                raise Stopped
+            self._next_check = time.monotonic() + OWNER_CHECK

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ...backends.core.base import Backend
 from ...backends.system.segment import Segment
-from ..trainer import Timer
+from ...envs.slots import SlotOrder
+from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
-from .monitor import Monitor
 
 
 class GatedEnvs:
@@ -16,10 +16,8 @@ class GatedEnvs:
 
     Args:
         backend: Steps the environments.
-        timer: Measures where the time goes.
-        monitor: Counts, debugs and publishes steps.
+        session: Its gate is passed before each step, and its monitor gets each step.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
-        pass_gate: Called before every step; waits until it is allowed.
         detach: Called with the backend before it is closed.
 
     Attributes:
@@ -32,20 +30,22 @@ class GatedEnvs:
     def __init__(
         self,
         backend: Backend,
-        *,
-        timer: Timer,
-        monitor: Monitor,
+        session: BaseSession,
         checkpoints: CheckpointManager,
-        pass_gate: Callable[[], None],
         detach: Callable[[Backend], None],
     ) -> None:
         self.backend = backend
         self.buffer = backend.buffer
         self.environments = backend.environments
         self.stepping = False
-        self._timer, self._monitor, self._checkpoints = timer, monitor, checkpoints
-        self._manual_control = monitor.debugger.manual_control
-        self._pass_gate, self._detach = pass_gate, detach
+        self._session, self._timer, self._monitor = session, session.timer, session.monitor
+        self._checkpoints, self._detach = checkpoints, detach
+        self._manual_control = session.debugger.manual_control
+
+    @property
+    def order(self) -> SlotOrder:
+        """Which slots were written, and which follow."""
+        return self.backend.order
 
     @property
     def segment(self) -> Segment | None:
@@ -62,7 +62,7 @@ class GatedEnvs:
         """Pass the gate and step all environments."""
         timer, backend = self._timer, self.backend
         timer.lap("python")
-        self._pass_gate()
+        self._session.pass_gate()
         if self._manual_control.requested is not None or self._manual_control.played is not None:
             self._manual_control.apply(self.buffer, slot)
         busy = backend.busy_seconds
@@ -74,8 +74,11 @@ class GatedEnvs:
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step()
-        if self._checkpoints.streaming:
-            self._checkpoints.feed()
+        self._checkpoints.feed()
+
+    def hold(self) -> None:
+        """Wait while the session is paused, without a step."""
+        self._session.hold()
 
     def carry(self) -> None:
         """Copy the last slot to slot 0."""

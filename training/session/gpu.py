@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,6 @@ class Gpu:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self._nvml, self._uuid, self._environment = nvml, uuid, environment
-        self._absent = False
-        self._count = 0
         self._found: tuple[str, str | None] | None = None
         self._handle: Any = None
 
@@ -56,7 +55,7 @@ class Gpu:
         Load in % is NaN and memory in bytes is 0 if NVML does not provide them, as the load of a MIG instance.
         """
         nothing = {"gpus": 0, "gpu": np.nan, "vram": 0, "vram_total": 0, "gpu_name": b""}
-        if not self._begin():
+        if not self._count:
             return nothing
         index = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
         self._find(device, index)
@@ -76,8 +75,6 @@ class Gpu:
 
     def all(self) -> list[str]:
         """Return name and memory of each GPU of the machine; for a divided one, those of its first MIG instance."""
-        if not self._begin():
-            return []
         handles = (self._ask(self._nvml.nvmlDeviceGetHandleByIndex, index) for index in range(self._count))
         return [self._described(self._instance(handle)) for handle in handles if handle is not None]
 
@@ -87,11 +84,9 @@ class Gpu:
         )
         return _text(name) if memory is None else f"{_text(name)} {human_bytes(memory.total)}"
 
-    def _begin(self) -> bool:
-        """Load NVML at the first call; return whether it is available."""
-        if self._count or self._absent:
-            return not self._absent
-        self._absent = True
+    @cached_property
+    def _count(self) -> int:
+        """The number of GPUs; 0 without a driver. NVML is loaded when this is first needed."""
         with suppress(ImportError):
             if self._nvml is None:
                 import pynvml
@@ -99,9 +94,8 @@ class Gpu:
                 self._nvml = pynvml
             with suppress(self._nvml.NVMLError):  # for example, no driver
                 self._nvml.nvmlInit()
-                self._count = self._nvml.nvmlDeviceGetCount()
-                self._absent = not self._count
-        return not self._absent
+                return int(self._nvml.nvmlDeviceGetCount())
+        return 0
 
     def _find(self, device: str, index: int) -> None:
         """Get the handle of the device; again once PyTorch knows its unique id."""

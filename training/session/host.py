@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.core.errors import ending
-from ...envs import PacError
+from ...envs import BadParameter, PacError
 from ...envs.files import open_regular
 from ..config import Config
-from ..exits import FAILED
+from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
 from ..runs.errors import RunFolderError
-from .error_data import error_as_data
 
 if TYPE_CHECKING:
     from .session import Session
@@ -114,8 +113,7 @@ class SessionProcess:
 
     def terminate(self) -> None:
         """Request that it saves and ends."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+        self._process.terminate()
 
     def kill(self) -> None:
         """End it and its workers at once, without saving."""
@@ -235,7 +233,16 @@ def _finish(session: Session) -> dict[str, Any]:
     except BaseException as error:
         with contextlib.suppress(OSError):  # the disk may be full
             traceback.print_exc()
-        return error_as_data(error)
+        return _error_as_data(error)
+
+
+def _error_as_data(error: BaseException) -> dict[str, Any]:
+    """Return title, text and exit code of an error, as JSON data."""
+    if isinstance(error, PacError):
+        code = BAD_USAGE if isinstance(error, BadParameter) else FAILED
+        return {"title": error.title, "error": str(error), "code": code}
+    text = "".join(traceback.format_exception_only(error)).strip()
+    return {"title": "Session failed", "error": text, "code": FAILED}
 
 
 def _answer(pipe: int, line: Mapping[str, Any]) -> bool:
@@ -245,6 +252,19 @@ def _answer(pipe: int, line: Mapping[str, Any]) -> bool:
     except BrokenPipeError:
         return False
     return True
+
+
+def _log_to_file(session: Session) -> None:
+    """Write all that this process prints into the run's `session.log` from now on."""
+    log = session.record.folder.log if session.record.folder else session.directory / "session.log"
+    try:
+        descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space") from error
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("pac").setLevel(logging.INFO)
 
 
 def main() -> int:
@@ -262,25 +282,12 @@ def main() -> int:
             faulthandler.dump_traceback_later(max(START_TIMEOUT, 2 * config.hang_timeout), exit=True, file=2)
             session, close = _open(config, headless=headless)
             faulthandler.cancel_dump_traceback_later()
+        _log_to_file(session)
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()
-        _answer(pipe, error_as_data(error))
+        _answer(pipe, _error_as_data(error))
         return FAILED
-    log = session.record.folder.log if session.record.folder else session.directory / "session.log"
-    try:
-        descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        close()
-        _answer(
-            pipe,
-            error_as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space")),
-        )
-        return FAILED
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("pac").setLevel(logging.INFO)
     watchdog = Watchdog(session, lambda answer: _answer(pipe, answer))
     watchdog.start()
     if not _answer(pipe, {"directory": str(session.directory)}):

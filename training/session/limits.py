@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..config import Config
+from ..ranks import Ranks
 from ..trainer import Stopped
 from .counting import StepCounter
 from .num_envs_planner import NumEnvsPlanner
@@ -15,20 +16,30 @@ class RunLimits:
         config: The configuration of the session.
         counter: What was counted.
         planner: Whether a baseline or a sweep is being measured.
+        ranks: The processes of the training, whose counts are added.
     """
 
-    def __init__(self, config: Config, counter: StepCounter, planner: NumEnvsPlanner) -> None:
-        self._config, self._counter, self._planner = config, counter, planner
+    def __init__(self, config: Config, counter: StepCounter, planner: NumEnvsPlanner, ranks: Ranks) -> None:
+        self._config, self._counter, self._planner, self._ranks = config, counter, planner, ranks
+        self._others = dict.fromkeys(counter.counts.totals(), 0)  # what the other ranks had counted at the last check
         self._stepped = False
+
+    def check(self) -> bool:
+        """Add the counts of all ranks; return whether they have reached a limit. All ranks call this together."""
+        own = self._counter.counts.totals()
+        totals = self._ranks.totals(list(own.values()))
+        self._others = {name: total - own[name] for name, total in zip(own, totals, strict=True)}
+        return self._ranks.any(self.reached)
 
     @property
     def used_up(self) -> float:
         """The largest used share of the limits; NaN without a limit."""
-        return self._config.used_up(self._counter.counts.totals(), self._seconds())
+        own = self._counter.counts.totals()
+        return self._config.used_up({name: own[name] + self._others[name] for name in own}, self._seconds())
 
     @property
     def reached(self) -> bool:
-        """Whether the session has reached a limit."""
+        """Whether the training has reached a limit, by the counts of other ranks at the last check."""
         return self.used_up >= 1 and not self._planner.sweeping
 
     def check_time(self) -> None:

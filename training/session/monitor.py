@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from ...envs import Task
 from ..telemetry.blocks import TelemetryWriter
+from ..telemetry.counts import Counts
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.snapshot import ViewRequest
-from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Timer
 from .counting import StepCounter
@@ -36,6 +36,7 @@ class Monitor:
         counter: Counts steps.
         debugger: Checks and keeps them.
         publisher: Writes the telemetry.
+        num_envs: Number of environments N.
         actions_chosen: Whether the actions of the next step are known while the training waits at the gate.
     """
 
@@ -46,28 +47,23 @@ class Monitor:
         timer: Timer,
         clock: TrainingClock,
         *,
-        on_breakpoint: Callable[[str, int], None] = lambda _text, _env: None,
-        on_alarm: Callable[[str, int], None] = lambda _text, _env: None,
+        on_breakpoint: Callable[[str, int], None],
+        on_alarm: Callable[[str, int], None],
     ) -> None:
-        self.state, self.view = SessionState(), View()
-        self.counter = StepCounter(task, timer, clock, self._on_count)
-        counts, throughput = self.counter.counts, self.counter.throughput
-        self.debugger = debugger = Debugger(
-            task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm
-        )
-        self.publisher = Publisher(task, self.state, self.view, counts, throughput, gate=gate, parts=(self.debugger,))
-        self.counter.newest_fields = lambda: debugger.breakpoints.fields
-        self.counter.recorded = lambda: debugger.recorded
+        self.state, self.view, counts = SessionState(), View(), Counts(task)
+        self.debugger = Debugger(task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm)
+        self.counter = StepCounter(task, timer, clock, counts, self.debugger)
+        self.publisher = Publisher(task, self.state, self.view, self.counter, self.debugger, gate=gate)
         self.actions_chosen = True
         self._gate, self._timer = gate, timer
-        self._num_envs = 0
+        self.num_envs = 0
         self._stepping = False
         self._speed = 0.0
         self._drawn: tuple[int, ViewRequest, bool] | None = None
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer`, made for `num_envs` environments that `begin` will name."""
-        self._num_envs, self._stepping = num_envs, False
+        self.num_envs, self._stepping = num_envs, False
         self.counter.attach(writer, num_envs)
         self.debugger.resize(num_envs)
         self.publisher.attach(writer, num_envs)
@@ -76,10 +72,17 @@ class Monitor:
     def begin(self, source: MonitoredEnvs) -> None:
         """Follow the environments of `source`, whose episodes have just begun in slot 0."""
         self._stepping = True
-        self._gate.set_num_envs(self._num_envs)
+        self._gate.set_num_envs(self.num_envs)
         self.debugger.begin(source)
         self.counter.begin(source)
         self.publisher.begin(source)
+
+    def update_task(self, task: Task, writer: TelemetryWriter) -> None:
+        """Go on with a task that has more scalars, and publish into `writer`."""
+        self.counter.update_task(task, writer)
+        self.debugger.update_task(task)
+        self.publisher.update_task(task, writer)
+        self.publish()
 
     def step(self) -> None:
         """Look at the steps that were made since the last call."""
@@ -91,9 +94,6 @@ class Monitor:
             if due:
                 self.publish()
 
-    def _on_count(self, results: StepResults) -> None:
-        self.debugger.observe(results)
-
     def wait(self) -> None:
         """Publish while the training waits at the gate."""
         self._timer.skip()
@@ -101,9 +101,8 @@ class Monitor:
 
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Record the trainer's figures; return them together with the session's own."""
-        row = self.counter.end_iteration(metrics)
-        limited = bool(self.state.speed)
-        self.debugger.alarms.check_iteration(metrics, self.counter.mark(), self._num_envs, limited=limited)
+        row = self.counter.end_iteration(metrics, limited=self.state.speed > 0)
+        self.debugger.alarms.check_iteration(metrics, self.counter.throughput.windows, self.counter.clock.now())
         return row
 
     def publish(self, *, at_gate: bool = False) -> None:

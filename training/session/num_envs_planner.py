@@ -9,9 +9,53 @@ from dataclasses import dataclass
 from ..telemetry.knee import find_knee
 from ..telemetry.throughput import WINDOW, Throughput
 from ..units import Units
-from .sweep import Sweep
 
 BASELINE_ENVS = 1
+SECONDS = 2 * WINDOW  # s of training measured at each N, after an iteration of warm-up
+
+
+@dataclass
+class Sweep:
+    """A measurement of the same training at several N, which then returns to the N from before.
+
+    Attributes:
+        counts: The values of N, in order.
+        home: The N to return to.
+        seconds: Seconds of training that are measured at each N.
+        known: Seconds that the present N was measured for before.
+    """
+
+    counts: tuple[int, ...]
+    home: int
+    seconds: float = SECONDS
+    known: float = 0.0
+    _at: int = 0
+
+    def progress(self, measured: float) -> float:
+        """Return how much of the measurement of the present N is done, 0 to 1."""
+        return min(1.0, (measured - self.known) / self.seconds)
+
+    @property
+    def wanted(self) -> int:
+        """The present N; at the end, `home`."""
+        return self.counts[self._at] if self._at < len(self.counts) else self.home
+
+    def next(self) -> int | None:
+        """Advance to the next N and return it; None if all are done."""
+        self._at += 1
+        return self.wanted if self._at < len(self.counts) else None
+
+    @property
+    def message(self) -> str:
+        """What is being measured, for people."""
+        place = f" ({self._at + 1} of {len(self.counts)})" if len(self.counts) > 1 else ""
+        return f"measuring num_envs={self.wanted:,}{place}"
+
+
+def usual_counts(num_envs: int) -> tuple[int, ...]:
+    """Return 1, 2, 4, ... up to twice `num_envs`, and `num_envs` itself."""
+    doublings = (2**power for power in range((2 * num_envs).bit_length()))
+    return tuple(sorted({*(count for count in doublings if count <= 2 * num_envs), num_envs}))
 
 
 @dataclass(frozen=True)
@@ -69,7 +113,7 @@ class NumEnvsPlanner:
 
     def request_sweep(self, counts: Sequence[int], home: int, seconds: float) -> None:
         """Request a measurement of several N for some seconds each, and then `home`."""
-        self._sweep = Sweep(counts, home, seconds)
+        self._sweep = Sweep(tuple(counts), home, seconds)
         self._wanted = self._sweep.wanted
 
     def first(self, *, baseline: bool) -> int:
@@ -128,7 +172,7 @@ class NumEnvsPlanner:
         if self._sweep is None:
             return ""
         self._sweep_began = now
-        self._sweep.begin(measured)
+        self._sweep.known = measured
         return self._sweep.message
 
     def sweep_seconds(self, now: float) -> float:

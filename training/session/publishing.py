@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
 from ..telemetry.blocks import TelemetryWriter
-from ..telemetry.counts import Counts
+from ..telemetry.moments import MomentSource, counted_actions, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import STATE, Phase, encode_clipped
-from ..telemetry.tables import write_environments, write_throughput
-from ..telemetry.throughput import Mark, Throughput
+from ..telemetry.tables import write_environments, write_policy, write_throughput
+from ..telemetry.throughput import Mark
+from .counting import StepCounter
+from .debugging import Debugger
 from .gate import Gate
 from .state import SessionState, View
 
@@ -26,64 +26,34 @@ MAX_SHARE = 0.015
 """The largest share of the training thread's time that publishing takes: a large telemetry is written less often."""
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
-
-
-@dataclass(frozen=True)
-class StepPosition:
-    """Where the training thread is.
-
-    Attributes:
-        slot: The slot that was written last.
-        at_gate: Whether the training waits at the gate, so that nothing changes.
-        next_actions: The slot with the actions of the next step; None if they are not chosen yet.
-    """
-
-    slot: int = 0
-    at_gate: bool = False
-    next_actions: int | None = None
-
-
-class TelemetryPart(Protocol):
-    """Something else that is published together with state and environments."""
-
-    def columns(self, num_envs: int) -> Mapping[str, Array]:
-        """Return columns of the table of environments, `(num_envs,)`."""
-
-    def write(self, writer: TelemetryWriter, position: StepPosition) -> None:
-        """Write blocks."""
+COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
 
 
 class Publisher:
-    """Writes state, rates, environments and boards into the telemetry.
+    """Writes state, rates, environments, boards and the environment in focus into the telemetry.
 
     Args:
         task: What is stepped.
         state: What the session is doing.
         view: What viewers display.
-        counts: What was counted.
-        throughput: The rates.
+        counter: What was counted.
+        debugger: What is known of single environments.
         gate: Whether the training is paused.
-        parts: What else is published.
 
     Attributes:
         due: When to publish next, by `time.perf_counter`.
     """
 
     def __init__(
-        self,
-        task: Task,
-        state: SessionState,
-        view: View,
-        counts: Counts,
-        throughput: Throughput,
-        *,
-        gate: Gate,
-        parts: Sequence[TelemetryPart] = (),
+        self, task: Task, state: SessionState, view: View, counter: StepCounter, debugger: Debugger, *, gate: Gate
     ) -> None:
         self.due = 0.0
         self._task, self._state, self._view = task, state, view
-        self._counts, self._throughput, self._gate = counts, throughput, gate
-        self._parts = parts
+        self._counts, self._throughput = counter.counts, counter.throughput
+        self._debugger, self._gate = debugger, gate
+        self._moment = np.zeros((), moment_dtype(task))
+        self._num_actions = counted_actions(task)
+        self._counts_due = 0.0
         self._num_envs = 0
         self._writer: TelemetryWriter | None = None
         self._source: MonitoredEnvs | None = None
@@ -92,6 +62,11 @@ class Publisher:
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on; there are no environments until `begin`."""
         self._writer, self._num_envs, self._source = writer, num_envs, None
+
+    def update_task(self, task: Task, writer: TelemetryWriter) -> None:
+        """Publish the same environments into `writer`, of a task that has more scalars."""
+        self._task, self._writer = task, writer
+        self._moment = np.zeros((), moment_dtype(task))
 
     def begin(self, source: MonitoredEnvs) -> None:
         """Publish the environments of `source` from now on."""
@@ -119,9 +94,13 @@ class Publisher:
         if self._writer is not None:
             self._write_state(self._writer, mark)
             if self._source is not None:
-                order = self._source.buffer.order
-                position = StepPosition(order.newest, at_gate, order.acting if actions_chosen else None)
-                self._write_environments(self._writer, self._source, mark, position)
+                write_throughput(self._writer, self._throughput, mark)
+                self._write_environments(self._writer, self._source.buffer)
+                env = self._view.focus(self._num_envs)
+                self._debugger.request_boards(env)
+                if env is not None:
+                    buffer = self._source.buffer
+                    self._write_focus(self._writer, buffer, env, at_gate=at_gate, actions_chosen=actions_chosen)
         self.due = time.perf_counter() + max(self.period, (time.thread_time() - started) / MAX_SHARE)
 
     def _write_state(self, writer: TelemetryWriter, mark: Mark) -> None:
@@ -145,24 +124,70 @@ class Publisher:
             for name, value in values.items():
                 state[name] = encode_clipped(value, STATE[name].itemsize) if isinstance(value, str) else value
 
-    def _write_environments(
-        self, writer: TelemetryWriter, source: MonitoredEnvs, mark: Mark, position: StepPosition
-    ) -> None:
-        write_throughput(writer, self._throughput, mark)
-        columns: dict[str, Array] = {"worker": self._workers}
-        for part in self._parts:
-            columns |= part.columns(self._num_envs)
-        write_environments(writer, self._task, source.buffer, position.slot, self._counts, **columns)
-        self._write_boards(writer, source)
-        for part in self._parts:
-            part.write(writer, position)
+    def _write_environments(self, writer: TelemetryWriter, buffer: Buffer) -> None:
+        columns = {"worker": self._workers, **self._debugger.columns(self._num_envs)}
+        write_environments(writer, self._task, buffer, buffer.order.newest, self._counts, **columns)
+        self._write_boards(writer, buffer)
+        with writer.write("breakpoints") as block:
+            self._debugger.breakpoints.write(block)
 
-    def _write_boards(self, writer: TelemetryWriter, source: MonitoredEnvs) -> None:
+    def _write_boards(self, writer: TelemetryWriter, buffer: Buffer) -> None:
         """Write the boards that viewers display."""
         look, focus = self._view.look, self._view.focus(self._num_envs)
         lo, hi = look.first, min(self._num_envs, look.first + look.count)
         for item in self._task.boards:
             with writer.write(f"board:{item.name}") as boards:
-                boards[lo:hi] = source.buffer[item.name][0, lo:hi]
+                boards[lo:hi] = buffer[item.name][0, lo:hi]
                 if focus is not None and not lo <= focus < hi:
-                    boards[focus] = source.buffer[item.name][0, focus]
+                    boards[focus] = buffer[item.name][0, focus]
+
+    def _write_focus(
+        self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool, actions_chosen: bool
+    ) -> None:
+        """Write what viewers display of the environment in focus."""
+        look, history = self._view.look, self._debugger.history
+        write_policy(writer, env, look.seat, self._debugger.inspect(env * self._task.players + look.seat))
+        if look.detail or at_gate:
+            self._write_step(writer, buffer, env, look.seat, at_gate=at_gate, actions_chosen=actions_chosen)
+        if at_gate:
+            ends, rewards = history.line(env, look.seat)
+            with writer.write("line") as line:
+                line["env"], line["seat"], line["now"], line["count"] = env, look.seat, history.now, len(ends)
+                line["ends"][: len(ends)] = ends
+                line["rewards"][: len(ends)] = rewards
+        if look.detail:
+            self._write_action_counts(writer, env)
+
+    def _write_step(
+        self, writer: TelemetryWriter, buffer: Buffer, env: int, seat: int, *, at_gate: bool, actions_chosen: bool
+    ) -> None:
+        """Write the newest step of a seat; at the gate, the next episode's first state if the step ended one."""
+        moment, row, history = self._moment, env * self._task.players + seat, self._debugger.history
+        fill_moment(moment, self._task, buffer, buffer.order.newest, env, seat=seat, begun=at_gate)
+        last = history.decision(env, history.now, seat)
+        moment["step"] = moment["now"] = history.now
+        if moment["begun"]:
+            last = None  # it belongs to the previous episode
+        terms = self._counts.last_terms if moment["end"] else self._counts.terms
+        moment["source"], moment["terms"] = MomentSource.NOW, terms[row, : len(self._task.reward_terms)]
+        moment["acted"], moment["decided"] = last is not None, actions_chosen
+        moment["value"] = np.nan if last is None else last.value
+        if last is not None:
+            moment["action"] = last.action
+        if actions_chosen:
+            moment["next_action"] = buffer["action"][buffer.order.acting, row]
+        with writer.write("detail") as block:
+            block[...] = moment
+
+    def _write_action_counts(self, writer: TelemetryWriter, env: int) -> None:
+        """Write how often each action was taken in the last steps by an environment and by all, every half second."""
+        if not self._num_actions or time.monotonic() < self._counts_due:
+            return
+        self._counts_due = time.monotonic() + COUNTS_PERIOD
+        players, history = self._task.players, self._debugger.history
+        with writer.write("action_counts") as counts:
+            counts[0] = self._count(history.actions(slice(env * players, (env + 1) * players)))
+            counts[1] = self._count(history.actions(slice(None)))
+
+    def _count(self, actions: Array) -> NDArray[np.int64]:
+        return np.bincount(actions.reshape(-1), minlength=self._num_actions)[: self._num_actions]

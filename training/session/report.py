@@ -3,93 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from ...backends.core.base import Backend
-from ...envs import Task
 from ..json_data import jsonable
 from ..loading import unused_variables
-from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..telemetry.throughput import Mark
-from ..trainers import TrainerKind
 from ..units import plural
 from .checkpoint_manager import CheckpointManager
-from .counting import StepCounter
+from .configured_session import ConfiguredSession
+from .environments import SessionEnvs
 from .run_record import RunRecord
 
 TIMES = ("env", "wait", "inference", "learn", "python")
 """The names of the training thread's phases in a report, in order."""
 
 
-@dataclass(frozen=True)
-class EnvironmentSummary:
-    """The environments of a session, for its report.
-
-    Attributes:
-        backend: The name of the backend.
-        device: Where the policy runs.
-        num_envs: Number of environments N.
-        workers: Number of workers.
-        worker_restarts: How many workers failed and were started again.
-        restarts: How often the environments were restarted with another N.
-        sweep_seconds: Seconds of training spent on the baseline and on sweeps.
-    """
-
-    backend: str
-    device: str
-    num_envs: int
-    workers: int
-    worker_restarts: int
-    restarts: int
-    sweep_seconds: float
-
-
-def setup_events(task: Task, kind: TrainerKind, backend: Backend, device: str) -> list[tuple[Level, str]]:
-    """Return the first events of a session: what it runs on, and what a person should know about that."""
-    warnings = ([task.note] if task.note else []) + list(unused_variables(os.environ, device))
+def report_setup(session: ConfiguredSession, backend: Backend) -> None:
+    """Report what a session runs on, and what a person should know about that."""
+    task, units, device = session.task, session.kind.units, session.state.device
+    for text in filter(None, (task.note, *unused_variables(os.environ, device))):
+        session.events.add(Level.WARNING, text)
     num_envs = backend.environments
-    count = f"{num_envs:,} {kind.units.env if num_envs == 1 else plural(kind.units.env)}"
-    where = f", inference on {device}" if kind.computes else ""
-    return [
-        *((Level.WARNING, text) for text in warnings),
-        (Level.INFO, f"using transport: {backend.name}, {count}{where}"),
-    ]
+    count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"
+    where = f", inference on {device}" if session.kind.computes else ""
+    session.events.add(Level.INFO, f"using transport: {backend.name}, {count}{where}")
 
 
 def make_report(
-    task: Task,
-    kind: TrainerKind,
-    envs: EnvironmentSummary,
-    *,
-    counter: StepCounter,
-    record: RunRecord,
-    checkpoints: CheckpointManager,
-    alarms: Sequence[str],
-    events: EventLog,
+    session: ConfiguredSession, envs: SessionEnvs, record: RunRecord, checkpoints: CheckpointManager
 ) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them, null where unknown.
 
     `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
     """
+    task, kind, counter = session.task, session.kind, session.counter
     throughput, mark = counter.throughput, counter.mark()
     first, last = throughput.span(mark)
     fps, sps = throughput.rates(mark)
-    num_envs, baseline = envs.num_envs, throughput.baseline
+    num_envs, baseline, folder = envs.num_envs, throughput.baseline, record.folder
     speedup = fps / baseline if baseline else None
     report: dict[str, Any] = jsonable(
         {
             **{figure.name: counter.series.latest.get(figure.name) for figure in kind.figures},
             "task": task.spec,
             "trainer": kind.name,
-            "backend": envs.backend,
-            "device": envs.device,
+            "backend": session.state.backend or session.config.backend,
+            "device": session.state.device,
             "num_envs": num_envs,
             "seconds": mark.seconds,
-            "sweep_seconds": envs.sweep_seconds,
+            "sweep_seconds": session.planner.sweep_seconds(mark.seconds),
             **counter.counts.totals(),
             "discarded_steps": checkpoints.discarded_steps,
             "fps": fps,
@@ -107,13 +72,13 @@ def make_report(
             "metrics": counter.series.latest,
             "time_ms": _times(first, last),
             "scaling": [vars(entry) for entry in throughput.scaling()],
-            "workers": envs.workers,
-            "worker_restarts": envs.worker_restarts,
-            "restarts": envs.restarts,
+            "workers": len(envs.backend.workers) if envs.backend is not None else 0,
+            "worker_restarts": session.failures.worker_restarts,
+            "restarts": session.planner.restarts,
             "checkpoint_pauses_ms": [1000 * pause for pause in checkpoints.pauses],
-            "events": list(events.reported),
-            "alarms": list(alarms),
-            "run": str(record.folder.path) if record.folder else None,
+            "events": list(session.events.reported),
+            "alarms": list(session.debugger.alarms.messages),
+            "run": str(folder.path) if folder else None,
             "version": version("pac-tui"),
         }
     )

@@ -9,19 +9,14 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from ...envs import Task
-from ..config import Config
 from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import RunFolder, new_name
 from ..runs.identity import run_identity
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
-from ..telemetry.events import EventLog
 from ..telemetry.throughput import RATE_NAMES
-from ..trainers import TrainerKind
-from .counting import StepCounter
-from .state import SessionState
+from .configured_session import ConfiguredSession
 
 
 class RunRecord:
@@ -30,39 +25,22 @@ class RunRecord:
     A file that cannot be written is reported, and the training continues.
 
     Args:
-        config: The configuration of the session.
-        task: What is trained on.
-        kind: The kind of the trainer.
-        settings: The trainer's settings.
-        counter: What was counted.
-        writes: Whether this process learns and writes the run.
-        alarm: Called from any thread with a sentence about a file that cannot be written.
+        session: Whose run it is.
 
     Attributes:
         folder: The run folder; None if nothing is written.
         identity: The task and trainer of the run, as its files name them.
-        settings: The same.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
         first_started: When the run was first started, in s since the epoch; None if this session is the first.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        task: Task,
-        kind: TrainerKind,
-        settings: Mapping[str, Any],
-        counter: StepCounter,
-        *,
-        writes: bool,
-        alarm: Callable[[str], None],
-    ) -> None:
-        self.identity, self.settings = run_identity(task, kind.name), settings
+    def __init__(self, session: ConfiguredSession) -> None:
+        self._session, self._config, self._kind, self._counter = session, session.config, session.kind, session.counter
+        self.identity = run_identity(session.task, self._kind.name)
         self.first_started: float | None = None
-        self.resumable = not config.resume
-        self._config, self._task, self._kind, self._counter = config, task, kind, counter
-        self._alarm, self._unwritten = alarm, Alarm(QUIET_SECONDS)
-        self.folder = self._open_folder() if writes else None
+        self.resumable = not self._config.resume
+        self._unwritten = Alarm(QUIET_SECONDS)
+        self.folder = self._open_folder() if self._config.learn and session.ranks.is_writer else None
         self._curves = TensorBoardLog(self.folder.path if self.folder else None)
 
     def _open_folder(self) -> RunFolder:
@@ -72,8 +50,9 @@ class RunRecord:
             folder.claim()
             shutil.rmtree(folder.last, ignore_errors=True)
             return folder
-        task = self._task.title if ":" in self._task.name else self._task.name  # the class, without its module
-        folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
+        task = self._session.task
+        title = task.title if ":" in task.name else task.name  # the class, without its module
+        folder = RunFolder.create(config.runs_dir, config.name or new_name(title, self._kind.name))
         folder.claim()
         folder.write_initial_metadata(
             {"id": folder.name, **self.identity, "started": time.time(), "config": self._full_config()}
@@ -82,7 +61,7 @@ class RunRecord:
         return folder
 
     def _full_config(self) -> dict[str, Any]:
-        return {**self._config.model_dump(mode="json"), "settings": dict(self.settings)}
+        return {**self._config.model_dump(mode="json"), "settings": dict(self._session.settings)}
 
     @property
     def source(self) -> RunFolder:
@@ -96,33 +75,34 @@ class RunRecord:
             "folder": str(self.folder.path.resolve()) if self.folder else "",
             "trainer": self._kind.name,
             "seed": self._config.seed,
-            "settings": self.settings,
+            "settings": self._session.settings,
             "units": self._kind.units,
             "figures": self._kind.figures,
         }
 
-    def episode_recorder(self, events: EventLog) -> EpisodeRecorder:
+    def episode_recorder(self) -> EpisodeRecorder:
         """Return a recorder that writes into the folder of the run."""
-        return EpisodeRecorder(self._task, self._config.seed, self.source.name, self.source.episodes, events)
+        session, source = self._session, self.source
+        return EpisodeRecorder(
+            session.task, self._config.seed, source.name, source.episodes, session.events, ranks=session.ranks
+        )
 
-    def write_metadata(self, run_state: str, state: SessionState, num_envs: int, error: str = "") -> None:
+    def write_metadata(self, run_state: str) -> None:
         """Write `run.json`; any thread may.
 
         Args:
             run_state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
-            state: What the session is doing.
-            num_envs: Number of environments N.
-            error: Why the session failed.
         """
         if self.folder is None or not self.resumable:
             return
-        counts, latest = self._counter.counts, self._counter.series.latest
+        session, counts, latest = self._session, self._counter.counts, self._counter.series.latest
+        error = session.failures.message
         metadata = {
             "id": self.folder.name,
             **self.identity,
-            "device": state.device,
-            "num_envs": num_envs,
-            "started": self.first_started or state.started,
+            "device": session.state.device,
+            "num_envs": session.planner.num_envs,
+            "started": self.first_started or session.state.started,
             "written": time.time(),
             "version": version("pac-tui"),
             "state": run_state,
@@ -158,7 +138,8 @@ class RunRecord:
             write(self.folder)
         except OSError as error:
             if self._unwritten.begins(self._counter.clock.now(), active=True):
-                self._alarm(f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it")
+                text = f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it"
+                self._session.failures.raise_alarm(text)
 
     def close(self) -> None:
         """Close the TensorBoard files."""

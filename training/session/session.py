@@ -5,36 +5,33 @@ Other threads only set requests and words of the gate; the training thread acts 
 
 from __future__ import annotations
 
-import logging
-import math
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...backends import backend_names, default_num_envs
-from ...envs import PacError, UnknownName, find
+from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import resolve_device
 from ..imports import importing
-from ..ranks import Ranks, SingleRank
+from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
+from ..runs.worker_output import WorkerOutput
 from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Stopped, Trainer
-from ..trainers import build_player, build_trainer, trainer_kind, trainer_settings, transformed_task
-from .base_session import BaseSession
+from ..trainers import build_player, build_trainer
 from .checkpoint_manager import CheckpointManager
+from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
-from .failures import FailureHandler
-from .kernel_warmup import KernelWarmup
 from .limits import RunLimits
-from .num_envs_planner import NumEnvsPlanner
-from .report import make_report, setup_events
+from .report import make_report, report_setup
 from .run_record import RunRecord
 
-log = logging.getLogger(__name__)
+POLL_INTERVAL = 0.1  # s
 
 
-class Session(BaseSession):
+class Session(ConfiguredSession):
     """A training that viewers can pause, step, slow down, restart with another N, and stop.
 
     Args:
@@ -43,52 +40,33 @@ class Session(BaseSession):
         headless: Whether it may run without a viewer.
 
     Attributes:
-        kind: The kind of the trainer.
         record: The run folder.
         checkpoints: Saves and loads checkpoints.
-        failures: The error that the session ends with, if any.
         envs: The environments.
         limits: The limits of the run.
-        ranks: The processes of the training, which decide together.
+        wants_checkpoint: Whether to save a checkpoint at the end of the iteration; set by any thread.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
-        if config.backend not in backend_names():
-            raise UnknownName("backend", config.backend, backend_names())
-        game = find(config.task)
-        self.kind = kind = trainer_kind(config.trainer or game.trainer)
-        self.settings = trainer_settings(kind.name, game, config.settings)
-        task = transformed_task(kind.name, game, self.settings)
-        super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
-        self.events.log = log
-        self.config = config = config.model_copy(update={"trainer": kind.name})
-        planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
-        for text in config.breakpoints:
-            self.debugger.breakpoints.add(text, planner.num_envs)
-        self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
-        alarm = self.failures.raise_alarm
-        self.ranks: Ranks = SingleRank()
-        writes = config.learn and self.ranks.is_writer
-        self.record = RunRecord(config, task, kind, self.settings, self.counter, writes=writes, alarm=alarm)
-        self.checkpoints = CheckpointManager(
-            config, task, kind, self.record, self.counter, events=self.events, alarm=alarm
-        )
-        self.envs = SessionEnvs(
-            self,
-            config,
-            planner,
-            record=self.record,
-            checkpoints=self.checkpoints,
-            failures=self.failures,
-            ranks=self.ranks,
-        )
-        self.limits = RunLimits(config, self.counter, planner)
-        self.debugger.recorder = self.record.episode_recorder(self.events)
-        self._wants_checkpoint = False
+        super().__init__(config, directory, headless=headless)
+        self.record = RunRecord(self)
+        self.checkpoints = CheckpointManager(self, self.record)
+        self.envs = SessionEnvs(self, self.record, self.checkpoints)
+        folder = self.record.folder
+        self.worker_output = WorkerOutput(directory, folder.path / WORKERS if folder is not None else None)
+        self.sampler.add_check(self.worker_output.copy)
+        self.limits = RunLimits(self.config, self.counter, self.planner, self.ranks)
+        self.debugger.recorder = self.record.episode_recorder()
+        self.wants_checkpoint = False
         self._trainer: Trainer | None = None
         self.state.device = config.device
         self.set_phase(Phase.STARTING, "reading the configuration")
         self.envs.open_first()
+
+    def keep_output(self) -> None:
+        """Copy what the workers have printed to the run's folder."""
+        with suppress(OSError):  # the sampler has reported it
+            self.worker_output.copy()
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -115,18 +93,18 @@ class Session(BaseSession):
 
     def _begin(self) -> None:
         self.sampler.start()
-        with KernelWarmup(self.task, self.config, self.envs.planner.num_envs) as warmup:
+        with closing(self.envs.warm_up()) as workers:
             with importing():
                 self._trainer = self.debugger.policy = self._build_trainer()
             self.checkpoints.load(self._trainer)
-            warmup.wait(lambda: self.set_phase(Phase.STARTING, "compiling the game (first start only)"))
-            self.write_metadata("running")
+            while not workers.loaded(POLL_INTERVAL):
+                self.set_phase(Phase.STARTING, "compiling the game (first start only)")
+            self.record.write_metadata("running")
             backend = self.envs.start(self.trainer)
         if self.checkpoints.restore(backend):
             self.monitor.begin(backend)
         self.checkpoints.mark_start(backend)
-        for level, text in setup_events(self.task, self.kind, backend, self.state.device):
-            self.events.add(level, text)
+        report_setup(self, backend)
         self.envs.measure()
 
     def _build_trainer(self) -> Trainer:
@@ -141,7 +119,7 @@ class Session(BaseSession):
             device=self.state.device,
             seed=config.seed,
             timer=self.timer,
-            notify=self._notify,
+            notify=partial(self.events.add, Level.INFO),
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,
             start_processes=self.processes.start,
@@ -150,11 +128,8 @@ class Session(BaseSession):
             return build_trainer(kind.name, context)
         return build_player(kind.name, context, greedy=config.greedy)
 
-    def _notify(self, text: str) -> None:
-        self.events.add(Level.INFO, text)
-
     def _loop(self) -> None:
-        while not self.ranks.any(self.limits.reached):
+        while not self.limits.check():
             try:
                 metrics = self.trainer.iterate()
             except Interrupted:
@@ -172,10 +147,10 @@ class Session(BaseSession):
         """Act on the requests of other threads, between two steps; an `interrupted` rollout cannot be continued."""
         if self.ranks.any(self.gate.stopping):
             raise Stopped
-        if self._wants_checkpoint or self.checkpoints.due:
-            self._wants_checkpoint = False
+        if self.wants_checkpoint or self.checkpoints.due:
+            self.wants_checkpoint = False
             self.checkpoints.save(self.trainer)
-            self.write_metadata("running")
+            self.record.write_metadata("running")
         self.envs.apply_requests(self.trainer, interrupted=interrupted)
 
     @property
@@ -183,11 +158,6 @@ class Session(BaseSession):
         """The algorithm, once it is built."""
         assert self._trainer is not None
         return self._trainer
-
-    @property
-    def current_num_envs(self) -> int:
-        """The number of environments that are running."""
-        return self.envs.num_envs
 
     # -- each step ----------------------------------------------------------------------------------------------------
 
@@ -204,6 +174,12 @@ class Session(BaseSession):
     def _pass_own_gate(self) -> None:
         self.processes.check()
         super().pass_gate()
+        self.limits.check_time()
+
+    def hold(self) -> None:
+        """Wait while the session is paused, without a step; raises as `pass_gate`."""
+        self.processes.check()
+        super().hold()
         self.limits.check_time()
 
     def _while_waiting(self) -> None:
@@ -228,10 +204,10 @@ class Session(BaseSession):
         self.envs.report_events()
         if self._trainer is not None and self.counter.counts.steps:
             self.set_phase(Phase.STOPPING, "saving a checkpoint")
-            self.checkpoints.save_last(self._trainer, self.failures)
+            self.checkpoints.save_last(self._trainer)
         if self._nothing_to_keep:
             self.record.remove()
-        report = self._report()
+        report = make_report(self, self.envs, self.record, self.checkpoints)
         self.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
             self._trainer.close()
@@ -241,7 +217,7 @@ class Session(BaseSession):
         self.checkpoints.close()
         self.record.close()
         failed = self.failures.error is not None
-        self.write_metadata("failed" if failed else "completed" if self.limits.reached else "interrupted")
+        self.record.write_metadata("failed" if failed else "completed" if self.limits.reached else "interrupted")
         self.record.release()
         self.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.message or "ended")
         if failed:
@@ -254,22 +230,6 @@ class Session(BaseSession):
         if self.failures.error is None:
             return not self.counter.counts.steps
         return not self.envs.made and isinstance(self.failures.error, PacError)
-
-    def _report(self) -> dict[str, Any]:
-        return make_report(
-            self.task,
-            self.kind,
-            self.envs.summary(),
-            counter=self.counter,
-            record=self.record,
-            checkpoints=self.checkpoints,
-            alarms=self.debugger.alarms.messages,
-            events=self.events,
-        )
-
-    def write_metadata(self, run_state: str) -> None:
-        """Write the state of the run into `run.json`; any thread may."""
-        self.record.write_metadata(run_state, self.state, self.envs.planner.num_envs, self.failures.message)
 
     # -- what other threads call --------------------------------------------------------------------------------------
 
@@ -290,7 +250,3 @@ class Session(BaseSession):
     def stop(self) -> None:
         """Save, stop the workers, end."""
         self.gate.stop()
-
-    def request_checkpoint(self) -> None:
-        """Save a checkpoint at the end of the iteration."""
-        self._wants_checkpoint = True

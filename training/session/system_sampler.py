@@ -6,21 +6,18 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import psutil
 
 from ...backends import usable_cores
 from ...backends.core.base import Backend
-from ..telemetry.blocks import TelemetryWriter
-from ..telemetry.events import EventLog
-from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter, worker_processes
+from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
+from .base_session import BaseSession
 from .gpu import Gpu
-from .viewers import Viewers
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
@@ -33,31 +30,18 @@ class SystemSampler:
     """Writes the blocks `processes`, `system` and `viewers` twice a second until stopped.
 
     Args:
-        directory: The directory of the session, whose size is published.
-        viewers: The viewers.
-        events: Where errors of this thread are reported.
-        checks: Called before each pass.
-        writer: Returns the segment to write into.
-        device: Returns where the policy runs.
+        session: What is published. It is also checked before each pass.
 
     Attributes:
         processes: The processes of the session. The workers of the backend are among them.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        viewers: Viewers,
-        events: EventLog,
-        *,
-        checks: Sequence[Callable[[], None]],
-        writer: Callable[[], TelemetryWriter],
-        device: Callable[[], str],
-    ) -> None:
-        self._directory, self._viewers, self._events = directory, viewers, events
-        self._checks, self._writer, self._device = checks, writer, device
+    def __init__(self, session: BaseSession) -> None:
+        self._session = session
+        self._checks = [session.check_viewers, session.processes.poll]
         self.processes = ProcessTable()
         self.processes.add(self._workers)
+        self.processes.add(session.processes.statuses)
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -66,6 +50,10 @@ class SystemSampler:
         self._cpu = RateMeter(unknown=0.0)
         self._gpu = Gpu()
         self._failed: set[str] = set()
+
+    def add_check(self, check: Callable[[], None]) -> None:
+        """Call a function before each pass, too."""
+        self._checks.append(check)
 
     def start(self) -> None:
         """Start the thread."""
@@ -101,22 +89,23 @@ class SystemSampler:
             text = f"the sampler thread failed in {part.__name__}: {type(error).__name__}: {error}"
             if text not in self._failed and len(self._failed) < MAX_FAILURES:
                 self._failed.add(text)
-                self._events.add(Level.ERROR, text)
+                self._session.events.add(Level.ERROR, text)
                 log.debug("the sampler thread failed", exc_info=error)
 
     def _write_viewers(self) -> None:
-        viewers, controller = self._viewers, self._viewers.controller
-        with self._writer().write("audience") as block:
+        viewers, controller = self._session.viewers, self._session.viewers.controller
+        with self._session.writer.write("audience") as block:
             block["viewers"] = viewers.joined
             block["controller"] = controller.number if controller else 0
             block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 
-    def _workers(self) -> Sequence[ProcessStatus]:
+    def _workers(self) -> list[ProcessStatus]:
         with self._lock:
-            return worker_processes(self._backend.workers if self._backend is not None else ())
+            workers = self._backend.workers if self._backend is not None else ()
+            return [ProcessStatus.of_worker(worker) for worker in workers]
 
     def _write_processes(self) -> None:
-        left_out = self.processes.write(self._writer(), self.processes.statuses())
+        left_out = self.processes.write(self._session.writer, self.processes.statuses())
         if left_out:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
 
@@ -132,11 +121,11 @@ class SystemSampler:
             "rss": own.memory_info().rss + sum(status.rss for status in others),
             "memory": memory.total,
             "memory_used": memory.total - memory.available,
-            "shm": _size_of(self._directory),
+            "shm": _size_of(self._session.directory),
             "pulse": time.time(),
-            **self._gpu.read(self._device()),
+            **self._gpu.read(self._session.state.device),
         }
-        with self._writer().write("system") as system:
+        with self._session.writer.write("system") as system:
             for name in SYSTEM.names or ():
                 system[name] = values[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,21 @@ class SupervisedProcesses:
         function: What they run, as `module:function`.
         arguments: What `attached.run` is called with in each.
         events: Where failures are reported.
+        names: What to call them.
+        devices: Where they compute.
     """
 
-    def __init__(self, function: str, arguments: Sequence[Mapping[str, Any]], events: EventLog) -> None:
-        self._arguments = {f"process {number} of {function}": one for number, one in enumerate(arguments, start=1)}
+    def __init__(
+        self,
+        function: str,
+        arguments: Sequence[Mapping[str, Any]],
+        events: EventLog,
+        names: Sequence[str] = (),
+        devices: Sequence[str] = (),
+    ) -> None:
+        self._names = list(names) or [f"process {number} of {function}" for number in range(1, 1 + len(arguments))]
+        self._devices = list(devices) or [""] * len(arguments)
+        self._arguments = arguments
         self._events = events
         self._lock = threading.Lock()
         self._processes = BackgroundProcesses()
@@ -40,8 +52,7 @@ class SupervisedProcesses:
         with self._lock:
             for ended in self._processes.poll():
                 if ended.failed:
-                    index = list(self._arguments).index(ended.name)
-                    self._failures.append(ProcessFailed(index, _describe(ended)))
+                    self._failures.append(ProcessFailed(self._names.index(ended.name), _describe(ended)))
                     self._events.add(Level.ERROR, str(self._failures[-1]))
 
     def check(self) -> None:
@@ -51,28 +62,21 @@ class SupervisedProcesses:
 
     def restart(self, index: int) -> None:
         """Start a process again after it has ended."""
-        name = list(self._arguments)[index]
         with self._lock:
-            self._processes.start(name, TARGET, self._arguments[name])
+            self._processes.start(self._names[index], TARGET, self._arguments[index])
 
     def statuses(self) -> list[ProcessStatus]:
         """Return all running processes as they are now."""
         with self._lock:
             running = self._processes.statuses()
-        return [
-            ProcessStatus(
-                role=ProcessRole.LEARNER,
-                index=list(self._arguments).index(name),
-                name=name,
-                pid=status.pid,
-                state=status.state.value,
-                count=status.steps,
-                heartbeat=status.heartbeat,
-                cpu_seconds=status.cpu_seconds,
-                rss=status.rss,
+        found = []
+        for name, status in running.items():
+            index = self._names.index(name)
+            learner = ProcessStatus.of_worker(status)
+            found.append(
+                replace(learner, role=ProcessRole.LEARNER, index=index, name=name, device=self._devices[index])
             )
-            for name, status in running.items()
-        ]
+        return found
 
     def close(self) -> None:
         """Stop all processes; those that do not end within 2 s are killed."""
@@ -100,7 +104,15 @@ class ProcessSupervisor:
         self._task, self._directory, self._events = task, directory, events
         self._started: list[SupervisedProcesses] = []
 
-    def start(self, function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> SupervisedProcesses:
+    def start(
+        self,
+        function: str,
+        arguments: Sequence[Mapping[str, Any]],
+        envs: Envs,
+        *,
+        names: Sequence[str] = (),
+        devices: Sequence[str] = (),
+    ) -> SupervisedProcesses:
         """Start processes, see `pac.training.trainer.StartProcesses`."""
         if envs.segment is None:
             raise BadParameter("processes can map only a buffer in shared memory: make_envs(..., segment=True)")
@@ -109,12 +121,13 @@ class ProcessSupervisor:
             "spec": self._task.spec,
             "transform": self._task.transform,
             "num_envs": envs.environments,
-            "slots": len(envs.buffer["reward"]),
+            "slots": envs.order.slots,
+            "ring": envs.order.ring,
             "segment": str(envs.segment.path),
             "directory": str(self._directory),
         }
         processes = SupervisedProcesses(
-            function, [{**given, "arguments": dict(one)} for one in arguments], self._events
+            function, [{**given, "arguments": dict(one)} for one in arguments], self._events, names, devices
         )
         self._started.append(processes)
         return processes

@@ -166,7 +166,7 @@ class Watchdog:
             session.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
                 self._attempt(session.save_from_watchdog)
-            self._attempt(lambda: session.write_metadata("failed" if code == FAILED else "interrupted"))
+            self._attempt(lambda: session.record.write_metadata("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
             session.events.add(

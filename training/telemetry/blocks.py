@@ -10,12 +10,10 @@ own generation once the session has opened another segment (a restart at another
 
 from __future__ import annotations
 
-import json
 import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +24,7 @@ from ...backends.system.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from .description import Description
-from .segment_layout import (
-    ALIGN,
-    CONTROL,
-    CONTROL_BYTES,
-    MAGIC,
-    MALFORMED,
-    VERSION,
-    MappedSegment,
-    NotTelemetry,
-    aligned,
-    blocks_of,
-    dtype_to_json,
-    map_segment,
-    segment_path,
-)
+from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, segment_path
 
 POLL_SECONDS = 1e-4
 MAX_POLL_SECONDS = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
@@ -61,31 +45,8 @@ class TelemetryWriter:
     """
 
     def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
-        blocks = blocks_of(task, num_envs)
-        specs = [(block.name, dtype_to_json(block.dtype), block.shape) for block in blocks]
-        header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
-        size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
         self.generation = generation
-        self._directory = directory
-        # Written under another name first: a reader that finds the file finds it whole.
-        segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
-        self._mapped = MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
-        segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
-        act_size = 8 * task.players
-        CONTROL.pack_into(
-            segment.map,
-            0,
-            MAGIC,
-            VERSION,
-            num_envs,
-            task.observation.row_bytes,
-            act_size,
-            len(header),
-            size,
-            generation,
-            generation,
-        )
-        segment.path = segment.path.rename(segment_path(directory, generation))
+        self._mapped = create_segment(task, description, num_envs, generation, directory)
 
     def array(self, name: str) -> Array:
         """Return the block for reading by its writer."""
@@ -103,10 +64,17 @@ class TelemetryWriter:
             fence()
             sequence[0] += 1
 
+    def copy(self, other: TelemetryWriter) -> None:
+        """Copy the blocks of another segment that have the same form here."""
+        for name, array in other._mapped.arrays.items():
+            block = self._mapped.arrays.get(name)
+            if block is not None and (block.dtype, block.shape) == (array.dtype, array.shape):
+                block[...] = array
+
     def hand_over(self, generation: int) -> None:
         """Send the readers to the segment of `generation` and remove this one's name."""
         struct.pack_into("<Q", self._mapped.segment.map, CONTROL.size - 8, generation)
-        self._mapped.segment.unlink()
+        self.unlink()
 
     def unlink(self) -> None:
         """Remove the segment's name; attached readers keep its memory."""
@@ -138,7 +106,8 @@ class TelemetryReader:
         except FileNotFoundError:
             raise
         except MALFORMED as error:
-            raise NotTelemetry(f"{path} is damaged ({type(error).__name__}: {error}): remove it") from error
+            reason = str(error).partition("\n")[0]
+            raise NotTelemetry(f"{path} is damaged ({type(error).__name__}: {reason}): remove it") from error
         self.generation = generation
 
     def follow(self) -> bool:

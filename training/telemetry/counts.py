@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,13 @@ class Counts:
         self._scalars = info_scalars(task)
         self._recent: deque[list[float]] = deque(maxlen=RECENT_EPISODES)  # return, length, scalars
         self.resize(0)
+
+    def update_task(self, task: Task) -> None:
+        """Count a task that has more scalars, which are missing in earlier episodes."""
+        before, self._task, self._scalars = len(self._scalars), task, info_scalars(task)
+        missing = [math.nan] * (len(self._scalars) - before)
+        for row in self._recent:
+            row.extend(missing)
 
     def resize(self, num_envs: int) -> None:
         """Reset what is kept per environment."""
@@ -107,24 +116,25 @@ class Counts:
     @property
     def return_mean(self) -> float:
         """Mean return of the last 100 episodes, NaN before the first."""
-        return float(np.mean(self._column(0))) if self._recent else float("nan")
+        return self.figures().get("return_mean", math.nan)
 
     @property
     def length_mean(self) -> float:
         """Mean length of the last 100 episodes, in steps; NaN before the first."""
-        return float(np.mean(self._column(1))) if self._recent else float("nan")
+        return self.figures().get("length_mean", math.nan)
 
     @property
     def length_median(self) -> float:
         """Median length of the last 100 episodes, in steps; NaN before the first."""
-        return float(np.median(self._column(1))) if self._recent else float("nan")
-
-    def _column(self, index: int) -> list[float]:
-        return [row[index] for row in self._recent]
+        return median(row[1] for row in self._recent) if self._recent else math.nan
 
     def figures(self) -> dict[str, float]:
-        """Return the means over the last 100 episodes by name; empty before the first."""
+        """Return the means over the last 100 episodes by name, those of scalars over what is known; empty before."""
         if not self._recent:
             return {}
-        names = ("return_mean", "length_mean", *(f"info/{item.name}" for item in self._scalars))
-        return dict(zip(names, np.mean(self._recent, axis=0).tolist(), strict=True))
+        rows = np.array(self._recent)
+        known = [column[~np.isnan(column)] for column in rows[:, 2:].T]
+        means = np.mean(rows[:, :2], axis=0).tolist()
+        names = [f"info/{item.name}" for item in self._scalars]
+        scalars = {name: float(column.mean()) for name, column in zip(names, known, strict=True) if len(column)}
+        return {"return_mean": means[0], "length_mean": means[1], **scalars}

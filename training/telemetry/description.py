@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from ...envs import Field, Panel, Task
-from ...envs.panels import Glyph, Layer
 from ..units import RETURN, STEPPED, Figure, Units
 
 
@@ -20,15 +21,7 @@ class ShapedPanel(Panel):
     @classmethod
     def of(cls, panel: Panel, board: Field) -> ShapedPanel:
         """Describe `panel`, which draws `board`."""
-        return cls(**{item.name: getattr(panel, item.name) for item in fields(panel)}, shape=board.shape)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ShapedPanel:
-        """Rebuild what `dataclasses.asdict` took apart."""
-        glyphs = tuple(Glyph(**glyph) for glyph in data["glyphs"])
-        layers = tuple(Layer(**layer) for layer in data["layers"])
-        plain = {name: _frozen(value) for name, value in data.items()}
-        return cls(**{**plain, "glyphs": glyphs, "layers": layers})
+        return cls(**vars(panel), shape=board.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +47,7 @@ class Description:
     num_actions: int
     choices: tuple[int, ...]
     bounds: tuple[tuple[float, float], ...]
+    component_names: tuple[str, ...] = ()
     action_shape: tuple[int, ...]
     action_planes: tuple[str, ...] = ()
     action_names: tuple[str, ...]
@@ -73,29 +67,14 @@ class Description:
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Description:
-        """Rebuild what `dataclasses.asdict` took apart."""
-        panels = tuple(ShapedPanel.from_json(panel) for panel in data["panels"])
-        observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
-        built = {
-            "panels": panels,
-            "observation": observation,
-            "units": Units(**data["units"]),
-            "figures": tuple(Figure(**figure) for figure in data["figures"]),
-            "settings": data["settings"],
-        }
-        plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in built}
-        return cls(**plain, **built)
-
     @property
     def board(self) -> ShapedPanel | None:
         """The panel that the summary shows."""
         return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+HEADER = TypeAdapter(Description)
+"""Rebuilds and checks what `dataclasses.asdict` took apart."""
 
 
 def describe(task: Task, **facts: Any) -> Description:
@@ -110,6 +89,7 @@ def describe(task: Task, **facts: Any) -> Description:
         num_actions=task.num_actions,
         choices=task.choices,
         bounds=task.bounds,
+        component_names=task.component_names,
         action_shape=task.action_shape,
         action_planes=task.action_planes,
         action_names=task.action_names,

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LEARNER = re.compile(r"learner([1-9][0-9]*)/(.+)")
 
 
-def metric_name(name: str, learner: int = 0) -> str:
-    """Return the name under which a learner's metric is kept."""
-    return f"learner{learner}/{name}" if learner else name
-
-
+@lru_cache(maxsize=2048)
 def split_metric_name(name: str) -> tuple[int, str]:
     """Return the learner that a metric belongs to, and what the learner calls it."""
     found = LEARNER.fullmatch(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -64,14 +63,10 @@ class ProcessStatus:
     rss: int = 0
     error: str = ""
 
-
-ProcessSource: TypeAlias = Callable[[], Iterable[ProcessStatus]]
-
-
-def worker_processes(workers: Iterable[WorkerStatus]) -> list[ProcessStatus]:
-    """Return the workers of a backend as processes of a session."""
-    return [
-        ProcessStatus(
+    @classmethod
+    def of_worker(cls, worker: WorkerStatus) -> ProcessStatus:
+        """Return a worker of a backend as a process of a session."""
+        return cls(
             role=ProcessRole.WORKER,
             index=worker.index,
             pid=worker.pid,
@@ -85,8 +80,9 @@ def worker_processes(workers: Iterable[WorkerStatus]) -> list[ProcessStatus]:
             rss=worker.rss,
             error=worker.last_error,
         )
-        for worker in workers
-    ]
+
+
+ProcessSource: TypeAlias = Callable[[], Iterable[ProcessStatus]]
 
 
 class RateMeter:
@@ -113,22 +109,15 @@ class RateMeter:
 
 
 class ProcessTable:
-    """The processes of all sources, written by one thread. Any thread may add or remove a source."""
+    """The processes of all sources, written by one thread. Any thread may add a source."""
 
     def __init__(self) -> None:
-        self._sources: tuple[ProcessSource, ...] = ()
-        self._lock = threading.Lock()
+        self._sources: list[ProcessSource] = []
         self._meters: dict[tuple[ProcessRole, int, int], tuple[RateMeter, RateMeter]] = {}
 
     def add(self, source: ProcessSource) -> None:
         """Include the processes that `source` returns, from now on."""
-        with self._lock:
-            self._sources = (*self._sources, source)
-
-    def remove(self, source: ProcessSource) -> None:
-        """Include the processes of `source` no longer."""
-        with self._lock:
-            self._sources = tuple(other for other in self._sources if other != source)
+        self._sources.append(source)
 
     def statuses(self) -> list[ProcessStatus]:
         """Return all processes: in the order of their sources, and of each source as it returns them."""
@@ -137,7 +126,7 @@ class ProcessTable:
     def write(self, writer: TelemetryWriter, statuses: Sequence[ProcessStatus]) -> int:
         """Write as many processes as the table has rows; return how many had no row."""
         now = time.monotonic()
-        meters = {(status.role, status.index, status.pid): _meters() for status in statuses}
+        meters = {(one.role, one.index, one.pid): (RateMeter(unknown=0.0), RateMeter(RATE_PERIOD)) for one in statuses}
         self._meters = {key: self._meters.get(key, new) for key, new in meters.items()}
         with writer.write("processes") as table:
             table["role"] = b""
@@ -150,8 +139,3 @@ class ProcessTable:
                     row[name] = getattr(status, name)
                 row["cpu"], row["rate"] = 100 * cpu.update(status.cpu_seconds, now), rate.update(status.count, now)
         return max(0, len(statuses) - len(table))
-
-
-def _meters() -> tuple[RateMeter, RateMeter]:
-    """Return what measures the processor time and the rate of a process."""
-    return RateMeter(unknown=0.0), RateMeter(RATE_PERIOD)

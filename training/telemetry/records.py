@@ -133,6 +133,11 @@ POLICY = np.dtype(
         ("numbers", "u1"),
         ("means", "f4", (MAX_ACTION_NUMBERS,)),
         ("deviations", "f4", (MAX_ACTION_NUMBERS,)),
+        ("valued", "u1"),  # values of actions
+        ("values", "f4", (TOP_ACTIONS,)),
+        ("ranged", "u1"),
+        ("ranges", "f4", (TOP_ACTIONS, 2)),
+        ("epsilon", "f4"),
     ]
 )
 PROCESS = np.dtype(

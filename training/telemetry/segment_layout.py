@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import struct
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import descr_to_dtype, dtype_to_descr
 
 from ...backends.system.segment import Segment
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
-from .description import Description
+from . import records
+from .description import HEADER, Description
 from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
-from .records import (
-    AUDIENCE,
-    BREAKPOINT,
-    ENVIRONMENT,
-    EVENT,
-    LANE,
-    MAX_ACTION_NUMBERS,
-    MAX_BREAKPOINTS,
-    MAX_LANES,
-    METRIC_NAME_BYTES,
-    POLICY,
-    PROCESS,
-    SCALING,
-    STATE,
-    SYSTEM,
-    TIMES,
-)
 
 MAGIC = 0x50414354
-VERSION = 4
+VERSION = 5
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -77,21 +63,21 @@ class TelemetryBlock:
 FIXED_BLOCKS = tuple(
     TelemetryBlock(name, np.dtype(dtype), shape)
     for name, dtype, shape in (
-        ("state", STATE, ()),
-        ("times", TIMES, ()),
-        ("system", SYSTEM, ()),
-        ("metric_names", f"S{METRIC_NAME_BYTES}", (MAX_METRICS,)),
+        ("state", records.STATE, ()),
+        ("times", records.TIMES, ()),
+        ("system", records.SYSTEM, ()),
+        ("metric_names", f"S{records.METRIC_NAME_BYTES}", (MAX_METRICS,)),
         ("metric_count", "u4", ()),
         ("metrics", "f8", (MAX_METRICS,)),
         ("history", "f4", (3 + MAX_METRICS, MAX_HISTORY)),
-        ("policy", POLICY, ()),
+        ("policy", records.POLICY, ()),
         ("line", RECENT_STEPS, ()),
-        ("processes", PROCESS, (MAX_PROCESSES,)),
-        ("timeline", LANE, (MAX_LANES,)),
-        ("audience", AUDIENCE, ()),
-        ("events", EVENT, (MAX_EVENTS,)),
-        ("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
-        ("scaling", SCALING, (MAX_SCALING,)),
+        ("processes", records.PROCESS, (MAX_PROCESSES,)),
+        ("timeline", records.LANE, (records.MAX_LANES,)),
+        ("audience", records.AUDIENCE, ()),
+        ("events", records.EVENT, (MAX_EVENTS,)),
+        ("breakpoints", records.BREAKPOINT, (records.MAX_BREAKPOINTS,)),
+        ("scaling", records.SCALING, (MAX_SCALING,)),
     )
 )
 """The blocks that are the same for every task and every N."""
@@ -107,8 +93,8 @@ def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
     terms = (num_envs, terms_width(task))
     return [
         *FIXED_BLOCKS,
-        TelemetryBlock("environments", ENVIRONMENT, (num_envs,)),
-        TelemetryBlock("actions", "f4", (num_envs, min(MAX_ACTION_NUMBERS, prod(task.action.shape)))),
+        TelemetryBlock("environments", records.ENVIRONMENT, (num_envs,)),
+        TelemetryBlock("actions", "f4", (num_envs, min(records.MAX_ACTION_NUMBERS, prod(task.action.shape)))),
         TelemetryBlock("info", "f4", (num_envs, max(1, len(task.info)))),
         TelemetryBlock("terms", "f4", terms),
         TelemetryBlock("last_terms", "f4", terms),
@@ -146,6 +132,24 @@ class MappedSegment:
             offset += ALIGN + block.nbytes
 
 
+def create_segment(
+    task: Task, description: Description, num_envs: int, generation: int, directory: Path
+) -> MappedSegment:
+    """Create the segment of a generation, and return its arrays."""
+    blocks = blocks_of(task, num_envs)
+    specs = [(block.name, dtype_to_descr(np.dtype(block.dtype)), block.shape) for block in blocks]
+    header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
+    size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
+    # Written under another name first: a reader that finds the file finds it whole.
+    segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
+    segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
+    row_bytes, act_size = task.observation.row_bytes, 8 * task.players
+    control = (MAGIC, VERSION, num_envs, row_bytes, act_size, len(header), size, generation, generation)
+    CONTROL.pack_into(segment.map, 0, *control)
+    segment.path = segment.path.rename(segment_path(directory, generation))
+    return MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
+
+
 def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
     """Return the arrays of a segment, after checking that it contains all blocks that readers use.
 
@@ -166,24 +170,11 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
             "disk): remove it"
         )
     header = parse_json(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes], finite=False)
-    blocks = [TelemetryBlock(name, dtype_from_json(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
-    description = Description.from_json(header["description"])
+    blocks = [TelemetryBlock(name, descr_to_dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+    description = HEADER.validate_python(header["description"])
     if not set(FIXED_BLOCKS) <= set(blocks):
         raise ValueError("its blocks are not those of this version")
     boards = {f"board:{name}" for panel in description.panels for name in panel.fields}
     if missing := (TASK_BLOCKS | boards) - {block.name for block in blocks}:
         raise ValueError(f"it has no block {min(missing)}")
     return MappedSegment(segment, blocks, CONTROL_BYTES + header_bytes), description
-
-
-def dtype_to_json(dtype: Any) -> Any:
-    """Return a dtype as JSON data."""
-    kind = np.dtype(dtype)
-    return kind.descr if kind.names else kind.str
-
-
-def dtype_from_json(spec: Any) -> np.dtype[Any]:
-    """The dtype that `dtype_to_json` wrote."""
-    if isinstance(spec, str):
-        return np.dtype(spec)
-    return np.dtype([(name, kind, *(tuple(shape) for shape in rest)) for name, kind, *rest in spec])

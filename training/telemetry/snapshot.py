@@ -184,7 +184,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
     reader.follow()
     description = reader.description
     state = _record(reader.read("state"))
-    environments = reader.read("environments")
+    environments, processes, breakpoints = map(reader.read, ("environments", "processes", "breakpoints"))
     total = len(environments)
     first = min(look.first, total)
     shown = slice(first, min(total, first + look.count))
@@ -211,7 +211,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         seat=look.seat,
         focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
         policy=_policy(reader, look, focus),
-        processes=_used(reader.read("processes")),
+        processes=processes[processes["role"] != b""],
         lanes=read_lanes(reader.read("timeline")) if look.timeline else (),
         audience=_record(reader.read("audience")),
         events=_events(reader, before.events if before is not None else ()),
@@ -221,7 +221,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
             if n
         ),
         outcomes=tuple(reader.read("outcomes").tolist()),
-        breakpoints=_breakpoints(reader.read("breakpoints")),
+        breakpoints=breakpoints[breakpoints["number"] > 0],
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,
@@ -242,16 +242,6 @@ def _record(record: Array) -> dict[str, Any]:
 
 def _text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _used(processes: Array) -> Array:
-    used: Array = processes[processes["role"] != b""]
-    return used
-
-
-def _breakpoints(records: Array) -> Array:
-    kept: Array = records[records["number"] > 0]
-    return kept
 
 
 def _names(reader: TelemetryReader) -> list[str]:
@@ -282,9 +272,20 @@ def _policy(reader: TelemetryReader, look: ViewRequest, focus: int | None) -> Po
     record = _record(reader.read("policy"))
     if focus is None or (record["env"], record["seat"]) != (focus, look.seat):
         return None
-    top = [list(record[name])[: record["count"]] for name in ("actions", "probabilities")]
-    numbers = [list(record[name])[: record["numbers"]] for name in ("means", "deviations")]
-    return PolicyOutput(record["value"], record["entropy"], *top, *numbers)
+    actions, probabilities = (list(record[name])[: record["count"]] for name in ("actions", "probabilities"))
+    means, deviations = (list(record[name])[: record["numbers"]] for name in ("means", "deviations"))
+    values, ranges = list(record["values"])[: record["valued"]], list(map(tuple, record["ranges"][: record["ranged"]]))
+    return PolicyOutput(
+        record["value"],
+        record["entropy"],
+        actions,
+        probabilities,
+        means,
+        deviations,
+        values=values,
+        ranges=ranges,
+        epsilon=record["epsilon"],
+    )
 
 
 def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, ...]:

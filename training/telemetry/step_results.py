@@ -114,7 +114,7 @@ class HostStepReader:
                 frames=int(buffer["frames"][written].sum()),
                 decisions=self._decisions(written),
                 actions=buffer["action"][span.acted],
-                decided=np.isin(buffer["active"][span.acted], (DECIDES, PLAYED)),
+                decided=np.isin(buffer["active"][self._deciding(span)], (DECIDES, PLAYED)),
                 rewards=buffer["reward"][written],
                 reward_terms=self._reward_terms(written),
                 ends=ends,
@@ -140,6 +140,13 @@ class HostStepReader:
         """Return the results that were requested since the last call."""
         ready, self._ready = self._ready, []
         return ready
+
+    def _deciding(self, span: Span) -> slice:
+        """Return the slots that say which steps were decided: those with the actions.
+
+        Where episodes begin at the next step, that step ignores its action, and the slot that it writes says so.
+        """
+        return span.acted if self._task.begins_at_once else span.written
 
     def _decisions(self, written: slice) -> int:
         decides = self._buffer["active"][written] == DECIDES

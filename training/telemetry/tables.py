@@ -79,3 +79,8 @@ def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOut
             policy["numbers"] = numbers = min(len(output.means), MAX_ACTION_NUMBERS)
             policy["means"][:numbers] = output.means[:numbers]
             policy["deviations"][:numbers] = output.deviations[:numbers]
+            policy["valued"] = valued = min(len(output.values), count)
+            policy["ranged"] = ranged = min(len(output.ranges), count)
+            policy["values"][:valued] = output.values[:valued]
+            policy["ranges"][:ranged] = np.reshape(output.ranges[:ranged], (ranged, 2))
+            policy["epsilon"] = output.epsilon

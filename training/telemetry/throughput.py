@@ -5,7 +5,7 @@ at the present N, 10 s of training or more. They leave out pauses, the first ite
 was trained at another N, for the baseline or in a sweep. The screen, the curves, `metrics.jsonl` and the report all
 use this definition.
 
-The table of scaling shows medians: of windows of at least 2 s, for every N that was tried.
+The table of scaling shows medians: of windows of at least 2 s without a speed limit, for every N that was tried.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class Throughput:
         """Start a new window, since the training was disturbed in the present one."""
         self.reset(self._num_envs, mark)
 
-    def add(self, mark: Mark) -> None:
-        """Count an iteration that ended at `mark`."""
+    def add(self, mark: Mark, *, limited: bool = False) -> None:
+        """Count an iteration that ended at `mark`. With a speed limit, it is in no median."""
         self._ends.append(mark)
         while len(self._ends) > 2 and mark.seconds - self._ends[1].seconds >= SPAN:
             self._ends.popleft()
-        if self._window is None:
-            self._window = mark
+        if self._window is None or limited:
+            self._window = None if limited else mark
         elif mark.seconds - self._window.seconds >= WINDOW:
             seconds = mark.seconds - self._window.seconds
             kept = self._samples.setdefault(self._num_envs, deque(maxlen=MAX_SAMPLES))
@@ -118,6 +118,11 @@ class Throughput:
             for n, kept in sorted(self._samples.items())
             if (fps := [value for value, _ in kept])
         )
+
+    @property
+    def windows(self) -> list[float]:
+        """The fps of all windows at the present N, oldest first."""
+        return [fps for fps, _ in self._samples.get(self._num_envs, ())]
 
     def seconds(self, num_envs: int) -> float:
         """Return the measured seconds at an N."""

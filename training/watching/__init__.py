@@ -45,9 +45,14 @@ class WatchFunction:
         else:
             from ...envs import BadParameter
 
+            several = isinstance(envs, list | tuple)
             raise BadParameter(
                 f"watch expects a gymnasium.vector.VectorEnv or a Stable-Baselines3 VecEnv, got {type(envs).__name__}: "
-                "wrap a single environment in gymnasium.vector.SyncVectorEnv"
+                + (
+                    "give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
+                    if several
+                    else "wrap a single environment in gymnasium.vector.SyncVectorEnv"
+                )
             )
         return wrapped  # type: ignore[no-any-return]
 

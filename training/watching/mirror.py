@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,10 +13,10 @@ from ...backends.core.layout import Layout
 from ...envs import Task
 from ...envs.fields import DECIDES, WAITS, Array
 from .step_log import StepLog
+from .task import WatchedActions
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment is reset: in the step that ends an episode, in the next one (its action is ignored), or never."""
-ActionReader: TypeAlias = Callable[[Array], Array]
 STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
 """Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
 TERMINATED, TRUNCATED = 1, 2
@@ -43,7 +43,7 @@ class Mirror:
         task: Task,
         num_envs: int,
         autoreset: Autoreset,
-        read_actions: ActionReader | None,
+        actions: WatchedActions | None = None,
         observations: Any = None,
     ) -> None:
         """Make a buffer.
@@ -52,21 +52,28 @@ class Mirror:
             task: What is stepped.
             num_envs: Number of environments N.
             autoreset: When an environment is reset after the end of an episode.
-            read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
+            actions: How to read the script's actions; None if they are not kept.
             observations: A first batch.
         """
         self._last = min(MAX_SLOTS, max(MIN_SLOTS, STEPS_PER_FLUSH // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.unknown: list[int] = []
+        self.buffer["active"][0] = DECIDES
         self._autoreset = autoreset
-        self._read_actions = read_actions
-        self._scalars = [item.name for item in task.info]
-        action = self.buffer["action"].dtype if read_actions is not None else None
-        self.step_log = StepLog(num_envs, action, self._scalars, observations)
+        self._actions = actions if actions is not None and actions.reads else None
+        action = None if self._actions is None else self.buffer["action"].dtype
+        self.step_log = StepLog(num_envs, action, observations)
+        self.step_log.flatten = None if self._actions is None else self._actions.flatten
         self.step_log.capacity = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
+
+    def read_infos(self, names: Sequence[str]) -> None:
+        """Read more numbers of infos from now on; all steps before must be flushed."""
+        for name in names:
+            self.buffer[name] = np.full((self.buffer.slots, self.environments), np.nan, np.float32)
+        self.step_log.info_reader.names += tuple(names)
 
     def save(self, _slot: int) -> bool:
         """Know of no states."""
@@ -80,8 +87,9 @@ class Mirror:
 
     def decide(self, actions: Any) -> None:
         """Write the actions of the next step; all steps before must be flushed."""
-        if self._read_actions is not None:
-            read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
+        if self._actions is not None:
+            flat = actions if self._actions.flatten is None else self._actions.flatten(actions)
+            read = self._actions.read(np.reshape(flat, (1, self.environments, -1)))
             self.buffer["action"][self.buffer.order.acting] = read[0]
 
     def flush(self) -> bool:
@@ -97,11 +105,13 @@ class Mirror:
         order.wrote(first + count, count)
         self.step_log.capacity = order.room(order.head) or self._last
         rows = slice(first + 1, first + 1 + count)
-        if self._read_actions is not None:
-            buffer["action"][first : first + count] = self._read_actions(steps.actions)
+        if self._actions is not None:
+            buffer["action"][first : first + count] = self._actions.read(steps.actions)
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
         buffer["observation"][rows] = 0
-        for name, numbers in zip(self._scalars, steps.infos, strict=True):
+        if self._autoreset == "same step":
+            buffer["final_observation"][rows] = 0
+        for name, numbers in zip(self.step_log.info_reader.names, steps.infos, strict=True):
             buffer[name][rows] = numbers
         buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)
         waits = self._count_episodes(rows, rewards, terminated | truncated)

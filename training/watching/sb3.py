@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv, VecEnvWrappe
 from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
 from .script import WatchedScript, log, watch_environments
+from .vector import class_in
 
 TRUE_BYTE = b"\x01"
 
@@ -45,7 +46,8 @@ class WatchedVecEnv(VecEnvWrapper):
             observations, rewards, dones, infos = result
             if TRUE_BYTE in dones.tobytes():
                 truncated = _truncated(dones, infos)
-                self._script.step_log.after((observations, rewards, dones & ~truncated, truncated, infos))
+                last = [info.get("terminal_observation") for info in infos]
+                self._script.step_log.after((observations, rewards, dones & ~truncated, truncated, infos), last)
             else:
                 self._script.step_log.after((observations, rewards, dones, dones, infos))
         return result
@@ -59,11 +61,12 @@ class WatchedVecEnv(VecEnvWrapper):
     def _open(self, observations: Any) -> WatchedScript:
         venv = self.venv
         spec = venv.get_attr("spec")[0] if venv.has_attr("spec") else None
+        kind = "" if spec is not None else class_in(venv.env_method("__str__", indices=[0])[0])
         return watch_environments(
             self,
             venv,
             self._watched_name,
-            task=spec.id if spec is not None else type(venv.unwrapped).__name__,
+            task=spec.id if spec is not None else kind or type(venv.unwrapped).__name__,
             actions=venv.action_space,
             render=_render_of(venv),
             observations=observations,

@@ -8,6 +8,7 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from multiprocessing.util import Finalize
 from pathlib import Path
 from time import perf_counter, thread_time
@@ -15,19 +16,22 @@ from typing import Any
 
 import gymnasium
 
-from ...backends.system.segment import new_directory, remove_directory
+from ...backends.system.segment import SharedMemoryFull, new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ...envs.printable import printable
 from ..runs.last_telemetry import remove_dead_sessions
+from ..runs.sessions import sessions
 from ..session.base_session import BaseSession
 from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
+from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
-from ..telemetry.records import Phase
-from .boards import Render, WatchedBoards, numbers_of
-from .infos import info_names
+from ..telemetry.records import Level, Phase
+from .boards import Render, WatchedBoards
+from .infos import Infos
 from .mirror import Autoreset, Mirror
-from .task import action_reader, describe_script
+from .observations import observation_of
+from .task import WatchedActions, describe_script, info_fields
 
 ITERATION, MAX_DELAY = 1.0, 1.5
 """Seconds of an iteration (unless a log ends it), and seconds between two publications without a viewer."""
@@ -35,7 +39,6 @@ SHARE = 0.006
 """The largest share of the training's time for publishing, without drawing."""
 TRUE_BYTE = b"\x01"
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
-_numbers = itertools.count(1)
 
 
 class ScriptCommands(BaseCommands):
@@ -82,7 +85,7 @@ class WatchedScript(BaseSession):
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
         self._logged: dict[str, float] = {}
         self._bad: dict[str, float] = {}
-        self._asked_to_end = self._broken = False
+        self._asked_to_end = self._broken = self._left_out = False
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self.state.backend = kind
@@ -93,22 +96,19 @@ class WatchedScript(BaseSession):
         )
         self.monitor.begin(self.mirror)
         self.set_phase(Phase.RUNNING, "")
+        self.sampler = SystemSampler(self)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
-        self.step_log.attention, self.step_log.wait, self.step_log.process = (
+        self.step_log.attention, self.step_log.wait, self.step_log.process, self.step_log.on_new_keys = (
             self.gate.attention,
             self.pass_gate,
             self._process,
+            self.find_numbers,
         )
         self.process_soon()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
         print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
-
-    @property
-    def current_num_envs(self) -> int:
-        """The N of the environments."""
-        return self.mirror.environments
 
     def begin(self, mask: Any = None) -> None:
         """Note that the masked environments, or all, began an episode."""
@@ -129,6 +129,21 @@ class WatchedScript(BaseSession):
             self.clock.start()
             self.timer.skip()
         self.monitor.actions_chosen = True
+
+    def find_numbers(self, infos: Infos) -> None:
+        """Show the numbers that infos have for the first time, in a new telemetry segment."""
+        self._flush()
+        names, left_out = self.step_log.info_reader.find(infos)
+        if left_out and not self._left_out:
+            self._left_out = True
+            self.events.add(Level.WARNING, left_out)
+        if names:
+            self.mirror.read_infos(names)
+            try:
+                self.update_task(replace(self.task, info=(*self.task.info, *info_fields(names))))
+            except SharedMemoryFull as error:
+                self.events.add(Level.WARNING, f"{', '.join(names)} cannot be shown: {error}")
+        self._write_events()
 
     def pass_gate(self) -> None:
         """Wait until the next step is allowed. If it has to wait, process it at once, since the next one waits, too."""
@@ -177,11 +192,19 @@ class WatchedScript(BaseSession):
         """Draw displayed environments and copy the observation of the focus; return how long that took, in s."""
         mirror, env = self.mirror, self.view.focus(self.mirror.environments)
         if env is not None:
-            numbers = numbers_of(self.step_log.observations, env)
-            mirror.buffer["observation"][mirror.buffer.order.newest, env, : len(numbers)] = numbers
+            observation = observation_of(self.step_log.observations, env)
+            mirror.buffer["observation"][mirror.buffer.order.newest, env] = self._boards.parts.numbers(observation)
+            self._draw_last(env)
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(self.task, mirror.buffer, self.step_log.observations, spare=self.gate.wait_seconds)
+        return self._boards.draw(mirror.buffer, self.step_log.observations, spare=self.gate.wait_seconds)
+
+    def _draw_last(self, env: int) -> None:
+        """Show the last observation of an episode that the newest step has ended in an environment, if it is known."""
+        last, buffer = self.step_log.last_observations, self.mirror.buffer
+        if last is not None and last[env] is not None:
+            buffer["final_observation"][buffer.order.newest, env] = self._boards.parts.numbers(last[env])
+            self._boards.draw_last(buffer, last[env], env)
 
     def _while_waiting(self) -> None:
         self._flush()
@@ -261,20 +284,25 @@ def watch_environments(
 ) -> WatchedScript:
     """Begin to show a vector environment, whose first observations and infos are known, while `owner` lives."""
     boards = WatchedBoards(render, observations)
-    told = info_names(infos, envs.num_envs)
-    described = describe_script(task, actions, boards, told, begins_at_once=autoreset == "same step")
+    read = WatchedActions(actions)
+    described = describe_script(task, read, boards, begins_at_once=autoreset == "same step")
     kind = type(envs.unwrapped).__name__
-    mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions), observations)
-    script = WatchedScript(described, name or _script_name(), kind, mirror, boards)
+    mirror = Mirror(described, envs.num_envs, autoreset, read, observations)
+    script = WatchedScript(described, _free_name(name or _script_name()), kind, mirror, boards)
+    script.find_numbers(infos)
     weakref.finalize(owner, script.close).atexit = False
     return script
 
 
 def _script_name() -> str:
-    """Return the script's name, with a number from the second watch of a process on."""
-    stem = Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in {"", "-c"} else "python"
-    number = next(_numbers)
-    return stem if number == 1 else f"{stem}-{number}"
+    return Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in {"", "-c"} else "python"
+
+
+def _free_name(name: str) -> str:
+    """Return a name that no running session has: the given one, or with a number after it."""
+    taken = {session.name for session in sessions() if session.alive}
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(free for free in itertools.chain([name], numbered) if free not in taken)
 
 
 def log(metrics: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
+from math import inf, nan
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ..telemetry.step_results import nan_rows
-from .infos import info_numbers
+from .infos import InfoReader, Infos
 
 SMALL_BYTES = (
     4096  # bytes; up to this size, copying a batch and checking many at once for NaN is faster than checking each
@@ -30,7 +30,8 @@ class LoggedSteps(NamedTuple):
         rewards: `(steps, N)`.
         terminated: `(steps, N)`.
         truncated: `(steps, N)`.
-        infos: The numbers of the infos, `(names, steps, N)`.
+        infos: The numbers of the infos, `(names, steps, N)`: of the newest step and of those that ended an episode,
+            NaN of the others.
         unknown: The environments that observed what is no number.
     """
 
@@ -55,20 +56,25 @@ class StepLog:
         due: When that is.
         capacity: How many steps may be noted until then.
         actions: What the environments were given last, as it came.
+        flatten: Turns actions of several parts into one array; None if they are one.
         observations: What they observed last.
+        last_observations: Where the newest step ended an episode and reset the environment, what it observed before
+            the reset, by environment; None if that is not known of any.
         entered: When the last step began.
         left: When it ended.
         inside: Seconds that steps took since the caller last set it to 0.
         ended: Whether steps are no longer recorded.
+        info_reader: Reads the numbers of infos.
+        on_new_keys: Called with infos that have new keys, before the step with them is recorded.
     """
 
     __slots__ = (
         "_action",
-        "_infos",
+        "_ends",
         "_kinds",
         "_layout",
+        "_newest",
         "_num_envs",
-        "_scalars",
         "_small",
         "_steps",
         "_unknown",
@@ -78,9 +84,13 @@ class StepLog:
         "due",
         "ended",
         "entered",
+        "flatten",
+        "info_reader",
         "inside",
+        "last_observations",
         "left",
         "observations",
+        "on_new_keys",
         "process",
         "wait",
     )
@@ -89,7 +99,6 @@ class StepLog:
         self,
         num_envs: int,
         action: np.dtype[Any] | None = None,
-        scalars: Sequence[str] = (),
         observations: Any = None,
     ) -> None:
         """Begin with no steps.
@@ -97,24 +106,27 @@ class StepLog:
         Args:
             num_envs: Number of environments N.
             action: What actions are kept as where they are no array of numbers; None where they are not kept.
-            scalars: The names of the numbers of the infos.
             observations: A first batch.
         """
         self._num_envs = num_envs
         self._action = action
-        self._scalars = scalars
         self._small = _is_real(observations) and observations.nbytes <= SMALL_BYTES
         self._kinds: tuple[np.dtype[Any], ...] = ()
         self._layout = np.dtype([])
         self._steps: list[bytes] = []
-        self._infos: list[bytes] = []
+        self._ends: dict[int, Array] = {}  # the numbers of infos, of steps that ended an episode
+        self._newest: Infos | None = None  # the infos of the newest step, if they have numbers
         self._unknown: set[int] = set()
         self.attention: Sequence[int] | Array = (0,)
         self.wait: Callable[[], None] = lambda: None
         self.process: Callable[[float], None] = lambda _now: None
+        self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
+        self.info_reader = InfoReader(num_envs)
         self.due, self.capacity, self.ended = inf, 1, False
         self.actions: Any = None
+        self.flatten: Callable[[Any], Array] | None = None
         self.observations = observations
+        self.last_observations: Sequence[Any] | Array | None = None
         self.entered = self.left = perf_counter()
         self.inside = 0.0
 
@@ -127,19 +139,27 @@ class StepLog:
             self.wait()
         self.entered = perf_counter()
 
-    def after(self, result: tuple[Any, Any, Any, Any, Any]) -> None:
+    def after(self, result: tuple[Any, Any, Any, Any, Any], last: Sequence[Any] | Array | None = None) -> None:
         """Copy what came of the step: whoever owns the batches may write into them afterwards.
 
         Args:
             result: Observations, rewards, which ended, which were cut off, infos; batches of N.
+            last: The last observations of episodes that ended in this step, by environment, if it also reset them.
         """
         if self.ended:
             return
         self.left = now = perf_counter()
         self.inside += now - self.entered
         observations, rewards, terminated, truncated, infos = result
-        self.observations = observations
+        skips = not infos or self.info_reader.skips(infos)
+        if not skips and self.info_reader.has_new_keys(infos):
+            self.on_new_keys(infos)
+        self.observations, self.last_observations = observations, last
         actions: Any = NOTHING if self._action is None else self.actions
+        if self.flatten is not None:
+            actions = self.flatten(actions)
+        if last is not None:
+            self._look_at_last(last)
         if not self._small:
             self._look(observations)
             observations = NOTHING
@@ -151,9 +171,10 @@ class StepLog:
                 step = self._alike(actions, rewards, terminated, truncated, observations)
         except (AttributeError, BufferError, TypeError, ValueError):  # a list, or an array that is not in one piece
             step = self._alike(actions, rewards, terminated, truncated, observations)
+        self._newest = None if skips else infos
+        if not skips and np.logical_or(terminated, truncated).any():
+            self._ends[len(self._steps)] = self.info_reader.read(infos)
         self._steps.append(step)
-        if self._scalars:
-            self._infos.append(info_numbers(infos, self._scalars, self._num_envs).tobytes())
         if now >= self.due or len(self._steps) >= self.capacity:
             self.process(now)
 
@@ -174,6 +195,12 @@ class StepLog:
         for part in floats_of(observations):
             self._unknown.update(nan_rows(part[None]).tolist())
 
+    def _look_at_last(self, last: Sequence[Any] | Array) -> None:
+        """Look at once for last observations that are not numbers."""
+        for env, observation in enumerate(last):
+            if observation is not None and any(np.isnan(part).any() for part in floats_of(observation)):
+                self._unknown.add(env)
+
     def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none."""
         count, envs = len(self._steps), self._num_envs
@@ -181,17 +208,27 @@ class StepLog:
             return None
         steps = np.frombuffer(join(self._steps), self._layout)
         actions, observations = (steps[name].reshape(count, envs, -1) for name in ("action", "observation"))
-        infos = np.frombuffer(join(self._infos), np.float32).reshape(count, len(self._scalars), envs)
+        infos = self._numbers_of_infos(count)
         unknown = sorted({*self._unknown, *nan_rows(observations).tolist()})
         self._steps.clear()
-        self._infos.clear()
         self._unknown.clear()
         flags = steps["terminated"], steps["truncated"]
-        return LoggedSteps(actions, steps["reward"], *flags, infos.swapaxes(0, 1), unknown)
+        return LoggedSteps(actions, steps["reward"], *flags, infos, unknown)
+
+    def _numbers_of_infos(self, count: int) -> Array:
+        """Return the numbers of the infos of `count` steps, and forget them."""
+        numbers = np.full((len(self.info_reader.names), count, self._num_envs), nan, np.float32)
+        if self._newest is not None:
+            self._ends[count - 1] = self.info_reader.read(self._newest)
+        for step, found in self._ends.items():
+            numbers[:, step] = found
+        self._ends.clear()
+        self._newest = None
+        return numbers
 
 
 def floats_of(observations: Any) -> Iterator[Array]:
-    """Return the arrays of floating-point numbers in a batch of observations, whatever its space is made of."""
+    """Return the arrays of floating-point numbers in observations, one or a batch, whatever their space is made of."""
     if _is_real(observations):
         yield observations
     elif isinstance(observations, Mapping | tuple):

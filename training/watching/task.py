@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NoReturn
 
 import gymnasium
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+import numpy as np
+from gymnasium.spaces import Dict, Discrete, Tuple
 
 from ...envs import Field, Outcome, Task
-from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
+from ...envs.fields import Array
+from ...envs.gym.action_spaces import action_parts, component_names, describe_actions
+from ...envs.gym.spaces import UnsupportedSpaces
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards
-from .mirror import ActionReader
 
 
 def describe_script(
     name: str,
-    actions: gymnasium.Space[Any],
+    actions: WatchedActions,
     boards: WatchedBoards,
-    info: Iterable[str] = (),
     *,
     begins_at_once: bool = False,
 ) -> Task:
-    """Return the task of somebody's environments, as far as their spaces tell it, and what numbers are in an info.
+    """Return the task of somebody's environments, as far as their spaces tell it.
 
     `begins_at_once` says whether the step that ends an episode resets the environment.
     """
@@ -32,14 +34,19 @@ def describe_script(
         name=name,
         title=name.rpartition(":")[2].rpartition("/")[2],
         factory=f"{__name__}:refuse",
-        observation=boards.numbers,
-        **_actions(actions),
+        observation=boards.parts.field,
+        slices=boards.parts.slices,
+        **actions.facts,
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
-        info=tuple(Field(name, "float32") for name in info),
-        panels=(boards.panel,),
-        boards=(boards.field, Field("looked_at", "uint8", timed=False)),
+        panels=boards.panels,
+        boards=(*boards.fields, Field("looked_at", "uint8", timed=False)),
         begins_at_once=begins_at_once,
     )
+
+
+def info_fields(names: Iterable[str]) -> tuple[Field, ...]:
+    """Return the fields for numbers of an info."""
+    return tuple(Field(name, "float32") for name in names)
 
 
 def refuse(*_: object) -> NoReturn:
@@ -47,19 +54,46 @@ def refuse(*_: object) -> NoReturn:
     raise NotReplayable("only the script could play it again")
 
 
-def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:
-    """Return what a task says of its actions; nothing of those that are neither numbers nor choices."""
-    try:
-        return describe_actions("", space)
-    except UnsupportedSpaces:
-        return {"num_actions": 1}
+class WatchedActions:
+    """The actions of a script: as a task describes them, and how to read them from what the script passes to `step`.
+
+    Choices and continuous numbers beside each other are shown as numbers.
+
+    Attributes:
+        facts: What a task says of them.
+        reads: Whether they are known; actions that are neither choices nor numbers are not.
+    """
+
+    def __init__(self, space: gymnasium.Space[Any]) -> None:
+        self._space = space
+        try:
+            self._parts = action_parts("", space)
+        except UnsupportedSpaces:
+            self._parts = []
+        self.reads = bool(self._parts)
+        self.facts: dict[str, Any] = self._describe() if self.reads else {"num_actions": 1, "action_names": ("N/A",)}
+        self.flatten = self._flat if isinstance(space, Dict | Tuple) and self.reads else None
+        """Turns actions of several parts into an array `(N, numbers)`; None if they are an array already."""
+
+    def _describe(self) -> dict[str, Any]:
+        parts = self._parts
+        if not (any(part.choices for part in parts) and any(part.bounds for part in parts)):
+            return describe_actions("", self._space)
+        pairs = (part.bounds or tuple((0.0, count - 1.0) for count in part.choices) for part in parts)
+        bounds = tuple(chain.from_iterable(pairs))
+        return {"num_actions": len(bounds), "bounds": bounds, "component_names": component_names(parts)}
+
+    def _flat(self, actions: Any) -> Array:
+        columns = [_at(actions, part.path) for part in self._parts]
+        return np.concatenate([np.reshape(column, (len(column), -1)) for column in columns], axis=1)
+
+    def read(self, actions: Array) -> Array:
+        """Return actions `(steps, N, numbers)` as the buffer has them."""
+        return actions[..., 0] - int(self._space.start) if isinstance(self._space, Discrete) else actions
 
 
-def action_reader(space: gymnasium.Space[Any]) -> ActionReader | None:
-    """Return what turns actions `(steps, N, numbers)` into the buffer's; None where they do not fit there."""
-    if isinstance(space, Discrete):
-        first = int(space.start)
-        return lambda actions: actions[..., 0] - first
-    if isinstance(space, Box | MultiDiscrete | MultiBinary) and space.shape:
-        return lambda actions: actions
-    return None
+def _at(actions: Any, path: tuple[str | int, ...]) -> Array:
+    """Return a part of a batch of actions."""
+    for key in path:
+        actions = actions[key]
+    return np.asarray(actions)

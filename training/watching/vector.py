@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
@@ -47,7 +48,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             return self.env.step(actions)
         step_log.before(actions)
         result = self.env.step(actions)
-        step_log.after(result)
+        step_log.after(result, result[4].get("final_obs"))
         return result
 
     def close(self, **kwargs: Any) -> None:
@@ -75,8 +76,19 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
 def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
     """Return the id of the environments, or their class where they have none."""
     base = env.unwrapped
-    spec = env.spec or (base.get_attr("spec")[0] if isinstance(base, SyncVectorEnv | AsyncVectorEnv) else None)
-    return spec.id if spec is not None else type(base).__name__
+    if not isinstance(base, SyncVectorEnv | AsyncVectorEnv):
+        return env.spec.id if env.spec is not None else type(base).__name__
+    spec = env.spec or base.get_attr("spec")[0]
+    return spec.id if spec is not None else class_in(base.call("__str__")[0]) or type(base).__name__
+
+
+def class_in(text: str) -> str:
+    """Return the class of an environment from its text, as Gymnasium writes it: `<Wrapper<Class instance>>`.
+
+    The text is all that an environment in another process needs to send; it is empty if it is written otherwise.
+    """
+    found = re.search(r"<(\w+) instance>", text)
+    return found[1] if found else ""
 
 
 def render_of(env: VectorEnv[Any, Any, Array]) -> Render | None:

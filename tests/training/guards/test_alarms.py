@@ -17,27 +17,30 @@ from pac.training.guards.alarms import (
     QUIET_SECONDS,
     Alarm,
     Alarms,
-    EpisodePace,
+    episode_patience,
 )
 from pac.training.telemetry.step_results import HostStepReader
-from pac.training.telemetry.throughput import Mark
+from pac.training.telemetry.throughput import Mark, Throughput
 
 
 class Training:
     """A training that tells its figures, a window of 2 s an iteration."""
 
     def __init__(self):
-        self.alarms = Alarms()
-        self.frames, self.seconds = 0.0, 0.0
+        self.alarms, self.throughput = Alarms(), Throughput()
+        self.frames, self.seconds, self.num_envs = 0.0, 0.0, 0
 
     def iterate(self, count=1, fps=1000.0, num_envs=8, *, limited=False, **metrics):
         """Go through some iterations; return what was told meanwhile."""
         before = len(self.alarms.messages)
+        if num_envs != self.num_envs:
+            self.num_envs = num_envs
+            self.throughput.reset(num_envs, Mark(self.seconds, int(self.frames), 0))
         named = {name.replace("__", "/"): value for name, value in metrics.items()}
         for _ in range(count):
             self.seconds, self.frames = self.seconds + 2, self.frames + 2 * fps
-            mark = Mark(self.seconds, int(self.frames), 0)
-            self.alarms.check_iteration(named, mark, num_envs, limited=limited)
+            self.throughput.add(Mark(self.seconds, int(self.frames), 0), limited=limited)
+            self.alarms.check_iteration(named, self.throughput.windows, self.seconds)
         return self.alarms.messages[before:]
 
 
@@ -146,14 +149,13 @@ def test_throughput_is_held_to_its_own_median(training):
 
 def test_episodes_that_end_no_more_ring():
     """After ten median ones, a minute at least; where none has ended, after ten minutes."""
-    assert EpisodePace(5, 200.0, 10.0).patience == 200.0
-    assert EpisodePace(5, 20.0, 10.0).patience == MIN_EPISODE_SECONDS
-    assert EpisodePace(0, math.nan, 10.0).patience == FIRST_EPISODE_SECONDS
+    assert episode_patience(200.0, 10.0) == 200.0
+    assert episode_patience(20.0, 10.0) == MIN_EPISODE_SECONDS
+    assert episode_patience(math.nan, 10.0) == FIRST_EPISODE_SECONDS
     alarms = Alarms()
-    alarms.check_pace(EpisodePace(5, 200.0, 10.0), 100.0)
-    alarms.check_pace(EpisodePace(6, 200.0, 10.0), 250.0)
-    alarms.check_pace(EpisodePace(6, 200.0, 10.0), 449.0)
+    for episodes, now in ((5, 100.0), (6, 250.0), (6, 449.0)):
+        alarms.check_pace(episodes, 200.0, now)
     assert not alarms.messages
     for now in range(451, 700):
-        alarms.check_pace(EpisodePace(6, 200.0, 10.0), now)
+        alarms.check_pace(6, 200.0, now)
     assert alarms.messages == ["alarm: no episode has ended for 201 s; 200 s would be long"]

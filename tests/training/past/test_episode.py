@@ -14,6 +14,7 @@ from pac.training.past.episode import check, episode_moments, play
 from pac.training.past.episode_file import BadEpisode, read, write
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.past.replay import ReplayMismatch
+from pac.training.ranks import SingleRank
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import RECORDING, WAITING
@@ -26,10 +27,10 @@ from ..wanderer import WANDERER
 SEED = 11
 
 
-def recorded(folder, spec, steps=400, env=1, **options):
-    """Play until an episode of an environment was recorded; return the file, the journey and what was told."""
+def recorded(folder, spec, steps=400, env=1, ranks=None, **options):
+    """Play until an episode of an environment was recorded; return the file, the journey and the message."""
     events = EventLog()
-    recorder = EpisodeRecorder(find(spec), SEED, "a-run", folder, events)
+    recorder = EpisodeRecorder(find(spec), SEED, "a-run", folder, events, ranks=ranks)
     assert recorder.want(env)
     journey = Journey(spec, steps, seed=SEED, recorder=recorder, **options)
     assert not recorder, "no episode ended"
@@ -44,6 +45,7 @@ def bottle(tmp_path_factory):
     return recorded(tmp_path_factory.mktemp("episodes"), "drmario")[:2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", ["drmario", "CartPole-v1"])
 def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
     """The second episode of the environment: as many steps as it had, and it plays again to the byte."""
@@ -54,8 +56,23 @@ def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
     assert episode.length == ends[1] - ends[0]
     assert episode.replays
     check(episode)
-    assert f"recorded {episode.length} steps of environment 2" in told
+    assert f"{episode.length} steps of environment 2" in told
     assert str(path) in told
+
+
+class SecondRank(SingleRank):
+    """The second process of a training."""
+
+    rank, size = 1, 2
+
+
+def test_an_environment_of_another_process_has_its_global_number(tmp_path):
+    """The episode replays, since the number decides its seeds; the second of three is the fifth of all."""
+    path, _, message = recorded(tmp_path, "drmario", ranks=SecondRank(), first_env=3)
+    episode = read(path)
+    assert (episode.env, path.name) == (4, "env5-episode2.jsonl")
+    check(episode)
+    assert "environment 5; it replays" in message
 
 
 def test_a_replay_shows_what_was_seen(bottle):
@@ -158,7 +175,7 @@ def test_a_changed_board_is_found(bottle, tmp_path):
         steps[3] = replace(steps[3], boards={"bottle": board + change})
         changed = replace(episode, replays=False, steps=tuple(steps))
         if differs:
-            with pytest.raises(ReplayMismatch, match="step 3: bottle is another"):
+            with pytest.raises(ReplayMismatch, match="step 3: bottle differs"):
                 check(changed)
         else:
             check(changed)

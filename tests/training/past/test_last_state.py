@@ -1,5 +1,7 @@
 """The last state of an episode is shown as it was, and not the first one of the episode that the same step began."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,7 @@ def act(task, buffer, random):
     if task.masked:
         bits = np.unpackbits(buffer["action_mask"][0], axis=1, bitorder="little")
         legal = bits[:, : task.num_actions].astype(np.bool_)
-    buffer["action"][0] = random_actions(task, random, rows, legal)
+    buffer["action"][0] = random_actions(task, random.random((rows, task.num_actions)), legal)
 
 
 def ends_of(journey, env):
@@ -35,6 +37,7 @@ def ends_of(journey, env):
     return [step for step, moments in enumerate(journey.truth) if moments[env]["end"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", ["noop:length=7", "CartPole-v1", "kuhn"])
 def test_both_states_of_a_step_that_ended_an_episode(spec):
     """The last one has the end and no legal action; the first one nothing of the episode before."""
@@ -55,6 +58,7 @@ def test_both_states_of_a_step_that_ended_an_episode(spec):
     assert not np.array_equal(first["observation"], last["observation"])
 
 
+@pytest.mark.thorough
 def test_the_last_board_of_a_replay_is_drawn_before_the_reset():
     """The bars of CartPole are its final observation."""
     journey = Journey("CartPole-v1", 60)
@@ -75,6 +79,32 @@ def test_what_cannot_be_played_again_has_the_last_board_that_somebody_saw():
     assert np.array_equal(last["board:bars"], journey.truth[end][0]["board:bars"])
     assert np.array_equal(first["board:bars"], journey.begun[end][0]["board:bars"])
     assert not np.array_equal(last["board:bars"], first["board:bars"])
+
+
+@pytest.mark.parametrize("depth", [1024, 40])
+@pytest.mark.parametrize("spec", [f"{DICE}:length=20", "kinds:Tag"])
+def test_return_and_length_are_known_without_a_replay(monkeypatch, spec, depth):
+    """Of all steps whose episode began before no more than are kept; of others they are missing, and not 0."""
+    monkeypatch.setattr("pac.training.past.history.MIN_DEPTH", depth)
+    monkeypatch.setattr("pac.training.past.history.MAX_DEPTH", depth)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "backends"))
+    journey = Journey(spec, 60)
+    known = 0
+    for step in range(max(0, 60 - depth) + 1, 61):
+        for begun in (False, True):
+            found, truth = journey.history.episode_at(1, step, begun=begun), (journey.begun if begun else journey.truth)
+            if begun and not truth[step][1]["begun"]:
+                continue
+            expected = truth[step][1]
+            assert found.number == expected["episode"]
+            if found.length >= 0:
+                known += 1
+                assert found.gained == pytest.approx(expected["episode_return"])
+                assert found.length == expected["episode_length"]
+            else:
+                assert np.isnan(found.gained)
+                assert depth == 40
+    assert known > 10
 
 
 def test_a_last_board_that_nobody_saw_is_missing():

@@ -22,11 +22,12 @@ def rewinder(journey):
     return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append, pytest.fail), said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spec", "seat"),
     [
         ("drmario", 0),
-        ("drmario-frames", 0),
+        pytest.param("drmario-frames", 0, marks=pytest.mark.thorough),
         ("autochess:players=8", 5),
         pytest.param("CartPole-v1", 0, marks=pytest.mark.thorough),
         (WANDERER, 0),
@@ -147,6 +148,7 @@ def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():
     assert rewinder(unseen)[0].moment(0, 5)["source"] == MomentSource.MISSING
 
 
+@pytest.mark.thorough
 def test_the_ring_forgets_and_says_so():
     """After more steps than it holds, an episode whose beginning is gone cannot be rebuilt; the last 500 steps can."""
     journey = Journey("drmario-frames", 1500, num_envs=1)

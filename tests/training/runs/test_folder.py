@@ -196,15 +196,16 @@ def test_a_run_that_has_only_begun_can_be_dropped(tmp_path):
     assert [run.name for run in RunFolder.all(tmp_path)] == ["trained"]
 
 
-def test_a_claim_is_for_this_user_alone(tmp_path):
-    """Whoever can open a file can hold its lock; that of an older version is closed to others, too."""
-    run = RunFolder.create(tmp_path, "a")
-    (run.path / ".claim").touch(0o644)
-    for _ in range(2):
-        run.claim()
+def test_a_claim_is_for_this_user_alone(tmp_path, monkeypatch):
+    """Whoever can open a file can lock it; a file of an older version is closed to others, too."""
+    older, new = (RunFolder.create(tmp_path, name) for name in ("older", "new"))
+    (older.path / ".claim").touch(0o644)
+    older.claim()
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)  # a new file has this mode from the start
+    new.claim()
+    for run in (older, new):
         assert (run.path / ".claim").stat().st_mode & 0o777 == 0o600
         run.release()
-        (run.path / ".claim").unlink()
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])

@@ -11,8 +11,8 @@ from pac.training.config import Config
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
+from pac.training.session.checkpoint_manager import STATES
 from pac.training.session.host import SessionFailed, launch
-from pac.training.session.resume_point import STATES
 from pac.training.telemetry.records import Phase
 
 from ...waiting import until

@@ -5,6 +5,7 @@ from pac.envs import Field, Task
 from pac.envs.fields import DECIDES
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
+from pac.training.trainer import PolicyOutput
 
 TASK = Task(
     spec="toy",
@@ -46,3 +47,13 @@ class Source:
         self.buffer.order.wrote(slot)
         for name, values in {"active": DECIDES, "frames": 1, "episode_length": slot, **fields}.items():
             self.buffer[name][slot if len(self.buffer[name]) > 1 else 0] = values
+
+
+class Policy:
+    """Prefers action 2."""
+
+    def inspect(self, row):
+        return PolicyOutput(0.1 * row, 1.5, [2], [1.0])
+
+    def values(self, _slots):
+        return None

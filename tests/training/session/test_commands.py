@@ -89,6 +89,7 @@ def commanded(runtime_directory, tmp_path, monkeypatch):
     made.close()
 
 
+@pytest.mark.thorough
 def test_commands_with_any_content_do_not_stop_the_sampler(commanded):
     """Each is executed, or refused with a sentence."""
 
@@ -101,6 +102,7 @@ def test_commands_with_any_content_do_not_stop_the_sampler(commanded):
     commanded.samples()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "line",
     [
@@ -114,19 +116,25 @@ def test_commands_with_any_content_do_not_stop_the_sampler(commanded):
         b'{"command": "speed", "sps": true}',
         b'{"command": "episode", "env": 0.5}',
         b'{"command": "episode", "env": true}',
+        b'{"command": "episode", "env": 9}',
+        b'{"command": "restart", "num_envs": 0}',
         b'{"command": "restart", "num_envs": 1.5}',
         b'{"command": "restart", "num_envs": 1' + b"0" * 400 + b"}",
         b'{"command": "restart", "num_envs": 1' + b"0" * 9000 + b"}",
+        b'{"command": "step", "count": 0}',
         b'{"command": "step", "count": 99999999999999999999}',
         b'{"command": "step", "count": "3"}',
         b'{"command": "sweep", "counts": [1.5]}',
         b'{"command": "sweep", "counts": 3}',
         b'{"command": "act", "env": 0, "action": null}',
         b'{"command": "break", "text": 5}',
+        b'{"command": "look", "first": -1}',
+        b'{"command": "look", "count": "all"}',
         b'{"command": "look", "focus": 0.5}',
         b'{"command": "look", "curves": ["a", 5]}',
         b'{"command": "look", "everything": true}',
         b'{"command": ["join"]}',
+        b'{"command": "dance"}',
         b'{"command": "' + b"x" * 60_000 + b'"}',
         b"[" * 60_000,
         b"\xff{}",

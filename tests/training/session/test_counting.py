@@ -2,14 +2,22 @@
 
 import random
 from itertools import count
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pac.training.config import Config
 from pac.training.session.counting import StepCounter
+from pac.training.session.limits import RunLimits
+from pac.training.session.num_envs_planner import NumEnvsPlanner
+from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import WINDOW, TrainingClock
 from pac.training.trainer import PHASES, Timer
+from pac.training.units import STEPPED
 
+from ..thread_ranks import on_ranks
 from .source import TASK, N, Source
 
 TICK = 2.0**-10  # s
@@ -30,14 +38,14 @@ def source():
 def counter(source, counted):
     """A counter of a source that has just begun, with a clock that ticks when it is read."""
     times = count(step=TICK)
-    counter = StepCounter(
-        TASK,
-        Timer(times.__next__),
-        TrainingClock(times.__next__),
-        lambda results: counted.append(
-            (results.span.written.start, results.span.written.stop, results.ended_envs.tolist())
+    debugger: Any = SimpleNamespace(
+        breakpoints=SimpleNamespace(fields=()),
+        recorded=(),
+        observe=lambda steps: counted.append(
+            (steps.span.written.start, steps.span.written.stop, steps.ended_envs.tolist())
         ),
     )
+    counter = StepCounter(TASK, Timer(times.__next__), TrainingClock(times.__next__), Counts(TASK), debugger)
     counter.counts.resize(N)
     counter.begin(source)
     return counter
@@ -122,3 +130,18 @@ def test_results_may_be_delivered_later(counter, source, counted):
     source.step()
     assert counter.mark().steps == 2 * N
     assert [first for first, _, _ in counted] == [1, 2]
+
+
+def test_limits_count_the_steps_of_all_ranks():
+    """Two ranks with 60 steps each have reached a limit of 100 steps, with 40 each they have not."""
+
+    def rank(ranks):
+        debugger: Any = None  # nothing is stepped
+        counter = StepCounter(TASK, Timer(), TrainingClock(), Counts(TASK), debugger)
+        limits, found = RunLimits(Config(steps=100), counter, NumEnvsPlanner(N, STEPPED), ranks), []
+        for steps in (40, 60):
+            counter.counts.steps = steps
+            found.append((limits.check(), limits.used_up))
+        return found
+
+    assert on_ranks(2, rank) == [[(False, 0.8), (True, 1.2)]] * 2

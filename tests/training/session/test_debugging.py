@@ -7,28 +7,14 @@ import pytest
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.session.debugging import Debugger
 from pac.training.session.gate import Gate
-from pac.training.session.publishing import StepPosition
 from pac.training.session.state import View
-from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.records import WAITING, Notice
-from pac.training.telemetry.snapshot import ViewRequest
 from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import TrainingClock
-from pac.training.trainer import PolicyOutput
 
-from .source import TASK, N, Source, segment
-
-
-class Policy:
-    """Prefers action 2."""
-
-    def inspect(self, row):
-        return PolicyOutput(0.1 * row, 1.5, [2], [1.0])
-
-    def values(self, _slots):
-        return None
+from .source import TASK, N, Policy, Source
 
 
 class Debugged:
@@ -99,7 +85,7 @@ def test_a_breakpoint_reads_the_policy(debugged):
 
 def test_the_gate_closes_at_the_end_of_the_awaited_episode(debugged):
     """Ends of other environments do not close it, and it closes once."""
-    debugged.debugger.wait_for_episode_end(1)
+    debugged.debugger.run_to_end_of_episode(1)
     assert debugged.debugger.needs_every_step
     debugged.step(terminated=[1, 0, 0, 0])
     assert not debugged.gate.paused
@@ -123,19 +109,3 @@ def test_a_recording_is_shown_with_its_environment(debugged, tmp_path):
     debugged.debugger.recorder = EpisodeRecorder(TASK, 0, "run", tmp_path, EventLog())
     debugged.debugger.recorder.want(1)
     assert debugged.debugger.columns(N)["recording"].tolist() == [0, WAITING, 0, 0]
-
-
-def test_the_environment_in_focus_is_published(debugged, tmp_path):
-    """The newest step, the policy, and at the gate the next action and the line of the last steps."""
-    writer = segment(tmp_path)
-    reader = TelemetryReader(tmp_path)
-    debugged.debugger.policy = Policy()
-    debugged.view.has_viewers, debugged.view.look = True, ViewRequest(focus=1, detail=True)
-    debugged.source.buffer["action"][:, 1] = [2, 1, 0, 0, 0]
-    debugged.step(reward=[0, 5, 0, 0])
-    debugged.debugger.write(writer, StepPosition(1, at_gate=True, next_actions=1))
-    moment, line = reader.read("detail"), reader.read("line")
-    assert [moment[name].item() for name in ("env", "action", "next_action")] == [1, 2, 1]
-    assert (line["env"].item(), line["count"].item(), line["rewards"][0].item()) == (1, 1, 5)
-    assert reader.read("policy")["value"] == pytest.approx(0.1)
-    assert reader.read("action_counts")[0].tolist()[2] == 1

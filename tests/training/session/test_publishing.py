@@ -1,4 +1,4 @@
-"""Publishing without a debugger: state, environments and boards, as often as viewers need them."""
+"""Publishing state, environments, boards and the environment in focus, as often as viewers need them."""
 
 import math
 
@@ -6,32 +6,30 @@ import pytest
 
 from pac.envs.fields import DECIDES, OUT, WAITS
 from pac.training.session.gate import Gate
-from pac.training.session.publishing import PERIODS, Publisher
-from pac.training.session.state import SessionState, View
+from pac.training.session.monitor import Monitor
+from pac.training.session.publishing import PERIODS
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.records import MESSAGE_BYTES, Phase
 from pac.training.telemetry.snapshot import ViewRequest
-from pac.training.telemetry.throughput import Mark, Throughput
+from pac.training.telemetry.throughput import TrainingClock
+from pac.training.trainer import Timer
 
-from .source import TASK, N, Source, segment
-
-NOW = Mark(3.0, 0, 0)
+from .source import TASK, N, Policy, Source, segment
 
 
 class Published:
-    """A publisher, what it publishes, and a reader."""
+    """A monitor, the telemetry that it publishes, and a reader."""
 
     def __init__(self, folder):
-        self.state, self.view, self.gate = SessionState(), View(), Gate(folder)
-        self.counts, self.source = Counts(TASK), Source()
-        self.counts.resize(N)
-        self.publisher = Publisher(TASK, self.state, self.view, self.counts, Throughput(), gate=self.gate)
-        self.publisher.attach(segment(folder), N)
+        self.gate, self.source, clock = Gate(folder), Source(), TrainingClock()
+        clock.add(3.0)
+        self.monitor = Monitor(TASK, self.gate, Timer(), clock, on_breakpoint=print, on_alarm=print)
+        self.state, self.view = self.monitor.state, self.monitor.view
+        self.monitor.attach(segment(folder), N)
         self.reader = TelemetryReader(folder)
 
     def read(self, block):
-        self.publisher.publish(NOW)
+        self.monitor.publish()
         return self.reader.read(block)
 
 
@@ -68,7 +66,7 @@ def test_a_closed_gate_is_a_phase(published):
 def test_environments_are_published_from_the_newest_slot(published):
     """What only a debugger knows stays empty."""
     published.source.step(episode_return=[1, 2, 3, 4])
-    published.publisher.begin(published.source)
+    published.monitor.begin(published.source)
     table = published.read("environments")
     assert table["episode_return"].tolist() == [1, 2, 3, 4]
     assert table["worker"].tolist() == [-1] * N
@@ -81,14 +79,14 @@ def test_a_seat_that_waited_has_no_action(published):
     source.buffer["active"][0] = [DECIDES, WAITS, DECIDES, OUT]
     source.buffer["action"][0] = [2, 1, 0, 1]
     source.step()
-    published.publisher.begin(source)
+    published.monitor.begin(source)
     assert published.read("environments")["action"].tolist() == [2, -1, 0, -1]
 
 
 def test_only_displayed_boards_are_copied(published):
     """Those of the grid, and the one in focus."""
     published.source.buffer["board"][:] = 7
-    published.publisher.begin(published.source)
+    published.monitor.begin(published.source)
     published.view.has_viewers, published.view.look = True, ViewRequest(first=0, count=2, focus=3)
     assert published.read("board:board")[:, 0, 0].tolist() == [7, 7, 0, 7]
 
@@ -100,4 +98,19 @@ def test_only_displayed_boards_are_copied(published):
 def test_the_period_depends_on_what_viewers_display(published, has_viewers, look, period):
     """An environment in focus is published most often."""
     published.view.has_viewers, published.view.look = has_viewers, look
-    assert published.publisher.period == PERIODS[period]
+    assert published.monitor.publisher.period == PERIODS[period]
+
+
+def test_the_environment_in_focus_is_published(published):
+    """The newest step, the policy, and at the gate the next action and the line of the last steps."""
+    published.monitor.debugger.policy = Policy()
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1, detail=True)
+    published.source.buffer["action"][:, 1] = [2, 1, 0, 0, 0]
+    published.monitor.begin(published.source)
+    published.source.step(reward=[0, 5, 0, 0])
+    published.monitor.wait()
+    moment, line, policy = (published.reader.read(block) for block in ("detail", "line", "policy"))
+    assert [moment[name].item() for name in ("env", "action", "next_action")] == [1, 2, 1]
+    assert (line["env"].item(), line["count"].item(), line["rewards"][0].item()) == (1, 1, 5)
+    assert policy["value"] == pytest.approx(0.1)
+    assert published.reader.read("action_counts")[0].tolist()[2] == 1

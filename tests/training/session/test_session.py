@@ -179,40 +179,6 @@ def test_a_person_plays_an_environment(tmp_path):
         watched.until(lambda snapshot: not snapshot.environments["notice"].any())
 
 
-def test_bad_commands_are_refused_with_a_sentence(tmp_path):
-    """Unknown commands and values out of range change nothing."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        for command, arguments in (
-            ("dance", {}),
-            ("restart", {"num_envs": 0}),
-            ("step", {"count": 0}),
-            ("episode", {"env": 9}),
-        ):
-            with pytest.raises(CommandRefused):
-                watched.call(command, **arguments)
-        assert watched.see().num_envs == 4
-
-
-def test_what_was_learned_is_saved_and_resumed(tmp_path):
-    """Stop saves a checkpoint; `resume` continues its counts."""
-    options = {
-        "task": "drmario",
-        "trainer": "ppo",
-        "device": "cpu",
-        "settings": {"batch": 64, "minibatch": 32, "epochs": 1},
-    }
-    with session(tmp_path, name="first", **options) as watched:
-        watched.until(lambda snapshot: snapshot.state["iterations"] >= 2)
-        first = watched.end()
-    assert list((tmp_path / "first" / "checkpoints").iterdir())
-    with session(tmp_path, resume="first", **options) as watched:
-        watched.until(lambda snapshot: snapshot.state["iterations"] > first["iterations"])
-        report = watched.end()
-    assert report["steps"] > first["steps"]
-    assert report["metrics"]["updates"] > first["metrics"]["updates"]
-
-
 def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     """Transport, environments and device are in the events and in the log, and so are variables without an effect."""
     monkeypatch.setenv("TRAINING_SHM_NAME", "mine")

@@ -1,6 +1,5 @@
 """What a session publishes of a trainer with many metrics, of its processes and of its training thread."""
 
-import math
 import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from pac.training.runs.folder import RunFolder
 from pac.training.session.session import Session
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.metric_history import TooManyMetrics
-from pac.training.telemetry.processes import ProcessRole, ProcessStatus
 from pac.training.telemetry.segment_layout import MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.trainer import PHASES
@@ -79,18 +77,6 @@ def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
         pytest.raises(TooManyMetrics, match=f"at most {MAX_METRICS} metrics"),
     ):
         ended.result(60)
-
-
-def test_a_learner_process_that_is_registered_is_published(tmp_path, monkeypatch):
-    """It is listed with its role and name, beside what steps the environments."""
-    status = ProcessStatus(
-        role=ProcessRole.LEARNER, index=0, name="alice", pid=os.getpid(), state="updating", device="cpu"
-    )
-    with running(tmp_path, monkeypatch) as (session, _):
-        session.sampler.processes.add(lambda: [status])
-        rows = until(lambda: [row for row in seen(session).processes if row["role"] == b"learner"], "the learner")
-        assert [(row["name"], row["state"], row["device"]) for row in rows] == [(b"alice", b"updating", b"cpu")]
-        assert math.isfinite(rows[0]["cpu"])
 
 
 def test_the_training_thread_has_a_lane(tmp_path, monkeypatch):

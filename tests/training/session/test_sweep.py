@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.session.num_envs_planner import NumEnvsDecision, NumEnvsPlanner
-from pac.training.session.sweep import Sweep, usual_counts
+from pac.training.session.num_envs_planner import NumEnvsDecision, NumEnvsPlanner, Sweep, usual_counts
 from pac.training.telemetry.throughput import Mark, Throughput
 from pac.training.units import SOLVED, STEPPED
 
@@ -14,11 +13,11 @@ def test_a_sweep_measures_its_counts_and_returns_home():
     """Each for so many seconds, in addition to what was measured before."""
     sweep = Sweep((1, 2, 4), home=8, seconds=4.0)
     assert (sweep.wanted, sweep.message) == (1, "measuring num_envs=1 (1 of 3)")
-    sweep.begin(100.0)
+    sweep.known = 100.0
     assert sweep.progress(101.0) == 0.25
     assert sweep.progress(105.0) == 1.0
     assert (sweep.next(), sweep.wanted) == (2, 2)
-    sweep.begin(0.0)
+    sweep.known = 0.0
     assert sweep.progress(2.0) == 0.5
     assert sweep.next() == 4
     assert (sweep.next(), sweep.wanted) == (None, 8)

@@ -16,6 +16,8 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, segment_path
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.telemetry.tables import write_policy
+from pac.training.trainer import PolicyOutput
 
 TASK = Task(
     spec="toy:size=3",
@@ -39,14 +41,13 @@ def write(folder, num_envs=4, generation=1):
 
 def test_the_description_survives_the_segment(folder):
     """What the header says is what was described."""
-    writer = write(folder)
+    write(folder)
     description = TelemetryReader(folder).description
     assert description.task == "toy:size=3"
     assert description.outcomes == (("won", "good"), ("lost", "bad"))
     assert description.board
     assert description.board.shape == (2, 3)
     assert description.board.glyphs == TASK.panels[0].glyphs
-    writer.unlink()
 
 
 def test_a_snapshot_holds_what_was_written(folder):
@@ -82,12 +83,11 @@ def test_a_reader_follows_to_the_next_generation(folder):
     """After a restart at another N the reader sees the new segment."""
     first = write(folder, num_envs=4)
     reader = TelemetryReader(folder)
-    second = write(folder, num_envs=8, generation=2)
+    write(folder, num_envs=8, generation=2)
     first.hand_over(2)
     assert len(take_snapshot(reader, ViewRequest()).environments) == 8
     assert reader.generation == 2
     assert not segment_path(folder, 1).exists()
-    second.unlink()
 
 
 def test_a_reader_never_sees_half_a_record(folder):
@@ -203,7 +203,7 @@ def test_a_folder_without_telemetry_is_a_clear_error(folder):
 @pytest.mark.parametrize("change", [(0, b"XXXX"), (4, b"\x09\x00\x00\x00"), (24, b"\x01")])
 def test_a_foreign_file_is_refused(folder, change):
     """Magic, version and size are checked before anything else is touched."""
-    writer = write(folder)
+    write(folder)
     path = segment_path(folder, 1)
     data = bytearray(path.read_bytes())
     at, text = change
@@ -211,7 +211,6 @@ def test_a_foreign_file_is_refused(folder, change):
     path.write_bytes(data)
     with pytest.raises(NotTelemetry, match=r"is telemetry of version 9, and this|is not telemetry"):
         TelemetryReader(folder)
-    writer.unlink()
 
 
 def header_of(path):
@@ -283,3 +282,15 @@ def test_segments_are_for_this_user_alone(folder):
     """Mode 0600."""
     write(folder)
     assert segment_path(folder, 1).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("ranges", [(), [(-1.0, 0.5), (-2.0, 0.25)]], ids=["unknown", "known"])
+def test_the_policy_is_read_as_it_was_written(folder, ranges):
+    """Also of a policy that knows no ranges of returns, or no values."""
+    writer = write(folder)
+    output = PolicyOutput(0.5, 0.25, [1, 0], [0.75, 0.25], values=[2.0, 1.0] if ranges else (), ranges=ranges)
+    write_policy(writer, 2, 0, output)
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(focus=2)).policy
+    assert found is not None
+    assert (list(found.actions), list(found.probabilities)) == ([1, 0], [0.75, 0.25])
+    assert (list(found.values), found.ranges) == (list(output.values), list(ranges))

@@ -7,7 +7,7 @@ from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.metric_history import MetricHistory, TooManyMetrics
-from pac.training.telemetry.metric_names import metric_name, split_metric_name
+from pac.training.telemetry.metric_names import split_metric_name
 from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable
 from pac.training.telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
@@ -36,7 +36,6 @@ def seen(series, folder):
     writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
     found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss",)))
-    writer.unlink()
     assert found.metrics == {"loss": series.latest["loss"]}
     return found.curves["loss"]
 
@@ -81,7 +80,6 @@ def test_more_metrics_than_any_screen_shows_are_kept(folder):
     assert found.curves["late"].values.tolist() == [7]
     assert found.curves["late"].steps.tolist() == [2]
     assert found.curves["figure148"].values.tolist() == [148, 148]
-    writer.unlink()
 
 
 def test_a_metric_without_room_is_an_error():
@@ -97,8 +95,6 @@ def test_a_metric_without_room_is_an_error():
 
 def test_a_metric_belongs_to_a_learner():
     """Its name says to which; one without a number belongs to the first, whatever else its name contains."""
-    assert metric_name("loss") == "loss"
-    assert metric_name("loss/policy", 2) == "learner2/loss/policy"
     assert split_metric_name("learner2/loss/policy") == (2, "loss/policy")
     for name in ("loss", "loss/learner1", "learner0/loss", "learner/loss", "learner1"):
         assert split_metric_name(name) == (0, name)
@@ -110,11 +106,10 @@ def test_each_learner_has_its_curves(folder):
     writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
     counts.iterations = counts.steps = counts.frames = 1
-    series.append({"loss": 1.0, metric_name("loss", 1): 2.0, metric_name("lag", 1): 3.0}, counts, 1.0)
+    series.append({"loss": 1.0, "learner1/loss": 2.0, "learner1/lag": 3.0}, counts, 1.0)
     learners = [ProcessStatus(role=ProcessRole.LEARNER, index=0, name="alice", pid=1, state="updating")]
     ProcessTable().write(writer, learners)
     found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss", "learner1/loss")))
     assert [(curve.learner, *curve.values.tolist()) for curve in found.curves.values()] == [(0, 1), (1, 2)]
     titles = [found.metric_title(name) for name in found.metrics]
     assert titles == ["loss (alice)", "loss (learner 2)", "lag"]
-    writer.unlink()

@@ -13,7 +13,7 @@ from pac.backends import WorkerState, WorkerStatus
 from pac.envs import find
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.description import describe
-from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter, worker_processes
+from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from pac.training.telemetry.segment_layout import MAX_PROCESSES
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
@@ -51,7 +51,7 @@ def seen(folder):
 def test_a_worker_is_a_process_with_environments(writer, folder):
     """What its backend reports of it is in its row."""
     table = ProcessTable()
-    table.write(writer, worker_processes([WORKER]))
+    table.write(writer, [ProcessStatus.of_worker(WORKER)])
     (row,) = seen(folder)
     assert (row["role"], row["index"], row["pid"], row["first_env"], row["end_env"]) == (b"worker", 2, 4242, 4, 8)
     assert (row["state"], row["count"], row["restarts"], row["rss"]) == (b"ready", 100, 1, 1 << 20)
@@ -84,7 +84,7 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
                 ]
 
             table = ProcessTable()
-            table.add(lambda: worker_processes([WORKER]))
+            table.add(lambda: [ProcessStatus.of_worker(WORKER)])
             table.add(status)
 
             def busy():
@@ -96,9 +96,6 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
             assert worker["role"] == b"worker"
             assert (row["role"], row["name"], row["pid"]) == (b"learner", b"alice", process.pid)
             assert (row["state"], row["device"]) == (b"updating", b"cuda:1")
-            table.remove(status)
-            table.write(writer, table.statuses())
-            assert len(seen(folder)) == 1
         finally:
             os.kill(process.pid, signal.SIGKILL)
 

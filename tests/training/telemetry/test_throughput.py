@@ -55,6 +55,16 @@ def test_rates_are_unknown_until_a_second_iteration_has_ended():
     assert found.rates(Mark(5.0, 150, 75)) == (100, 50)
 
 
+def test_iterations_under_a_speed_limit_are_in_no_median():
+    """They are in the present rates."""
+    found, last = fed(4, 1000)
+    before = found.scaling()
+    for mark in marks(10, start=last.seconds, count=100):
+        found.add(mark, limited=True)
+    assert found.scaling() == before
+    assert found.rates(mark)[0] < 100
+
+
 def test_the_first_iteration_is_warm_up():
     """A slow first iteration does not show in what follows."""
     found = Throughput()

@@ -19,9 +19,7 @@ FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", 
 def seen(timeline, folder, *, wanted=True):
     writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
     timeline.write(writer)
-    lanes = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, timeline=wanted)).lanes
-    writer.unlink()
-    return lanes
+    return take_snapshot(TelemetryReader(folder), ViewRequest(count=0, timeline=wanted)).lanes
 
 
 def test_each_thread_or_process_has_a_lane(folder):

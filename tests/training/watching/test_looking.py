@@ -5,9 +5,10 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import mirror
@@ -122,6 +123,115 @@ def test_a_breakpoint_holds_a_script_before_it_has_the_step():
         assert started.steps == env.at + 1
 
 
+class Short(gymnasium.Env):
+    """Observes how many steps its episode has, as a number or as the shade of a picture; the fifth one is the last."""
+
+    action_space = Discrete(2)
+
+    def __init__(self, space, mode=None):
+        self.observation_space, self.render_mode = space, mode
+
+    def reset(self, **_):
+        self.count = 0
+        return self.observe(), {}
+
+    def step(self, _action):
+        self.count += 1
+        return self.observe(), 1.0, self.count == 5, False, {}
+
+    def observe(self):
+        return np.full(self.observation_space.shape, self.count, self.observation_space.dtype)
+
+    def render(self):
+        return np.full((8, 8, 3), self.count, np.uint8)
+
+
+def last_board(started):
+    """Run to the end of an episode of environment 1; return what is known of the step that ended it."""
+    started.client.call("pause")
+    until(lambda: started.see().phase is Phase.PAUSED, "paused")
+    started.client.call("look", focus=1)
+    before = started.see().environments["ended"][1]
+    started.client.call("episode", env=1)
+    until(lambda: started.see().environments["ended"][1] > before, "the end")
+    until(lambda: (seen := inspected(started, 1)).phase is Phase.PAUSED and seen.line is not None, "paused again")
+    look = ViewRequest(focus=1, last=inspected(started, 1).line.now)
+    started.client.call("look", focus=1, last=look.last)
+    return until(lambda: ending_of(take_snapshot(started.reader, look).moment), "the last state")
+
+
+def ending_of(moment):
+    """Return what is known of a step if that ended an episode and its board is not being drawn."""
+    ready = moment is not None and moment.source is not MomentSource.WORKING
+    return moment if ready and moment.values["end"] else None
+
+
+@pytest.mark.parametrize("space", [Box(0, 9, (2,), np.float32), Box(0, 9, (8, 8, 3), np.uint8)])
+def test_the_last_board_before_a_reset_in_the_same_step_is_the_last_observation(space):
+    """Where boards show observations, and not the first board of the next episode."""
+    envs = SyncVectorEnv([lambda: Short(space)] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    with training(envs) as started:
+        moment = last_board(started)
+        assert moment.source is MomentSource.STORED
+        assert [np.unique(board).tolist() for board in moment.boards.values()] == [[5]]
+
+
+def test_what_is_rendered_has_no_last_board_after_a_reset_in_the_same_step():
+    """The environments have been reset when they could be drawn."""
+    make = [lambda: Short(Box(0, 9, (2,), np.float32), "rgb_array")] * 2
+    envs = SyncVectorEnv(make, autoreset_mode=AutoresetMode.SAME_STEP)
+    with training(envs) as started:
+        assert last_board(started).source is MomentSource.MISSING
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_past_steps_have_their_return_length_and_action(mode):
+    """With a reset at the next step, that step takes no action and belongs to the next episode."""
+    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Short(Box(0, 9, (2,), np.float32))], autoreset_mode=mode))
+    envs.reset(seed=1)
+    for step in range(13):
+        envs.step(np.array([step % 2]))
+    counted_by(envs)
+    assert envs._script
+    history = envs._script.monitor.debugger.history
+    period = 6 if mode is AutoresetMode.NEXT_STEP else 5
+    for step in range(1, 14):
+        episode, place = divmod(step - 1, period)
+        taken = place < 5
+        assert history.episode_at(0, step) == ((episode, place + 1.0, place + 1) if taken else (episode + 1, 0.0, 0))
+        decision = history.decision(0, step)
+        assert decision is not None
+        assert (decision.decided, int(decision.action)) == (taken, (step - 1) % 2)
+    envs.close()
+
+
+class LastUnknown(Short):
+    """Observes what is no number in the last step of its episodes."""
+
+    def observe(self):
+        observation = super().observe()
+        return observation if self.count < 5 else np.full_like(observation, np.nan)
+
+
+def test_a_breakpoint_sees_the_last_observation_before_a_reset_in_the_same_step():
+    """It hits at the step that ends the episode, in an environment that no viewer displays."""
+    make = [lambda: LastUnknown(Box(0, 9, (2,), np.float32))] * 2
+    envs = WatchedVectorEnv(SyncVectorEnv(make, autoreset_mode=AutoresetMode.SAME_STEP))
+    envs.reset(seed=1)
+    assert envs._script
+    debugger = envs._script.monitor.debugger
+    hits: list[int] = []
+    debugger.breakpoints.add("env 2: nan(obs)", 2)
+    debugger.on_breakpoint = lambda _text, env: hits.append(env)
+    envs._script.process_soon()
+    for _ in range(4):
+        envs.step(np.array([0, 0]))
+    assert hits == []
+    envs.step(np.array([0, 0]))
+    assert hits == [1]
+    envs.close()
+
+
 def cart():
     """A pole on a cart."""
     return gymnasium.make("CartPole-v1", max_episode_steps=100)
@@ -152,10 +262,54 @@ def test_the_numbers_of_infos_are_seen(mode):
     assert [item.name for item in envs._script.task.info] == ["count", "worth"]
     for _ in range(60):
         envs.step(np.array([0, 1]))
-    monitor, buffer = counted_by(envs), envs._script.mirror.buffer
+        monitor = counted_by(envs)
+    buffer = envs._script.mirror.buffer
     assert monitor.counter.counts.episodes > 4
     span = slice(1, 61)
     assert np.array_equal(buffer["count"][span], buffer["episode_length"][span])
     assert np.array_equal(buffer["worth"][span], np.where(buffer["count"][span] > 2, buffer["count"][span] / 2, 0))
     assert monitor.counter.counts.figures()["info/count"] == monitor.counter.counts.length_mean
+    envs.close()
+
+
+class Nested(Short):
+    """Takes choices and numbers beside each other, or only choices."""
+
+    def __init__(self, actions):
+        super().__init__(Box(0, 9, (2,), np.float32))
+        self.action_space = actions
+
+
+@pytest.mark.parametrize(
+    ("actions", "names"),
+    [
+        (Dict({"aim": Box(-1, 1, (2,), np.float32), "fire": Discrete(3)}), ("aim 0", "aim 1", "fire")),
+        (Tuple((Discrete(3), MultiBinary(2))), ("0", "1 0", "1 1")),
+    ],
+)
+def test_actions_of_several_parts_are_shown_with_their_names(actions, names):
+    """Whether they are choices, or choices beside numbers, those taken and the next ones."""
+    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Nested(actions)] * 2))
+    envs.reset(seed=1)
+    assert envs._script
+    mirror = envs._script.mirror
+    assert envs._script.task.component_names == names
+    taken = [envs.action_space.sample() for _ in range(3)]
+    for action in taken[:2]:
+        envs.step(action)
+    mirror.flush()
+    mirror.decide(taken[2])
+    parts = [list(action.values()) if isinstance(action, dict) else action for action in taken]
+    flat = [np.concatenate([np.reshape(part, (2, -1)) for part in step], axis=1) for step in parts]
+    assert np.array_equal(mirror.buffer["action"][:3], flat)
+    envs.close()
+
+
+def test_actions_that_are_text_are_not_shown_as_a_number():
+    """They are not known."""
+    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Nested(Text(4))] * 2))
+    envs.reset(seed=1)
+    envs.step(("a", "b"))
+    assert envs._script
+    assert envs._script.task.action_names == ("N/A",)
     envs.close()

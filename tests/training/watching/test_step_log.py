@@ -11,7 +11,7 @@ REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
 
 def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER):
     """Two steps, the first of which is usual."""
-    step_log = StepLog(3, np.dtype("i8"), (), first)
+    step_log = StepLog(3, np.dtype("i8"), first)
     for given in ((np.arange(3), REWARDS, NEVER, first), (actions, rewards, terminated, observed)):
         step_log.before(given[0])
         step_log.after((given[3], given[1], given[2], NEVER, {}))
@@ -29,7 +29,7 @@ def test_a_step_of_another_kind_says_the_same(actions, rewards):
 
 def test_what_is_written_into_afterwards_stays_as_it_was():
     """Environments that use their arrays again."""
-    step_log, rewards = StepLog(3, np.dtype("i8"), (), OBSERVED), np.zeros(3)
+    step_log, rewards = StepLog(3, np.dtype("i8"), OBSERVED), np.zeros(3)
     for step in range(3):
         rewards[:] = step
         step_log.before(np.arange(3))

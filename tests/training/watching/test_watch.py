@@ -2,24 +2,27 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import VectorWrapper
+from gymnasium.envs.classic_control import CartPoleEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorWrapper
 
 from pac.envs import BadParameter, allocate
 from pac.training import watch
-from pac.training.runs.sessions import sessions
+from pac.training.runs.sessions import find_session, sessions
 from pac.training.session.control import CommandRefused, SessionClient
 from pac.training.telemetry.records import Phase
 from pac.training.watching.boards import WatchedBoards
-from pac.training.watching.task import describe_script
+from pac.training.watching.task import WatchedActions, describe_script
 
 from ...waiting import until
 from .scripted import cartpoles, training
 
 
+@pytest.mark.thorough
 def test_a_watched_script_is_found_and_seen():
     """It stands in the list; its table, its boards, its curves and what it is made of are published."""
     with training() as started:
@@ -48,12 +51,12 @@ def test_waiting_goes_into_pictures(monkeypatch):
     monkeypatch.setattr("pac.training.watching.boards.SHARE", 1e-9)
     shades = itertools.count(1)
     boards = WatchedBoards(lambda _env: np.full((4, 4, 3), next(shades), np.uint8), np.zeros((1, 1), np.float32))
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), boards)
+    task = describe_script("toy", WatchedActions(gymnasium.spaces.Discrete(2)), boards)
     buffers = allocate(task, 1)
 
     def shade(spare: float) -> int:
         buffers["looked_at"][:] = 1
-        boards.draw(task, buffers, None, spare=spare)
+        boards.draw(buffers, None, spare=spare)
         return int(buffers["picture"].max())
 
     first = shade(0.0)
@@ -67,8 +70,8 @@ def test_a_picture_that_is_observed_is_shown():
     frames = np.zeros((2, 4, 84, 84), np.uint8)
     frames[:, -1] = 200
     boards = WatchedBoards(None, frames)
-    assert boards.panel.kind == "pixels"
-    assert boards.field.shape == (64, 64, 3)
+    assert boards.panels[0].kind == "pixels"
+    assert boards.fields[0].shape == (64, 64, 3)
 
 
 def test_an_environment_that_cannot_be_drawn_shows_what_it_observes():
@@ -77,13 +80,28 @@ def test_an_environment_that_cannot_be_drawn_shows_what_it_observes():
     def broken(_env):
         raise RuntimeError("no display")
 
-    assert WatchedBoards(broken, np.ones((2, 5))).panel.kind == "bars"
+    assert WatchedBoards(broken, np.ones((2, 5))).panels[0].kind == "bars"
 
 
-def test_observations_of_any_kind_are_numbers():
+def test_observations_of_any_kind_are_named_numbers():
     """Dicts and tuples give their parts one after the other; what is no number is left out."""
-    observed = {"a": np.ones((2, 2)), "b": (np.zeros((2,), np.int64), np.array(["x", "y"]))}
-    assert WatchedBoards(None, observed).field.shape == (3,)
+    observed = {"a": np.array([[1.0, 2.0]] * 2), "b": (np.array([3, 4]), np.array(["x", "y"]))}
+    parts = WatchedBoards(None, observed).parts
+    assert parts.labels == ("a 0", "a 1", "b.0")
+    assert parts.slices == {"a": (0, 2), "b.0": (2, 3)}
+    assert parts.numbers({"a": np.array([1, 2]), "b": (np.int64(4), "y")}).tolist() == [1, 2, 4]
+
+
+def test_an_image_among_other_parts_is_a_picture_beside_them():
+    """It is the board, and its numbers are not among the bars; an image of few pixels is numbers."""
+    camera, tile = np.full((2, 20, 30, 3), 7, np.uint8), np.zeros((2, 3, 3, 3), np.uint8)
+    boards = WatchedBoards(None, {"speed": np.ones((2, 2)), "camera": camera, "tile": tile})
+    assert [(panel.kind, panel.title, panel.main) for panel in boards.panels] == [
+        ("pixels", "camera", True),
+        ("bars", "Observation", False),
+    ]
+    assert boards.panels[1].labels[:3] == ("speed 0", "speed 1", "tile 0")
+    assert len(boards.panels[1].labels) == 2 + 27
 
 
 def test_it_pauses_steps_and_goes_on():
@@ -163,10 +181,17 @@ def test_the_wrapper_is_a_vector_environment():
     envs.close()
 
 
-@pytest.mark.parametrize("wrong", [None, 3, gymnasium.make("CartPole-v1")])
-def test_only_vector_environments_can_be_watched(wrong):
-    """Anything else is told what to do."""
-    with pytest.raises(BadParameter, match="SyncVectorEnv"):
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (gymnasium.make("CartPole-v1"), "wrap a single environment in gymnasium.vector.SyncVectorEnv"),
+        ([gymnasium.make("CartPole-v1")] * 2, "got list: give gymnasium.vector.SyncVectorEnv a function for each"),
+        (None, "got NoneType"),
+    ],
+)
+def test_only_vector_environments_can_be_watched(wrong, told):
+    """The error says what to do."""
+    with pytest.raises(BadParameter, match=told):
         watch(wrong)
 
 
@@ -183,3 +208,40 @@ def test_dropped_environments_are_watched_no_more():
     assert [session for session in sessions() if session.name == "dropped"]
     del envs
     until(lambda: not [session for session in sessions() if session.name == "dropped"], "gone")
+
+
+def test_a_second_session_of_a_name_gets_a_number():
+    """So that each can be attached to by its name."""
+    first, second = watch(cartpoles(), name="twin"), watch(cartpoles(), name="twin")
+    for envs in (first, second):
+        envs.reset(seed=1)
+    try:
+        assert [find_session(name, Path()).name for name in ("twin", "twin-2", "latest")] == [
+            "twin",
+            "twin-2",
+            "twin-2",
+        ]
+    finally:
+        first.close()
+        second.close()
+
+
+def test_latest_is_a_session_that_lives():
+    """If none does, the message says so."""
+    with pytest.raises(BadParameter, match="no session is running"):
+        find_session("latest", Path())
+
+
+class Unregistered(CartPoleEnv):
+    """An environment without an id."""
+
+
+@pytest.mark.parametrize("kind", [SyncVectorEnv, pytest.param(AsyncVectorEnv, marks=pytest.mark.session)])
+def test_an_environment_without_an_id_is_called_by_its_class(kind):
+    """Not by the class of the vector environment, also if it runs in another process."""
+    envs = watch(kind([Unregistered] * 2), name="homemade")
+    try:
+        envs.reset(seed=1)
+        assert find_session("homemade", Path()).snapshot.description.task == "Unregistered"
+    finally:
+        envs.close()

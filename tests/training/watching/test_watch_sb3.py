@@ -69,12 +69,28 @@ def test_the_numbers_of_infos_are_seen():
 
     envs: Any = watch(DummyVecEnv([lake(slips=False), lake(slips=True)]))
     envs.reset()
-    for _ in range(20):
-        envs.step(np.array([0, 0]))
+    envs.step(np.array([0, 0]))
     envs._script._flush()
-    told = envs._script.mirror.buffer["prob"][1:21]
-    assert (told[:, 0] == 1).all()
-    assert told[:, 1] == pytest.approx(1 / 3)
+    assert envs._script.mirror.buffer["prob"][1] == pytest.approx([1, 1 / 3])
+    envs.close()
+
+
+def test_the_numbers_of_an_episode_are_found_at_its_end():
+    """Those that SB3's Monitor adds to the info of the environment whose episode ended."""
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    def cart(steps):
+        return lambda: Monitor(gymnasium.make("CartPole-v1", max_episode_steps=steps))
+
+    envs: Any = watch(DummyVecEnv([cart(3), cart(4)]))
+    envs.reset()
+    for _ in range(3):
+        envs.step(np.array([0, 1]))
+    envs._script._flush()
+    envs._script.counter.mark()
+    assert [item.name for item in envs._script.task.info] == ["episode.r", "episode.l", "episode.t"]
+    assert envs._script.counter.counts.figures()["info/episode.l"] == 3
     envs.close()
 
 
@@ -90,3 +106,18 @@ def test_what_the_model_logs_is_a_curve(envs, reader):
     assert seen.metrics["train/learning_rate"] == pytest.approx(3e-4)
     assert len(seen.curves["train/learning_rate"].values) >= 1
     assert seen.state["steps"] > 0
+
+
+def test_the_last_observation_of_an_episode_is_known(envs):
+    """Although its environment has been reset in the same step."""
+    script: Any = envs._script
+    script.view.has_viewers = True
+    script.view.look = ViewRequest(focus=1)
+    while True:
+        *_, dones, infos = envs.step(np.array([0, 1]))
+        if dones[1]:
+            break
+    script._flush()
+    buffer = script.mirror.buffer
+    assert np.array_equal(buffer["final_bars"][0, 1], infos[1]["terminal_observation"])
+    assert buffer["final_drawn"][0, 1] == buffer["episode"][0, 1]

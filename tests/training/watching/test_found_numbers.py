@@ -1,0 +1,183 @@
+"""Numbers that the infos of a watched training have only from some step on."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from pac.envs.gym.infos import LONGEST, MOST
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.watching.infos import MAX_SEARCHES, InfoReader
+from pac.training.watching.vector import WatchedVectorEnv
+
+LENGTH = 4
+ACTIONS = np.array([0, 1])
+
+
+class Walk(gymnasium.Env):
+    """Reports where it is and parts of its reward from the first step on, and at the end whether it succeeded."""
+
+    observation_space = gymnasium.spaces.Box(0, 9, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, **_):
+        self.at = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.at += 1
+        over = self.at == LENGTH
+        info: dict[str, Any] = {
+            "at": self.at,
+            "parts": {"alive": 1.0, "action": float(action)},
+            "text": "x",
+            "pair": np.zeros(2),
+        }
+        if over:
+            info["succeeded"] = bool(action)
+        return np.full(2, self.at, np.float32), 1.0, over, False, info
+
+
+@pytest.fixture(params=[AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=lambda mode: mode.value)
+def envs(request):
+    """Two walks with statistics of their episodes, watched."""
+    walks = SyncVectorEnv([Walk] * 2, autoreset_mode=request.param)
+    watched = WatchedVectorEnv(RecordEpisodeStatistics(walks))
+    watched.reset(seed=1)
+    yield watched
+    watched.close()
+
+
+def stepped(envs, steps) -> Any:
+    """Return the script after so many steps, all counted and published."""
+    for _ in range(steps):
+        envs.step(ACTIONS)
+    script = envs._script
+    script._flush()
+    script.counter.mark()
+    script._publish()
+    return script
+
+
+def names(script):
+    return [item.name for item in script.task.info]
+
+
+def test_numbers_of_the_first_step_are_shown_after_it(envs):
+    """Those of a dict by their names in it; text and arrays are left out."""
+    assert names(envs._script) == []
+    envs._script.view.has_viewers, envs._script.view.look = True, ViewRequest(focus=1, detail=True)
+    script = stepped(envs, 1)
+    assert names(script) == ["at", "parts.alive", "parts.action"]
+    seen = take_snapshot(TelemetryReader(script.directory), ViewRequest(focus=1, detail=True))
+    assert seen.description.info == ("at", "parts.alive", "parts.action")
+    assert seen.info.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert seen.moment is not None
+    assert seen.moment.info is not None
+    assert seen.moment.info.tolist() == [1, 1, 1]
+
+
+def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
+    """They are means of episodes from then on, also if the step that ends an episode resets the environment."""
+    script = stepped(envs, LENGTH)
+    assert set(names(script)) == {
+        *("at", "parts.alive", "parts.action", "succeeded"),
+        *("episode.r", "episode.l", "episode.t"),
+    }
+    figures = script.counter.counts.figures()
+    expected = {"at": LENGTH, "parts.action": 0.5, "succeeded": 0.5, "episode.r": LENGTH, "episode.l": LENGTH}
+    assert {name: figures[f"info/{name}"] for name in expected} == expected
+
+
+def test_what_was_counted_and_kept_stays_when_numbers_are_found(envs):
+    """A viewer is sent to another segment, with the same steps, the same history and the same last episodes."""
+    reader = TelemetryReader(envs._script.directory)
+    script = stepped(envs, LENGTH - 1)
+    script.breakpoints = script.debugger.breakpoints.add("at > 99")
+    history, before = script.debugger.history, take_snapshot(reader, ViewRequest())
+    stepped(envs, 1)
+    seen = take_snapshot(reader, ViewRequest())
+    assert seen.generation > before.generation
+    assert script.debugger.history is history
+    assert history.now == LENGTH
+    assert seen.state["steps"] == 2 * LENGTH
+    assert seen.environments["last_length"].tolist() == [LENGTH, LENGTH]
+    assert bytes(seen.breakpoints["text"][0]) == b"at > 99"
+
+
+def test_a_condition_knows_numbers_that_were_found(envs):
+    """It hits at the step at which it becomes true."""
+    script, hits = stepped(envs, LENGTH), []
+    script.debugger.on_breakpoint = lambda _text, env: hits.append(env)
+    script.debugger.breakpoints.add("parts_action == 1 and at == 2")
+    script.process_soon()
+    while not hits:
+        envs.step(ACTIONS)
+    assert hits == [1]
+    assert script.mirror.buffer["at"][script.mirror.buffer.order.newest].tolist() == [2, 2]
+
+
+def test_numbers_without_room_are_reported_once():
+    """Names that are too long, and more numbers than are shown."""
+    envs = WatchedVectorEnv(SyncVectorEnv([Walk] * 2))
+    envs.reset(seed=1)
+    script: Any = envs._script
+    for count in (1, 2):
+        script.find_numbers([{"n" * (LONGEST + count): 1.0, **{f"number {index}": 1 for index in range(40 * count)}}])
+    assert len(script.task.info) == MOST
+    events = take_snapshot(TelemetryReader(script.directory), ViewRequest()).events
+    assert [event.text for event in events] == [f"an info has more than {MOST} numbers, and the others are not shown"]
+    envs.close()
+
+
+def test_a_long_name_is_reported():
+    """Names that have room are read beside it."""
+    found, left_out = InfoReader(1).find([{"n" * (LONGEST + 1): 1.0, "n" * LONGEST: 2.0}])
+    assert found == ("n" * LONGEST,)
+    assert f"at most {LONGEST} bytes" in left_out
+
+
+def test_a_list_of_infos_is_read_by_environment():
+    """Stable-Baselines3 has a dict for each environment, in which a number may be missing."""
+    reader = InfoReader(2)
+    infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False}, {"TimeLimit.truncated": False}]
+    assert reader.skips(infos)
+    infos[1] |= {"x": 2, "episode": {"r": 5.0}, "terminal_observation": {"a": 1.0}}
+    assert not reader.skips(infos)
+    assert reader.has_new_keys(infos)
+    reader.names, _ = reader.find(infos)
+    assert reader.names == ("x", "episode.r")
+    assert np.array_equal(reader.read(infos), [[np.nan, 2], [np.nan, 5]], equal_nan=True)
+    assert not reader.has_new_keys(infos)
+
+
+def test_a_key_in_a_known_dict_is_found():
+    """A part of the reward that is seldom given."""
+    reader = InfoReader(1)
+    reader.names, _ = reader.find([{"parts": {"alive": 1.0}}])
+    assert reader.has_new_keys([{"parts": {"alive": 1.0, "fall": -1.0}}])
+    assert reader.find([{"parts": {"alive": 1.0, "fall": -1.0}}])[0] == ("parts.fall",)
+
+
+def test_a_batch_without_a_mask_is_of_all_environments():
+    """A script's own class of environments may have keys that begin like masks and are none."""
+    reader, infos = InfoReader(2), {"x": np.array([1.0, 2.0]), "_x": "meters", "y": np.array([3, 4])}
+    reader.names, _ = reader.find(infos)
+    assert reader.names == ("x", "y")
+    assert reader.read(infos).tolist() == [[1, 2], [3, 4]]
+
+
+def test_keys_that_change_all_the_time_are_not_looked_at_for_ever():
+    """A search costs more than a step may."""
+    reader = InfoReader(1)
+    searches = 0
+    for step in range(2 * MAX_SEARCHES):
+        infos = [{f"text {step}": "x"}]
+        if reader.has_new_keys(infos):
+            reader.find(infos)
+            searches += 1
+    assert searches == MAX_SEARCHES

@@ -1,0 +1,73 @@
+"""Keeps the output of a session's workers in its run's folder, in two files of limited size."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..logs import plain, worker_logs
+
+CHUNK = 64 * 1024  # bytes per read
+MAX_BYTES = 8 * 2**20
+"""Size from which the file is renamed, in place of the one that was renamed before."""
+
+
+class WorkerOutput:
+    """Appends what workers print to a file, each line after the worker's name.
+
+    The files of the workers themselves are in memory, are emptied when they are large, and end with the workers.
+
+    Args:
+        directory: The session's directory, which contains the log files of its workers.
+        path: The file; None keeps nothing.
+    """
+
+    def __init__(self, directory: Path, path: Path | None) -> None:
+        self._directory, self._path = directory, path
+        self._read: dict[Path, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def copy(self) -> None:
+        """Append what was printed since the last call; any thread may.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self._path is None or not self._path.parent.is_dir():
+            return
+        with self._lock:
+            for source, log in worker_logs(self._directory):
+                for data in self._new(log):
+                    lines = data.decode(errors="replace").splitlines()
+                    self._append("".join(f"{source}: {plain(line)}\n" for line in lines))
+
+    def _new(self, log: Path) -> Iterator[bytes]:
+        """Yield the output of a worker since the last call, in pieces of whole lines."""
+        try:
+            file = log.open("rb")
+        except OSError:  # the worker has ended
+            return
+        with file:
+            found, size = os.fstat(file.fileno()).st_ino, file.seek(0, os.SEEK_END)
+            inode, at = self._read.get(log, (found, 0))
+            if inode != found or size < at:  # another worker, or emptied
+                at = 0
+            file.seek(at)
+            while data := file.read(CHUNK):
+                whole = data.rfind(b"\n") + 1 or (len(data) if len(data) == CHUNK else 0)
+                if not whole:
+                    break
+                at += whole
+                file.seek(at)
+                self._read[log] = found, at
+                yield data[:whole]
+
+    def _append(self, text: str) -> None:
+        assert self._path is not None
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(text)
+            size = file.tell()
+        if size > MAX_BYTES:
+            self._path.replace(self._path.with_name(f"{self._path.name}.1"))

@@ -1,0 +1,54 @@
+"""What a session has from its configuration, and its parts may know: everything that is not one of these parts."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+
+from ...backends import backend_names, default_num_envs
+from ...envs import UnknownName, find
+from ..config import Config
+from ..ranks import Ranks, SingleRank
+from ..trainers import trainer_kind, trainer_settings, transformed_task
+from .base_session import BaseSession
+from .failures import FailureHandler
+from .num_envs_planner import NumEnvsPlanner
+from .system_sampler import SystemSampler
+
+log = logging.getLogger(__name__)
+
+
+class ConfiguredSession(BaseSession):
+    """A session before it has a run, environments and a trainer.
+
+    Args:
+        config: What to run.
+        directory: Where telemetry, gate and socket are.
+        headless: Whether it may run without a viewer.
+
+    Attributes:
+        kind: The kind of the trainer.
+        settings: The settings of the trainer.
+        planner: Decides the number of environments.
+        failures: The error that the session ends with, if any.
+        ranks: The processes of the training, which decide together.
+        sampler: Publishes processes, system load and viewers.
+    """
+
+    def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
+        if config.backend not in backend_names():
+            raise UnknownName("backend", config.backend, backend_names())
+        game = find(config.task)
+        self.kind = kind = trainer_kind(config.trainer or game.trainer)
+        self.settings = trainer_settings(kind.name, game, config.settings)
+        task = transformed_task(kind.name, game, self.settings)
+        super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
+        self.events.log = log
+        self.config = config.model_copy(update={"trainer": kind.name})
+        self.planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
+        for text in config.breakpoints:
+            self.debugger.breakpoints.add(text, self.planner.num_envs)
+        self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
+        self.ranks: Ranks = SingleRank()
+        self.sampler = SystemSampler(self)

@@ -52,8 +52,8 @@ class Config(StrictModel):
     task: str = Field("drmario", description="Task name or Gymnasium environment. Parameters follow a colon.")
     trainer: str | None = Field(
         None,
-        description="Algorithm: ppo, mccfr, random or one of an installed package. Default: the task's; mccfr for "
-        "poker, usually ppo.",
+        description="Algorithm: ppo, dqn, iqn, independent, mccfr, random or one of an installed package. Default: the "
+        "task's; mccfr for poker, usually ppo.",
     )
     num_envs: int | None = Field(
         None,

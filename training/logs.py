@@ -98,15 +98,21 @@ class Logs:
 
     def read(self) -> bool:
         """Read new output; return whether there was any."""
-        for path in sorted(self._directory.glob("fleet-*.log")):
+        for source, path in worker_logs(self._directory):
             if path not in self._files:
-                self._files[path] = _File(f"worker {int(path.stem.rpartition('-')[2]) + 1}", path)
+                self._files[path] = _File(source, path)
         before = self.count
         for file in self._files.values():
             for line in file.read():
                 self.lines.append(line)
                 self.count += 1
         return self.count != before
+
+
+def worker_logs(directory: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the workers of the session in a directory, by name, and their log files."""
+    for path in sorted(directory.glob("fleet-*.log")):
+        yield f"worker {int(path.stem.rpartition('-')[2]) + 1}", path
 
 
 def plain(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..envs.actions import random_actions
 from ..envs.fields import Array
-from ..envs.native import compiler, draw
+from ..envs.native import GOLDEN, compiler, mixed, stream
 from ..envs.task import MASK_64
 from .trainer import Context, Envs, Metrics, Trainer
 
@@ -17,28 +17,42 @@ STEPS = 64
 ROW_STEPS = 16_384
 """Maximum number of rows times steps per iteration, which limits the memory of the slots."""
 
+ACTIONS = 0x7261_6E64_6F6D
+"""Makes these streams differ from all others of the same seed."""
+
 compiled = compiler()
 
 
 @compiled
-def _draw(state: Array, bound: int) -> np.int64:
-    """Return a number below `bound`. The modulo bias is below 2^-40 for any action space."""
-    return np.int64((draw(state, 0) >> np.uint64(1)) % np.uint64(bound))
+def _draw(stream: np.uint64, step: int, bound: int) -> np.int64:
+    """Return the number below `bound` of a row at a step. The modulo bias is below 2^-40 for any action space."""
+    word = mixed(stream + np.uint64(step + 1) * GOLDEN)
+    return np.int64((word >> np.uint64(1)) % np.uint64(bound))
 
 
 @compiled
-def draw_actions(state: Array, count: int, actions: Array) -> None:
-    """Fill `actions` `(rows,)` with numbers below `count`, and advance `state` `(1,)` uint64."""
+def draw_uniform(streams: Array, step: int, numbers: Array) -> None:
+    """Fill `numbers` `(rows, n)` with numbers uniform in [0, 1)."""
+    count = numbers.shape[1]
+    for row in range(len(streams)):
+        for place in range(count):
+            numbers[row, place] = _draw(streams[row], step * count + place, 1 << 53) * 2.0**-53
+
+
+@compiled
+def draw_actions(streams: Array, step: int, count: int, actions: Array) -> None:
+    """Fill `actions` `(rows,)` with numbers below `count`."""
     for row in range(len(actions)):
-        actions[row] = _draw(state, count)
+        actions[row] = _draw(streams[row], step, count)
 
 
 @compiled
-def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Array) -> None:
+def draw_legal_actions(streams: Array, step: int, bits_in: Array, masks: Array, actions: Array) -> None:
     """Fill `actions` `(rows,)` with one uniformly drawn legal action per row; 0 if none is legal.
 
     Args:
-        state: `(1,)` uint64, advanced.
+        streams: `(rows,)` uint64, the random stream of each row.
+        step: The number of the step.
         bits_in: `(256,)` number of set bits by byte.
         masks: `(rows, bytes)` packed bits, the first action in the lowest bit.
         actions: `(rows,)` int64, written.
@@ -51,7 +65,7 @@ def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Arra
         actions[row] = 0
         if total == 0:
             continue
-        left = _draw(state, total)
+        left = _draw(streams[row], step, total)
         place = 0
         while left >= bits_in[mask[place]]:
             left -= bits_in[mask[place]]
@@ -64,26 +78,29 @@ def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Arra
 
 
 class RandomPolicy(Trainer):
-    """Takes random actions and does not learn."""
+    """Takes random actions and does not learn. They are a function of seed, environment, seat and step."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._state = np.array([context.seed & MASK_64], np.uint64)
-        self._kept = self._state.copy()
         self._bits_in = np.array([number.bit_count() for number in range(256)], np.int64)
         self._envs: Envs | None = None
         self._actions: list[Array] = []
         self._masks: list[Array] = []
+        self._streams = np.zeros(0, np.uint64)
+        self._slots = 0
         self._steps = 0
         self._decisions = 0
 
     def start(self, num_envs: int) -> None:
         """Make the environments and start an episode in each."""
-        rows = num_envs * self._context.task.players
-        self._steps = max(1, min(STEPS, ROW_STEPS // rows))
-        self._envs = self._context.make_envs(num_envs, self._steps + 1)
+        context, players = self._context, self._context.task.players
+        rows, first = num_envs * players, context.ranks.first_env(num_envs) * players
+        seed = np.uint64((context.seed ^ ACTIONS) & MASK_64)
+        self._streams = np.array([stream(seed, np.uint64(row)) for row in range(first, first + rows)], np.uint64)
+        self._slots = max(1, min(STEPS, ROW_STEPS // rows))
+        self._envs = context.make_envs(num_envs, self._slots + 1)
         self._actions = list(self._envs.buffer["action"])
-        if self._context.task.masked:
+        if context.task.masked:
             self._masks = list(self._envs.buffer["action_mask"])
         self._envs.start(0)
 
@@ -91,45 +108,39 @@ class RandomPolicy(Trainer):
         """Step all environments a few times."""
         assert self._envs is not None
         envs, timer = self._envs, self._context.timer
-        draw = self._draw_others() if self._context.task.action.shape else self._draw_numbers
-        for slot in range(self._steps):
-            draw(slot)
+        for slot in range(self._slots):
+            self._draw(slot)
             timer.lap("inference")
             envs.advance(slot)
         envs.carry()
         timer.lap("python")
-        self._decisions += self._steps * len(self._actions[0])
-        self._kept = self._state.copy()
+        self._steps += self._slots
+        self._decisions += self._slots * len(self._streams)
         return {"decisions": float(self._decisions)}
 
-    def _draw_numbers(self, slot: int) -> None:
-        if self._masks:
-            draw_legal_actions(self._state, self._bits_in, self._masks[slot], self._actions[slot])
-        else:
-            draw_actions(self._state, self._context.task.num_actions, self._actions[slot])
-
-    def _draw_others(self) -> Callable[[int], None]:
-        """Return a function that draws continuous or composite actions for one iteration, seeded by the state."""
-        task, generator = self._context.task, np.random.default_rng(_draw(self._state, 1 << 62))
-
-        def draw(slot: int) -> None:
-            legal = None
+    def _draw(self, slot: int) -> None:
+        """Write the actions of a slot."""
+        task, step, actions = self._context.task, self._steps + slot, self._actions[slot]
+        if task.action.shape:
+            uniform, legal = np.empty((len(actions), task.num_actions)), None
+            draw_uniform(self._streams, step, uniform)
             if self._masks:
                 bits = np.unpackbits(self._masks[slot], axis=-1, count=task.num_actions, bitorder="little")
                 legal = bits.view(np.bool_)
-            self._actions[slot][...] = random_actions(task, generator, len(self._actions[slot]), legal)
-
-        return draw
+            actions[...] = random_actions(task, uniform, legal)
+        elif self._masks:
+            draw_legal_actions(self._streams, step, self._bits_in, self._masks[slot], actions)
+        else:
+            draw_actions(self._streams, step, task.num_actions, actions)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the generator's state and the counter at the end of the last iteration."""
-        return {"generator": self._kept}, {"decisions": self._decisions}
+        """Return the counters at the end of the last iteration."""
+        return {}, {"decisions": self._decisions, "steps": self._steps}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Continue from what `state` returned."""
-        self._state[:] = np.asarray(tensors["generator"])
-        self._kept = self._state.copy()
-        self._decisions = int(data["decisions"])
+        """Continue from what `state` returned; version 0.1.0 saved a generator instead of the steps."""
+        del tensors
+        self._decisions, self._steps = int(data["decisions"]), int(data.get("steps", 0))
 
     def close(self) -> None:
         """Close the environments."""

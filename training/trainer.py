@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from ..backends.system.segment import Segment
 from ..envs import PacError, Task
 from ..envs.fields import Array, Buffers
+from ..envs.slots import SlotOrder
 from .ranks import Ranks, SingleRank
 
 Metrics: TypeAlias = dict[str, float]
@@ -55,6 +57,10 @@ class Envs(Protocol):
         """The arrays of the task's fields, `(slots, rows, ...)`."""
 
     @property
+    def order(self) -> SlotOrder:
+        """Which slots were written, and which follow."""
+
+    @property
     def segment(self) -> Segment | None:
         """The shared memory with the buffer; None if the buffer is in memory of this process."""
 
@@ -74,6 +80,13 @@ class Envs(Protocol):
             ProcessFailed: A process of the trainer has failed.
         """
 
+    def hold(self) -> None:
+        """Wait while the session is paused, without a step; a trainer that waits for others calls it meanwhile.
+
+        Raises:
+            Stopped, Interrupted, ProcessFailed: As `advance`.
+        """
+
     def carry(self) -> None:
         """Copy the last slot to slot 0, between two rollouts."""
 
@@ -89,6 +102,32 @@ class Lap(NamedTuple):
     end: float
 
 
+class ParentSession(Protocol):
+    """The session, as a process of its trainer sees it."""
+
+    @property
+    def task(self) -> Task:
+        """What is trained on."""
+
+    @property
+    def buffer(self) -> Buffers:
+        """The arrays of the task's fields, `(slots, rows, ...)`, in shared memory. Only read them."""
+
+    def pass_gate(self, done: int | None = None) -> None:
+        """Wait until the next step is allowed: not while the session is paused, nor faster than its speed limit.
+
+        Args:
+            done: What the process has done so far, such as gradient steps, for viewers; by default how often this
+                method was called.
+
+        Raises:
+            Stopped: The session or its trainer ends this process. The function need not catch it.
+        """
+
+    def check(self) -> None:
+        """Raise `Stopped` if this process is to end. A process that has nothing to do calls it from time to time."""
+
+
 class TrainerProcesses(Protocol):
     """Processes that a trainer started. The session supervises them."""
 
@@ -99,27 +138,37 @@ class TrainerProcesses(Protocol):
         """Start a process again after it has ended."""
 
     def close(self) -> None:
-        """Stop all of them."""
+        """Stop all of them, after 2 s by force."""
 
 
 class StartProcesses(Protocol):
     """Starts processes that map the buffer of environments and pass the session's gate."""
 
-    def __call__(self, function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> TrainerProcesses:
+    def __call__(
+        self,
+        function: str,
+        arguments: Sequence[Mapping[str, Any]],
+        envs: Envs,
+        *,
+        names: Sequence[str] = (),
+        devices: Sequence[str] = (),
+    ) -> TrainerProcesses:
         """Start one process for each of `arguments`, without waiting for them.
 
         Args:
             function: `module:function`, called in the process as `(session, arguments)`, where `session` is a
-                `pac.training.session.attached.AttachedSession`.
+                `ParentSession`.
             arguments: JSON data for each process.
             envs: The environments whose buffer they map, made with `segment=True`.
+            names: What to call the processes.
+            devices: Where they compute.
 
         Raises:
             BadParameter: The buffer is not in shared memory.
         """
 
 
-def _no_processes(function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> TrainerProcesses:  # noqa: ARG001
+def _no_processes(*_arguments: object, **_options: object) -> TrainerProcesses:
     raise PacError("processes can be started only in a session")
 
 
@@ -169,6 +218,9 @@ class PolicyOutput:
         probabilities: Their probabilities.
         means: The mean of each component of a continuous action, in the environment's units.
         deviations: Their standard deviations.
+        values: Of a policy that chooses by values: those of the actions, highest first.
+        ranges: The lowest and the highest return that is likely for each of the actions; empty if unknown.
+        epsilon: Of such a policy: the probability of a random action.
     """
 
     value: float
@@ -177,6 +229,9 @@ class PolicyOutput:
     probabilities: Sequence[float]
     means: Sequence[float] = ()
     deviations: Sequence[float] = ()
+    values: Sequence[float] = ()
+    ranges: Sequence[tuple[float, float]] = ()
+    epsilon: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -186,7 +241,8 @@ class Context:
     Attributes:
         task: The task to train on.
         make_envs: Makes the environments behind the session's gate, which the trainer closes. Called as
-            `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it.
+            `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it;
+            with `ring=True`, its slot 0 follows its last slot, and `carry` is not called.
         settings: The trainer's validated settings, as plain data.
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.

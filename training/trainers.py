@@ -75,6 +75,27 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             player=".ppo.evaluate:PpoPlayer",
         ),
         TrainerKind(
+            name="dqn",
+            title="Deep Q-learning from a replay, for tasks with discrete actions",
+            trainer=".dqn.trainer:DQN",
+            settings=".dqn.settings:DqnSettings",
+            player=".dqn.evaluate:DqnPlayer",
+        ),
+        TrainerKind(
+            name="iqn",
+            title="Implicit quantile networks: deep Q-learning of the distribution of the return",
+            trainer=".dqn.trainer:IQN",
+            settings=".dqn.settings:IqnSettings",
+            player=".dqn.evaluate:IqnPlayer",
+        ),
+        TrainerKind(
+            name="independent",
+            title="Independent learners: a DQN or IQN agent per seat, each with its own replay and process",
+            trainer=".independent.trainer:Independent",
+            settings=".independent.settings:IndependentSettings",
+            player=".independent.evaluate:IndependentPlayer",
+        ),
+        TrainerKind(
             name="mccfr",
             title="Counterfactual regret minimization for poker games, sampled by several workers or exact",
             trainer=".mccfr.trainer:MCCFR",

@@ -12,7 +12,7 @@ from pac.envs.fields import DECIDES
 from pac.envs.task import ASKED
 from pac.training.past.history import History
 from pac.training.past.recorder import EpisodeRecorder
-from pac.training.telemetry.moments import fill_moment, has_last_boards, moment_dtype, terms_width
+from pac.training.telemetry.moments import fill_moment, moment_dtype, terms_width
 from pac.training.telemetry.step_results import HostStepReader
 
 SLOTS = 9
@@ -34,6 +34,7 @@ class Journey:
         steps: int,
         *,
         num_envs: int = 3,
+        first_env: int = 0,
         seed: int = 11,
         seat: int = 0,
         looked_at: bool = False,
@@ -41,7 +42,7 @@ class Journey:
     ):
         self.task = find(task) if isinstance(task, str) else task
         self.seed, self.num_envs, self.seat = seed, num_envs, seat
-        self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed)
+        self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed, first_env=first_env)
         self.history = History(self.task, num_envs)
         self.reader = HostStepReader(self.task, self.backend.buffer)
         self.recorder = recorder
@@ -73,7 +74,6 @@ class Journey:
             self.slot += 1
             self._sum()
             self.history.keep_boards(self.backend.buffer, self.slot - begun, np.ones(self.num_envs, np.bool_))
-            self._keep_last_boards(self.slot - begun)
             self.truth.append(self._now(self.slot))
             self.decides.append(self._decides(self.slot))
             self.begun.append(self._now(self.slot, begun=True))
@@ -108,12 +108,6 @@ class Journey:
             self.sums[before] = 0
         if self.task.reward_terms:
             self.sums += buffer["reward_terms"][self.slot]
-
-    def _keep_last_boards(self, ahead: int) -> None:
-        buffer, players = self.backend.buffer, self.task.players
-        ended = buffer["terminated"][self.slot, ::players] | buffer["truncated"][self.slot, ::players]
-        drawn = [env for env in np.flatnonzero(ended).tolist() if has_last_boards(buffer, env)]
-        self.history.keep_last_boards(buffer, ahead, drawn)
 
     def _now(self, slot: int, *, begun: bool = False) -> np.ndarray:
         moments, seat = np.zeros(self.num_envs, moment_dtype(self.task)), self.seat

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from pac.backends import make
-from pac.envs import BadParameter, UnknownName
+from pac.envs import BadParameter, UnknownName, find
+from pac.envs.fields import Array
 from pac.training.device import NoSuchDevice, resolve_device
 from pac.training.random_policy import RandomPolicy, draw_legal_actions
+from pac.training.ranks import Ranks, SingleRank
 from pac.training.trainer import Context, Envs, Timer
 from pac.training.trainers import build_player, build_trainer, trainer_settings
 
 from .corridor import corridor
+from .thread_ranks import on_ranks
 
 
 def context(trainer: str = "random") -> Context:
@@ -34,7 +38,8 @@ def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
     masks = np.repeat(np.packbits(legal, bitorder="little")[None], 40_000, axis=0)
     counts = np.array([number.bit_count() for number in range(256)], np.int64)
     actions = np.zeros(len(masks), np.int64)
-    draw_legal_actions(np.array([7], np.uint64), counts, masks, actions)
+    streams = np.random.default_rng(7).integers(0, 1 << 64, len(masks), np.uint64)
+    draw_legal_actions(streams, 3, counts, masks, actions)
     shares = np.bincount(actions, minlength=len(legal)) / len(actions)
     assert np.allclose(shares, legal / legal.sum(), atol=0.01)
 
@@ -46,11 +51,40 @@ def test_random_policy_plays_and_resumes() -> None:
     first = one.iterate()
     one.resize(2)
     assert one.iterate()["decisions"] == first["decisions"] * 1.5
-    tensors, data = one.state()
     two = RandomPolicy(context())
-    two.load_state(tensors, data)
-    assert np.array_equal(two.state()[0]["generator"], tensors["generator"])
+    two.load_state(*one.state())
+    assert two.state() == one.state()
     one.close()
+
+
+@pytest.mark.parametrize("spec", ["noop", "drmario", "kinds:Arm", "kinds:Levers"])
+def test_two_ranks_take_the_actions_of_one_process(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rank takes the actions that its environments' rows have in one process, of any kind of action."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "backends"))
+    task = find(spec)
+
+    def play(ranks: Ranks, count: int) -> Array:
+        first = ranks.first_env(count)
+        policy = RandomPolicy(
+            Context(
+                task,
+                lambda num_envs, slots: make(task, num_envs, "inline", slots=slots, seed=5, first_env=first),
+                trainer_settings("random", task, {}),
+                "cpu",
+                5,
+                Timer(),
+                ranks=ranks,
+            )
+        )
+        policy.start(count)
+        policy.iterate()
+        assert policy._envs is not None
+        taken = policy._envs.buffer["action"][:-1].copy()
+        policy.close()
+        return taken
+
+    halves = on_ranks(2, lambda ranks: play(ranks, 2))
+    assert np.array_equal(np.concatenate(halves, axis=1), play(SingleRank(), 4))
 
 
 @pytest.mark.session

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from pac.envs.fields import WAITS
-from pac.training.nets.statistics import mean_and_deviation
+from pac.training.nets.running_moments import mean_and_deviation
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
 from pac.training.ranks import Ranks, SingleRank
@@ -42,6 +42,7 @@ def test_two_ranks_learn_what_one_process_learns() -> None:
         assert figures == pytest.approx(metrics, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_ranks_keep_equal_weights() -> None:
     """Minibatches, and the end of an update at a KL divergence, leave all ranks with the same weights, bit for bit."""
     one, *others = on_ranks(3, lambda ranks: train(ranks, 2, target_kl=1e-4))

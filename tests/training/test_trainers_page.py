@@ -79,7 +79,9 @@ def test_settings_are_explained(installed):
 def test_an_unknown_name_lists_it(installed):
     """The error about a misspelled name suggests the installed trainer."""
     result = pac_tui(installed, "config", "--trainer", "random-serch", code=2)
-    assert "Did you mean random-search? Known: random-search, random, mccfr, ppo" in " ".join(result.stderr.split())
+    assert "Did you mean random-search? Known: random-search, random, dqn, independent" in " ".join(
+        result.stderr.split()
+    )
 
 
 def test_a_trainer_whose_package_is_broken(installed):

@@ -16,7 +16,8 @@ from statistics import median
 import psutil
 
 from .facts import Figures, Progress, summary_of
-from .terminal import COLUMNS, LINES, MeasurementFailed, app_on_terminal, drain, on_terminal
+from .measured_process import MeasurementFailed, figures_of
+from .terminal import COLUMNS, LINES, app_on_terminal, drain, on_terminal
 
 SAMPLE = 0.25  # s between two measurements of the app's process
 LIMIT = 90.0  # s in addition to the training time
@@ -49,36 +50,30 @@ def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progr
     }
 
 
-def _command(num_envs: int, seconds: float, folder: str, *more: str) -> list[str]:
-    options = ["--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder]
-    return [sys.executable, "-m", "pac.tui", "run", *options, "--report", f"{folder}/report.json", *more]
+def _options(num_envs: int, seconds: float, folder: str) -> list[str]:
+    return ["run", "--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder]
 
 
 def _headless(num_envs: int, seconds: float) -> float:
     """Return the sps of a headless training."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        command = _command(num_envs, seconds, folder, "--headless")
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=seconds + LIMIT)
-        if done.returncode:
-            raise MeasurementFailed(f"the training failed:\n{done.stderr.strip()}")
-        return _sps(folder)
-
-
-def _sps(folder: str) -> float:
-    try:
-        return float(json.loads(Path(folder, "report.json").read_text())["sps"])
-    except ValueError:
-        raise MeasurementFailed("the training with the app ended without a report; try pac-tui run") from None
+        options = _options(num_envs, seconds, folder)
+        return float(figures_of("pac.tui", *options, "--headless", "--json", limit=seconds + LIMIT)["sps"])
 
 
 def _with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:
     """Return the sps, the app's CPU in % of a core while it showed boards, and its peak memory in bytes."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        process, terminal = on_terminal(_command(num_envs, seconds, folder))
+        report = Path(folder, "report.json")
+        options = [*_options(num_envs, seconds, folder), "--report", str(report)]
+        process, terminal = on_terminal([sys.executable, "-m", "pac.tui", *options])
         threading.Thread(target=drain, args=(terminal,), daemon=True).start()
         share, peak = _app_load(process, seconds)
         os.close(terminal)
-        return _sps(folder), share, peak
+        try:
+            return float(json.loads(report.read_text())["sps"]), share, peak
+        except ValueError:
+            raise MeasurementFailed("the training with the app ended without a report; try pac-tui run") from None
 
 
 def _app_load(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, int]:
@@ -101,7 +96,7 @@ def _app_load(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, 
     return 100 * (last[1] - first[1]) / max(SAMPLE, last[0] - first[0]), peak
 
 
-def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
+def key_latency(*, num_envs: int = 64, presses: int = 100, progress: Progress) -> Figures:
     """Press keys during training and measure the time from each key to the last byte of the change on screen.
 
     Returns:
@@ -117,6 +112,7 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
         "one environment less": ("[", f"num_envs={num_envs} in"),
     }
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    progress("pressing keys", 0.0)
     with app_on_terminal(num_envs) as screen:
         screen.wait_for(" running ")
         screen.press("l")
@@ -138,9 +134,10 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
     }
 
 
-def start_up(*, repetitions: int = 5) -> Figures:
+def start_up(*, repetitions: int = 5, progress: Progress) -> Figures:
     """Measure the time in seconds from the start of the process to the first screen and to the first moving board."""
     screens, boards = [], []
+    progress("starting the app", 0.0)
     for _ in range(repetitions):
         begin = time.perf_counter()
         with app_on_terminal(8) as screen:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .facts import Figures, Progress
-from .terminal import MeasurementFailed
+from .measured_process import figures_of
 
 TASKS = {"holdem": 2, "drmario": 16}
 """Tasks, with the number of workers or environments."""
@@ -40,11 +39,7 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
     for number, (task, num_envs) in enumerate(TASKS.items()):
         progress(task, number / len(TASKS))
         seconds = every * (times + 0.5)
-        command = [sys.executable, "-m", __name__, task, str(num_envs), str(every), str(seconds)]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=seconds + LIMIT)
-        if done.returncode:
-            raise MeasurementFailed(f"the training failed:\n{done.stderr.strip()}")
-        figures[task] = json.loads(done.stdout)
+        figures[task] = figures_of(__name__, task, num_envs, every, seconds, limit=seconds + LIMIT)
     return figures
 
 

@@ -20,7 +20,7 @@ from ..telemetry.snapshot import ViewRequest, take_snapshot
 from .facts import Figures, Progress, summary_of
 from .scaling import training
 
-STEPS = 32_768
+TRAINING = Config(task="autochess", seed=0)
 SAMPLE_PERIOD = 0.25  # s
 
 
@@ -60,12 +60,12 @@ FIRST, LAST = COMBINATIONS[0], COMBINATIONS[3]
 
 
 def matrix(
-    config: Config,
+    config: Config = TRAINING,
     combinations: Sequence[Combination] = COMBINATIONS,
     *,
-    steps: int = STEPS,
-    repeat: int = 3,
-    progress: Progress = lambda _what, _share: None,
+    steps: int = 32_768,
+    repeat: int = 1,
+    progress: Progress,
 ) -> Figures:
     """Train with every combination, with the same budget and seed, alternately, `repeat` times.
 

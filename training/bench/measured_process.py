@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ GUARD = ("/bin/sh", "-c", 'read _; kill -s KILL -- "-$0"')
 """Kills a group of processes, stopped ones too, when the other end of its standard input is closed."""
 
 
-class PeerFailed(PacError):
-    """A measured process did not answer."""
+class MeasurementFailed(PacError):
+    """The program that should be measured failed or did not answer."""
 
     title = "Measurement failed"
 
@@ -103,15 +104,29 @@ class MeasuredProcess:
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], self._limit)
         if not ready:
-            raise PeerFailed(f"{self.name} did not answer within {self._limit:.0f} s")
+            raise MeasurementFailed(f"{self.name} did not answer within {self._limit:.0f} s")
         line = self._process.stdout.readline()
         if not line:
             last = self._log.read_text().strip().splitlines()[-1:] or ["it printed nothing"]
-            raise PeerFailed(f"{self.name} ended: {last[0]}")
+            raise MeasurementFailed(f"{self.name} ended: {last[0]}")
         answer: dict[str, Any] = json.loads(line)
         if "absent" in answer:
             raise NotInstalled(answer["absent"])
         return answer
+
+
+def figures_of(module: str, *arguments: object, limit: float) -> Any:
+    """Run a module in a process of its own, and return the JSON that it prints.
+
+    Raises:
+        MeasurementFailed: It failed; the message is the last line of its errors.
+    """
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=limit)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise MeasurementFailed(f"{' '.join(command[1:])} ended with status {done.returncode}: {last[0]}")
+    return json.loads(done.stdout)
 
 
 def measured_cores() -> list[int]:

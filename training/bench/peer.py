@@ -7,18 +7,20 @@ and each line of standard output is a JSON object.
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import sys
 import time
+from binascii import crc_hqx
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 ROUNDS = 64
@@ -28,6 +30,60 @@ WARM = 0.02
 
 Run = Callable[[float], float]
 Actions = NDArray[np.int64]
+Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+LENGTH = 1000
+BLOCK = bytes(range(128))
+
+
+class Burn(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """Uses CPU time at each step. It has 612 observed numbers, 92 actions, and ends after 1,000 steps.
+
+    It computes a checksum byte by byte. The time is the same in every process, hardly depends on the core's other
+    thread and does not use the caches. Adding up numbers varied by a quarter with their addresses, and by half with the
+    other thread.
+
+    Args:
+        work: Blocks of bytes per step.
+        masked: Whether infos contain an action mask, with all actions legal.
+    """
+
+    def __init__(self, work: int = 40, masked: bool = True) -> None:
+        self.observation_space = Box(-1.0, 1.0, (612,), np.float32)
+        self.action_space = Discrete(92)
+        self._observation = np.zeros(612, np.float32)
+        self._info: dict[str, Any] = {"action_mask": np.ones(92, np.bool_)} if masked else {}
+        self._work = range(work)
+        self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        super().reset(seed=seed, options=options)
+        self._steps = 0
+        return self._observation, self._info
+
+    def step(self, action: np.int64 | int) -> Step:
+        """Compute the checksum; the reward depends on the action."""
+        self._steps += 1
+        self._observation[0] = (burn(self._work) + int(action)) % 92 / 92
+        return self._observation, 1.0, False, self._steps >= LENGTH, self._info
+
+
+def burn(work: range) -> int:
+    """Return the checksum of that many blocks."""
+    total = 0
+    for _ in work:
+        total = crc_hqx(BLOCK, total)
+    return total
+
+
+def work_for(seconds: float) -> int:
+    """Return the `work` with which a step of `Burn` takes about `seconds` on this machine."""
+    work, best = range(200), math.inf
+    for _ in range(50):
+        begun = time.perf_counter()
+        burn(work)
+        best = min(best, time.perf_counter() - begun)
+    return max(1, round(len(work) * seconds / best))
 
 
 class Workload:
@@ -46,11 +102,9 @@ class Workload:
 
     def make(self, *, masked: bool = True) -> Any:
         """Return one environment; `masked` adds an action mask to its info."""
-        import gymnasium
-
         if not self.name.startswith("burn:"):
             return gymnasium.make(self.name)
-        return toys().Burn(int(self.name.partition(":")[2]), masked)
+        return Burn(int(self.name.partition(":")[2]), masked)
 
     def rate(self, step: Callable[[Any], object], actions: Any = None) -> Run:
         """Return a function that calls `step` for some seconds and returns the steps per second."""
@@ -67,17 +121,6 @@ class Workload:
             return rounds * self.num_envs / (now - begun)
 
         return run
-
-
-def toys() -> Any:
-    """Return the module `toys`, loaded from its file."""
-    path = Path(__file__).parent / "backends" / "toys.py"
-    found = importlib.util.spec_from_file_location("toys", path)
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def loop(workload: Workload) -> Run:
@@ -191,9 +234,9 @@ def shm(workload: Workload) -> Run:
 
 def _ours(workload: Workload, backend: str) -> Run:
     from ...backends import make
-    from .backends.rates import BURN, SLOTS
+    from .backends.rates import SLOTS
 
-    spec = workload.name.replace("burn:", f"{BURN}:work=")
+    spec = workload.name.replace("burn:", "pac.training.bench.peer:Burn:work=")
     envs = make(spec, workload.num_envs, backend, workers=WORKERS, slots=SLOTS)
     envs.start()
     slots = itertools.cycle(range(SLOTS - 1))
@@ -220,23 +263,38 @@ PEERS: dict[str, Callable[[Workload], Run]] = {
 OURS: dict[str, Callable[[Workload], Run]] = {"loop": loop, "loops": loops, "inline": inline, "shm": shm}
 
 
-def main() -> None:
-    """Make the peer that the arguments name, and answer requests."""
-    name, environment, num_envs, cores = sys.argv[1:]
+def serve(cores: str, make: Callable[[], Callable[..., dict[str, Any]]]) -> None:
+    """Make what is measured on the given cores, and answer requests.
+
+    Args:
+        cores: Their numbers, separated by commas.
+        make: Returns the function that answers the numbers of a request; an `ImportError` is the reason of absence.
+    """
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # a peer's own output is not an answer
+    os.dup2(2, 1)  # a library's own output is not an answer
     try:
-        run = (PEERS | OURS)[name](Workload(environment, int(num_envs)))
+        answer = make()
     except ImportError as error:
         print(json.dumps({"absent": str(error).partition("\n")[0]}), file=answers)
         return
-    run(0.1)
     print(json.dumps({"ready": True}), file=answers)
     for line in sys.stdin:
-        print(json.dumps({"sps": run(float(line))}), file=answers)
-    os._exit(0)  # peers may hang at exit; the caller kills their process group
+        print(json.dumps(answer(*map(float, line.split()))), file=answers)
+    os._exit(0)  # libraries may hang at exit; the caller kills the process group with their workers
+
+
+def main() -> None:
+    """Measure the peer that the arguments name."""
+    name, environment, num_envs, cores = sys.argv[1:]
+
+    def make() -> Callable[[float], dict[str, Any]]:
+        run = (PEERS | OURS)[name](Workload(environment, int(num_envs)))
+        run(0.1)
+        return lambda seconds: {"sps": run(seconds)}
+
+    serve(cores, make)
 
 
 if __name__ == "__main__":

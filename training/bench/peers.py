@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 
 from . import peer as peer_module
-from .backends.toys import work_for
+from .backends.rates import async_ratio
 from .facts import Figures, Progress, core_times, stolen, summary_of
 from .measured_process import MeasuredProcess, NotInstalled, measured_cores
 
@@ -43,10 +43,10 @@ def start_peer(name: str, environment: str, num_envs: int, cores: Sequence[int],
 def compare_peers(
     *,
     seconds: float = 0.15,
-    rounds: int = 40,
+    rounds: int,
     num_envs: int = NUM_ENVS,
     python: str | None = None,
-    progress: Progress = lambda _what, _share: None,
+    progress: Progress,
 ) -> Figures:
     """Step the same environments with every peer in turn.
 
@@ -65,12 +65,12 @@ def compare_peers(
         whether the machine was `quiet`; the `cores`; and the reasons of peers that are `absent`.
 
     Raises:
-        PeerFailed: A peer did not answer.
+        MeasurementFailed: A peer did not answer.
     """
     cores = measured_cores()
     result: Figures = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
     for index, (name, cost) in enumerate(COSTS.items()):
-        environment = f"burn:{work_for(cost)}" if cost else name
+        environment = f"burn:{peer_module.work_for(cost)}" if cost else name
         with ExitStack() as stack:
             running = {}
             for one in _start_peers(environment, num_envs, cores, python, result["absent"]):
@@ -92,6 +92,15 @@ def compare_peers(
         noise = _noise(turns["loop"], stolen(before, core_times(cores)))
         result["by_environment"][name] = {"fastest_peer": fastest, **_compared(turns, fastest, len(cores)), **noise}
     return result
+
+
+def measure_peers(
+    *, rounds: int = 40, async_rounds: int = 7, python: Path | None = None, progress: Progress
+) -> Figures:
+    """Compare `shm` with other vector environments, and on drmario with Gymnasium's AsyncVectorEnv."""
+    result = compare_peers(rounds=rounds, python=str(python) if python else None, progress=progress)
+    progress("AsyncVectorEnv", 0.99)
+    return result | {"async": async_ratio(rounds=async_rounds)}
 
 
 def _take_turns(running: Iterable[MeasuredProcess], rounds: int, seconds: float) -> Samples:

@@ -49,7 +49,7 @@ def compare_solvers(
     rounds: int = 7,
     long: float = 5.0,
     seeds: int = 5,
-    progress: Progress = lambda _what, _share: None,
+    progress: Progress,
 ) -> Figures:
     """Measure the speed of every pair, then the strategies of one pair after some seconds.
 
@@ -66,7 +66,7 @@ def compare_solvers(
         of solvers that are `absent`.
 
     Raises:
-        PeerFailed: A solver did not answer.
+        MeasurementFailed: A solver did not answer.
     """
     progress("card abstraction", 0.0)
     card_abstraction(solvers.BUCKETS, workers=usable_cores())

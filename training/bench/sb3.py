@@ -10,17 +10,17 @@ faster than its processes for environments this fast, and with PyTorch's default
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from statistics import median
 
 from ...envs import Task, find
 from .facts import Figures, Progress, facts, summary_of
-from .measured_process import PeerFailed
+from .measured_process import figures_of
 from .sb3_network import SETTINGS, check_same, sb3_policy
 
 GEMM = 1024
+LIMIT = 120.0  # s in addition to the training time
 
 
 def compare(
@@ -47,13 +47,14 @@ def compare(
         matrix product rate that each update reaches; and the machine.
 
     Raises:
-        PeerFailed: A measurement failed, for instance because the extra `[peers]` is missing.
+        MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
     samples: dict[str, list[Figures]] = {"ours": [], "sb3": []}
     for number in range(2 * pairs):
         side = ("ours", "sb3")[number % 2]
         progress(f"PPO, {side}", number / (2 * pairs))
-        samples[side].append(_run(side, task, num_envs, seconds, backend))
+        found = figures_of(__spec__.name, side, task, num_envs, seconds, backend, limit=seconds + LIMIT)
+        samples[side].append(found)
     network = parameters_and_flops(find(task))
     done = {"ours": parameters_and_flops(find(task), scalars=True), "sb3": network}
     return {
@@ -79,16 +80,6 @@ def _arithmetic(runs: list[Figures], flops: int) -> Figures:
     update = median(run["update_sps"] * flops / 1e9 for run in runs)
     peak = median(run["gemm_gflops"] for run in runs)
     return {"update_gflops": update, "gemm_gflops": peak, "share": update / peak}
-
-
-def _run(side: str, task: str, num_envs: int, seconds: float, backend: str) -> Figures:
-    command = [sys.executable, "-m", __spec__.name, side, task, str(num_envs), str(seconds), backend]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise PeerFailed(f"the measurement of {side} ended with status {done.returncode}: {last[0]}")
-    figures: Figures = json.loads(done.stdout)
-    return figures
 
 
 def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:

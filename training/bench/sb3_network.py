@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...envs import Task
 from .facts import Figures
-from .measured_process import PeerFailed
+from .measured_process import MeasurementFailed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -112,7 +112,7 @@ def check_same(theirs: nn.Module, task: Task) -> None:
         features: Any = theirs.extract_features(ours.decode(stored))  # type: ignore[operator]
         same = (theirs.action_net(features), theirs.value_net(features).squeeze(-1))  # type: ignore[operator]
     if not all(torch.allclose(a, b, atol=1e-5) for a, b in zip((logits, value), same, strict=True)):
-        raise PeerFailed("SB3's network computes another function than ours, so the comparison would be meaningless")
+        raise MeasurementFailed("SB3's network computes another function than ours, so a comparison is meaningless")
 
 
 def _copy_weights(ours: Policy, theirs: nn.Module) -> None:

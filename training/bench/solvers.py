@@ -6,13 +6,14 @@ seconds and, to restart, a seed. Each line of standard output is a JSON object.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
+
+from .peer import serve
 
 HOLDEM = (
     "universal_poker(betting=nolimit,numPlayers=2,numRounds=4,blind=100 50,firstPlayer=2 1 1 1,numSuits=4,numRanks=13,"
@@ -200,34 +201,26 @@ SOLVERS: dict[str, Callable[[str, int], Solver]] = {
 }
 
 
-def measured(solver: Solver, seconds: float) -> dict[str, float | None]:
-    """Return the iterations per second over some seconds, and the NashConv afterwards."""
-    begun, made = time.perf_counter(), 0
-    while (now := time.perf_counter()) - begun < seconds:
-        made += solver.iterate()
-    return {"rate": made / (now - begun), "nash_conv": solver.nash_conv()}
-
-
 def main() -> None:
-    """Make the solver that the arguments name, and answer requests."""
+    """Measure the solver that the arguments name."""
     name, game, workers, cores = sys.argv[1:]
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # a solver's own output is not an answer
-    try:
+
+    def make() -> Callable[..., dict[str, float | None]]:
         solver = SOLVERS[name](game, int(workers))
-    except ImportError as error:
-        print(json.dumps({"absent": str(error).partition("\n")[0]}), file=answers)
-        return
-    measured(solver, 0.2)
-    print(json.dumps({"ready": True}), file=answers)
-    for line in sys.stdin:
-        seconds, *seed = line.split()
-        if seed:
-            solver.begin(int(seed[0]))
-        print(json.dumps(measured(solver, float(seconds))), file=answers)
-    os._exit(0)  # the caller kills the process group with the workers
+
+        def measured(seconds: float, seed: float | None = None) -> dict[str, float | None]:
+            """Return the iterations per second over some seconds, and the NashConv afterwards."""
+            if seed is not None:
+                solver.begin(int(seed))
+            begun, made = time.perf_counter(), 0
+            while (now := time.perf_counter()) - begun < seconds:
+                made += solver.iterate()
+            return {"rate": made / (now - begun), "nash_conv": solver.nash_conv()}
+
+        measured(0.2)
+        return measured
+
+    serve(cores, make)
 
 
 if __name__ == "__main__":

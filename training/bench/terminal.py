@@ -15,17 +15,11 @@ import termios
 import time
 from collections.abc import Iterator
 
-from ...envs import PacError
+from .measured_process import MeasurementFailed
 
 COLUMNS, LINES = 200, 60
 LIMIT = 120.0  # s
 CHUNK = 1 << 16  # bytes
-
-
-class MeasurementFailed(PacError):
-    """The program that should be measured did not run."""
-
-    title = "Measurement failed"
 
 
 def on_terminal(command: list[str]) -> tuple[subprocess.Popen[bytes], int]:

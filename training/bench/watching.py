@@ -13,7 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .facts import Figures, Progress, summary_of
-from .terminal import MeasurementFailed, drain, on_terminal
+from .measured_process import MeasurementFailed
+from .parts import WATCHED
+from .terminal import drain, on_terminal
 
 if TYPE_CHECKING:
     from ..watching.script import WatchedScript
@@ -25,7 +27,7 @@ Iterate = Callable[[], None]
 Postpone = Callable[[float], None]
 
 
-def watch_cost(*, seconds: float, pairs: int, progress: Progress) -> Figures:
+def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) -> Figures:
     """Train in a Gymnasium loop and with Stable-Baselines3, each without a viewer and with the app attached.
 
     A pair is `seconds` of training with `watch` and as many without, one iteration of each in turn.

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from ...envs import Task
 from ..nets.decoding import image_shape, is_image
-from ..nets.torsos import PIXEL_FEATURES, BoardTorso, PixelTorso, is_large_image, tower
+from ..nets.torsos import PIXEL_FEATURES, BoardTorso, PartsTorso, PixelTorso, is_large_image, tower
 from .settings import PpoSettings
 
 VALUE_CHANNELS = 4
@@ -108,8 +108,28 @@ class VectorNetwork(ActorCritic):
         return {self.action[-1]: 0.01, self.value[-1]: 1.0}
 
 
+class PartsNetwork(PartsTorso, ActorCritic):
+    """Separate fully connected networks for policy and value, on the features of images and the numbers beside them."""
+
+    rows_at_once = 32
+
+    def __init__(self, task: Task, settings: PpoSettings) -> None:
+        super().__init__(task.observation, settings.channels, settings.layers, settings.hidden)
+        self.action = tower(self.width, task.num_actions, settings.hidden, settings.layers)
+        self.value = tower(self.width, 1, settings.hidden, settings.layers)
+
+    def forward(self, vector: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of `(rows, numbers)`."""
+        features = self.features(vector)
+        return self.action(features), self.value(features).squeeze(-1)
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """Return gains for which the initial policy is nearly uniform."""
+        return {self.action[-1]: 0.01, self.value[-1]: 1.0}
+
+
 def build_network(task: Task, settings: PpoSettings) -> ActorCritic:
     """Return the network for the task's observation and actions."""
     if not is_image(task.observation):
-        return VectorNetwork(task, settings)
+        return PartsNetwork(task, settings) if task.observation.images else VectorNetwork(task, settings)
     return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings)

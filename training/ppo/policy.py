@@ -40,7 +40,7 @@ class Policy(nn.Module):
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
         self.network = build_network(task, settings)
-        if settings.normalize_observation and is_image(task.observation):
+        if settings.normalize_observation and (is_image(task.observation) or task.observation.images):
             raise BadParameter("ppo.normalize_observation: images are scaled already, set it to false")
         self.observations = RunningMoments(task.observation.shape) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None

@@ -14,7 +14,7 @@ from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
 from ..nets.policy_trainer import PolicyTrainer
-from ..nets.statistics import mean_and_deviation
+from ..nets.running_moments import mean_and_deviation
 from ..nets.weights import copied, load_tensors, saved_tensors
 from ..settings import scheduled
 from ..trainer import Context, Metrics, NonFiniteWeights
@@ -51,7 +51,6 @@ class PPO(PolicyTrainer[Policy]):
         self._actor = Actor(self.policy, threads)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
         gradients = GradientStep(
-            self.policy,
             self._adam,
             threads,
             context.ranks,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...envs import PacError
 from ..nets.gradient_step import GradientStep
-from ..nets.statistics import mean_and_deviation
+from ..nets.running_moments import mean_and_deviation
 from ..ranks import Ranks
 from ..trainer import Metrics
 from .policy import Policy

@@ -1,10 +1,13 @@
 """The benchmarks: summaries of figures, the table and its bounds."""
 
+import inspect
+
 import pytest
 
 from pac.training.bench.facts import facts, summary_of
+from pac.training.bench.parts import PARTS
 from pac.training.bench.scaling import scaling
-from pac.training.bench.table import ROWS, markdown
+from pac.training.bench.table import ROWS, markdown, value_at
 from pac.training.config import Config
 from pac.training.session.host import SessionFailed
 
@@ -27,17 +30,25 @@ def test_facts_name_the_versions_and_the_machine():
     assert known["cpu"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "/".join(row.place))
-def test_rows_find_their_values(row):
+@pytest.mark.parametrize("place", ROWS)
+def test_rows_find_their_values(place):
     """Each row of the table contains its figure and whether its bound is reached."""
+    row = ROWS[place]
     nested: object = row.aim
-    for key in reversed(row.place):
+    for key in reversed(place.split("/")):
         nested = {key: nested}
     assert isinstance(nested, dict)
-    assert row.read(nested) == row.aim
+    assert value_at(nested, place) == row.aim
     assert row.passed(row.aim)
     assert not row.passed(row.bound * (1.01 if row.most else 0.99))
-    assert row.read({}) is None
+    assert value_at({}, place) is None
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_quick_runs_have_options_of_their_benchmark(part):
+    """Each part names a function that takes its options and has defaults for a full run."""
+    inspect.signature(part.load()).bind(progress=None, **part.quick)
+    inspect.signature(part.load()).bind(progress=None)
 
 
 def test_the_table_marks_missed_bounds():

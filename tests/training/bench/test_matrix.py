@@ -87,7 +87,7 @@ def test_each_combination_is_a_session():
     """A combination that runs has all figures; one that cannot run has a reason."""
     config = Config(task="noop:length=20", settings={"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 8})
     combinations = (Combination("inline", 2), Combination("carrier pigeon", 1))
-    found = matrix(config, combinations, steps=2048, repeat=1)
+    found = matrix(config, combinations, steps=2048, progress=lambda _what, _share: None)
     (row,) = found["rows"]
     assert set(row) == ROW
     assert row["rollout_sps"] > row["sps"] > 0

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from pac.training.bench.facts import core_times, stolen
-from pac.training.bench.measured_process import NotInstalled, PeerFailed
+from pac.training.bench.measured_process import MeasurementFailed, NotInstalled
 from pac.training.bench.peer import OURS, PEERS, WORKERS
 from pac.training.bench.peers import COSTS, compare_peers, start_peer
 
@@ -62,7 +62,7 @@ def test_a_peer_that_is_not_installed_is_absent():
 @pytest.mark.session
 def test_a_failed_peer_has_an_error():
     """The error contains the last line of its output."""
-    with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
+    with pytest.raises(MeasurementFailed, match=r"loop ended: .*NoSuchEnvironment"):
         start_peer("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
 
 
@@ -91,7 +91,7 @@ sys.stdin.read()
 @pytest.mark.timeout(600)
 def test_every_peer_is_measured_on_every_environment():
     """Each row has a rate, the ratios refer to the fastest peer, and an absent peer has a reason and no row."""
-    found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
+    found = compare_peers(seconds=0.05, rounds=1, num_envs=2, progress=lambda _what, _share: None)
     assert set(found["by_environment"]) == set(COSTS)
     for environment, ratios in found["by_environment"].items():
         rows = {row["peer"]: row["sps"] for row in found["rows"] if row["environment"] == environment}

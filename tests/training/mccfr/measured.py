@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -50,7 +51,8 @@ class Fed:
 
     def __init__(self, envs: Envs, saver: CheckpointWriter) -> None:
         self._envs, self._saver = envs, saver
-        self.buffer, self.environments, self.segment = envs.buffer, envs.environments, envs.segment
+        self.buffer, self.order = envs.buffer, envs.order
+        self.environments, self.segment = envs.environments, envs.segment
         self.start, self.carry, self.close = envs.start, envs.carry, envs.close
 
     def advance(self, slot: int) -> None:
@@ -66,7 +68,7 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     saver = CheckpointWriter(folder, lambda _step, error: errors.append(error))
     task = transformed(find("kuhn"), ("wide:dress", {"rows": rows}))
 
-    def envs(count: int, slots: int) -> Fed:
+    def envs(count: int, slots: int) -> Any:
         return Fed(make(task, count, "shm", slots=slots), saver)
 
     trainer = MCCFR(Context(task, envs, {}, "cpu", 0, Timer()))

@@ -1,4 +1,4 @@
-"""Tables are refused where they belong to another betting tree, other buckets or another kind of method."""
+"""Tables of another betting tree, other buckets or another method are refused."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .test_trainer import solving
 
 
 def menu(path, **changes):
-    """Write a menu of bets, the standard one but for some things, and return its game with few chips and buckets."""
+    """Write the standard menu of bets with some changes; return its game with few chips and buckets."""
     path.write_text(json.dumps({**PRESETS["standard"], **changes}))
     return holdem(sizes_of(str(path)), 20, (2, 2, 2))
 
 
 @pytest.mark.thorough
 def test_an_edited_menu_of_bets_is_another_betting(tmp_path):
-    """Also where it has as many decisions and actions as before; written anew as it was, it is the same."""
+    """Even with as many decisions and actions as before; a menu that is written again without changes is the same."""
     path = tmp_path / "mine.json"
     before, again = menu(path), menu(path)
     template = {**PRESETS["standard"]["preflop_templates"], "bb_after_call": (3.1, 5.0)}
@@ -40,7 +40,7 @@ def test_an_edited_menu_of_bets_is_another_betting(tmp_path):
 
 
 def test_other_buckets_have_another_checksum(tmp_path):
-    """The file's own sums tell them apart; made again alike, it has the same."""
+    """The checksum of the file differs; buckets that are made again in the same way have the same checksum."""
 
     def checksum(name: str, *numbers: int) -> str:
         cached_arrays(tmp_path / name, {}, lambda: {"numbers": np.array(numbers, np.uint8)})
@@ -61,8 +61,8 @@ def test_the_error_names_what_differs(mark, sentence):
         check_fingerprints({**ours, mark: "4"}, ours, "holdem")
 
 
-def test_a_solver_goes_on_with_its_own_tables_only():
-    """Its state tells what it belongs to."""
+def test_a_solver_resumes_only_with_its_own_tables():
+    """The state contains the fingerprints of its game."""
     with solving(batch=20) as (trainer, _):
         trainer.iterate()
         tensors, data = trainer.state()
@@ -71,8 +71,8 @@ def test_a_solver_goes_on_with_its_own_tables_only():
             trainer.load_state(tensors, {**data, "marks": {**data["marks"], BETTING: "another"}})
 
 
-def test_a_run_whose_bets_are_others_now_is_not_evaluated(tmp_path):
-    """Its probabilities would be read at the wrong places."""
+def test_a_run_whose_menu_of_bets_has_changed_is_not_evaluated(tmp_path):
+    """Its probabilities would be read from the wrong places."""
     run = solved(tmp_path)
     found = load_newest(run.checkpoints)
     facts: dict[str, Any] = {**found.data, "data": {**found.data["data"], "marks": {BETTING: "another"}}}
@@ -90,7 +90,7 @@ def test_a_run_whose_bets_are_others_now_is_not_evaluated(tmp_path):
     ],
 )
 def test_a_table_of_another_size_is_not_read(tmp_path, table, sentence):
-    """Kernels would read behind its end."""
+    """Kernels would read beyond its end."""
     run = solved(tmp_path)
     found = load_newest(run.checkpoints)
     save(run.checkpoints, found.step, {**found.tensors, "table": table}, found.data)

@@ -1,4 +1,4 @@
-"""What is regretted per iteration tells how far a training is, where NashConv is not to be had."""
+"""The regret per iteration measures convergence where NashConv is too expensive."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def by_rows(game, table):
 
 @pytest.mark.parametrize("game", [leduc(), liars_dice(3)], ids=["leduc", "dice"])
 def test_it_is_the_sum_over_all_information_sets(game):
-    """Each has its own entries, and counts once."""
+    """Each has its own entries and counts once."""
     table, _ = learned(game, 500)
     assert average_regret(game, table, 500) == pytest.approx(by_rows(game, table) / 500)
 
 
-def test_of_a_large_table_some_buckets_stand_for_all(monkeypatch):
-    """Where all buckets are alike that changes nothing."""
+def test_a_large_table_is_measured_by_some_of_its_buckets(monkeypatch):
+    """If all buckets are equal, the result is the same."""
     game, table = leduc(), np.zeros((leduc().entries, 2), np.float32)
     generator = np.random.default_rng(0)
     for street, player in np.ndindex(2, 2):
@@ -50,8 +50,8 @@ def test_of_a_large_table_some_buckets_stand_for_all(monkeypatch):
 
 
 @pytest.mark.parametrize("weighting", ["vanilla", "linear", "discounted"])
-def test_it_stands_above_nash_conv_and_falls_with_it(weighting):
-    """However iterations are weighed."""
+def test_it_is_above_nash_conv_and_falls_with_it(weighting):
+    """For every weighting of the iterations."""
     game, settings, found = leduc(), MccfrSettings(weighting=weighting, discount_interval=500), []
     for iterations in (1000, 10_000, 100_000):
         table, _ = learned(game, iterations, weighting=weighting, interval=500)
@@ -61,8 +61,8 @@ def test_it_stands_above_nash_conv_and_falls_with_it(weighting):
 
 
 @given(st.integers(0, 400), st.integers(1, 50))
-def test_discounts_weigh_what_they_leave(iterations, interval):
-    """The same as counting one iteration after the other."""
+def test_discounts_weight_the_iterations(iterations, interval):
+    """The result is that of adding up one iteration after the other."""
     weight = 0.0
     for number in range(iterations):
         period, begun = divmod(number, interval)
@@ -72,7 +72,7 @@ def test_discounts_weigh_what_they_leave(iterations, interval):
     assert weight_of(iterations, interval) == pytest.approx(weight)
 
 
-def test_a_game_too_large_for_nash_conv_has_it_instead(monkeypatch):
+def test_a_game_that_is_too_large_for_nash_conv_reports_regret(monkeypatch):
     """From the first iteration on."""
     monkeypatch.setattr(trainer, "MOST_EXACT", 0)
     with solving(batch=100) as (solver, backend):

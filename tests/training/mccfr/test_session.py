@@ -57,7 +57,7 @@ def test_a_session_solves_and_reports(tmp_path):
     report = session.report()
     assert (report["trainer"], report["backend"], report["num_envs"]) == ("mccfr", "shm", 2)
     assert 0 < report["nash_conv"] < 0.5
-    assert report["information_sets"] == 936
+    assert 900 < report["information_sets"] <= 936  # those that were reached
     assert report["fps"] > report["sps"] > 0
     assert sum(report["time_ms"].values()) == pytest.approx(1000 / report["sps"], rel=0.05)
     assert RunFolder.find(tmp_path, "run").metadata()["nash_conv"] == report["nash_conv"]

@@ -1,4 +1,4 @@
-"""The solver as a trainer: what its workers make, in what order, and what stays when they change."""
+"""The solver as a trainer: the iterations of its workers, their order, and what a change of N keeps."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ SEED = 5
 
 
 class Gate:
-    """A backend behind a gate that lets so many steps pass."""
+    """A backend behind a gate that permits a number of steps."""
 
     def __init__(self, backend: Backend, credit: list[int]) -> None:
         self.backend, self._credit = backend, credit
-        self.buffer, self.environments, self.segment = backend.buffer, backend.environments, backend.segment
+        self.buffer, self.order = backend.buffer, backend.order
+        self.environments, self.segment = backend.environments, backend.segment
         self.start, self.carry, self.close = backend.start, backend.carry, backend.close
 
     def advance(self, slot: int) -> None:
@@ -44,14 +45,14 @@ class Gate:
 def solving(
     spec: str = "leduc", num_envs: int = 1, backend: str = "inline", credit: int = 10**9, **settings: Any
 ) -> Iterator[tuple[MCCFR, Callable[[], Backend]]]:
-    """Yield a trainer that has begun, and what returns its backend."""
+    """Yield a trainer that has started, and a function that returns its backend."""
     game = find(spec)
     chosen = trainer_settings("mccfr", game, settings)
     task = transformed_task("mccfr", game, chosen)
     made: list[Backend] = []
     left = [credit]
 
-    def envs(count: int, slots: int) -> Gate:
+    def envs(count: int, slots: int) -> Any:
         made.append(make(task, count, backend, slots=slots, seed=SEED, strict=True))
         return Gate(made[-1], left)
 
@@ -68,7 +69,7 @@ def tables(backend: Backend) -> tuple[Any, Any]:
 
 
 def test_tables_that_do_not_fit_are_refused_first(monkeypatch, tmp_path):
-    """Before anything is prepared for them, which takes minutes of hold'em."""
+    """Before the game is prepared, which takes minutes for hold'em."""
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 20)
     monkeypatch.setenv("PAC_CACHE_DIR", str(tmp_path))
     with (
@@ -79,8 +80,8 @@ def test_tables_that_do_not_fit_are_refused_first(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_one_worker_makes_what_a_sampler_makes():
-    """Iterations 0 to n - 1 in their order, however they are cut into batches."""
+def test_one_worker_computes_what_a_sampler_computes():
+    """Iterations 0 to n - 1 in order, for batches of any size."""
     game = game_of(find("leduc"))
     table, updates = np.zeros((game.entries, 2), np.float32), np.zeros(game.rows, np.uint32)
     SamplingSolver(game, table, updates, SEED).run(0, 1200)
@@ -95,8 +96,8 @@ def test_one_worker_makes_what_a_sampler_makes():
             assert metrics["information_sets"] <= np.count_nonzero(updates)
 
 
-def test_a_long_batch_gives_signs_of_life():
-    """Who makes many iterations at once is not taken for one that hangs, and makes the same ones."""
+def test_a_long_batch_reports_progress():
+    """A worker with many iterations at once does not count as hung, and computes the same ones."""
     with solving(batch=100_000) as (trainer, backend):
         before = int(backend().buffer["heartbeat"][0, 0])
         trainer.iterate()
@@ -109,7 +110,7 @@ def test_a_long_batch_gives_signs_of_life():
 
 
 def test_workers_share_the_numbers_of_iterations():
-    """Three workers in turn make the iterations that one makes, on the same tables."""
+    """Three workers in turn compute the iterations of one worker, on the same tables."""
     found = []
     for workers, rounds in ((1, 6), (3, 2)):
         with solving(num_envs=workers, batch=50) as (trainer, backend):
@@ -122,8 +123,8 @@ def test_workers_share_the_numbers_of_iterations():
 
 
 @pytest.mark.thorough
-def test_it_learns_with_batches_that_it_finds():
-    """Left alone, it makes batches of some size, and the average strategy of Leduc comes close to an equilibrium."""
+def test_it_learns_with_batches_of_the_size_that_it_chooses():
+    """Without a batch size, the average strategy of Leduc comes close to an equilibrium."""
     with solving() as (trainer, backend):
         while trainer.iterations < 200_000:
             metrics = trainer.iterate()
@@ -133,7 +134,7 @@ def test_it_learns_with_batches_that_it_finds():
 
 
 def learned(iterates: int, **settings: Any) -> tuple[Any, Any]:
-    """Return the tables after so many calls of `iterate`."""
+    """Return the tables after a number of calls of `iterate`."""
     with solving(**settings) as (trainer, backend):
         for _ in range(iterates):
             trainer.iterate()
@@ -141,7 +142,7 @@ def learned(iterates: int, **settings: Any) -> tuple[Any, Any]:
 
 
 def interrupted(before: int, after: int, **settings: Any) -> tuple[Any, Any]:
-    """Return the tables if another trainer goes on with what one has saved after so many calls."""
+    """Return the tables of a trainer that resumes from the state of another after `before` calls."""
     with solving(**settings) as (first, _):
         for _ in range(before):
             first.iterate()
@@ -160,23 +161,24 @@ def interrupted(before: int, after: int, **settings: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "outcome"])
-def test_it_goes_on_from_its_state(method):
-    """What was saved and loaded by another trainer leads to the same tables."""
+def test_it_resumes_from_its_state(method):
+    """A trainer that loads the state of another gets the same tables."""
     settings = {"num_envs": 1, "batch": 20, "method": method}
     for found, expected in zip(interrupted(2, 2, **settings), learned(4, **settings), strict=True):
         assert np.array_equal(found, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("before", range(1, 8))
-def test_it_goes_on_in_the_middle_of_a_period(before):
-    """Every worker has discounted its share by the end of a step in which a period ends, or it never would."""
+def test_it_resumes_in_the_middle_of_a_period(before):
+    """In the step in which a period ends, every worker discounts its share."""
     settings = {"num_envs": 4, "batch": 20, "weighting": "discounted", "discount_interval": 170}
     for found, expected in zip(interrupted(before, 8 - before, **settings), learned(8, **settings), strict=True):
         assert np.array_equal(found, expected)
 
 
 def test_another_number_of_workers_keeps_the_tables():
-    """At N = 3 after N = 1 the tables are what they were, and numbers go on."""
+    """At N = 3 after N = 1 the tables are the same, and iterations continue from the same number."""
     with solving(batch=100) as (trainer, backend):
         trainer.iterate()
         before = tables(backend())
@@ -187,8 +189,8 @@ def test_another_number_of_workers_keeps_the_tables():
         assert trainer.iterations == 400
 
 
-def test_what_is_interrupted_counts():
-    """Batches that were made before the gate closed are learned; without any the interruption passes through."""
+def test_interrupted_batches_are_learned():
+    """Batches that were complete before the gate closed are learned; without any, `Interrupted` is raised."""
     with solving(credit=3) as (trainer, _):
         trainer.iterate()
         made = trainer.iterations
@@ -200,7 +202,7 @@ def test_what_is_interrupted_counts():
         assert trainer.iterations == made
 
 
-def test_too_few_information_sets_are_one_worker_s():
+def test_a_game_with_few_information_sets_has_one_worker():
     """Kuhn poker with two workers is refused, with the reason and the number that works."""
     with pytest.raises(TooManyEnvironments, match="12 information sets") as caught, solving("kuhn", num_envs=2):
         pass
@@ -208,8 +210,8 @@ def test_too_few_information_sets_are_one_worker_s():
 
 
 @pytest.mark.session
-def test_a_killed_worker_costs_what_it_had_begun():
-    """The other one makes what is left, and the killed one's piece does not count; at its return it does again."""
+def test_a_killed_worker_loses_only_the_iterations_it_had_started():
+    """The other worker computes the rest; the lost iterations do not count; the replaced worker counts again."""
     with solving(num_envs=2, backend="shm", batch=2000) as (trainer, backend):
         trainer.iterate()
         assert trainer.iterations == 4000

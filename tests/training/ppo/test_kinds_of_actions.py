@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from pac.envs import find
 from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.random_policy import RandomPolicy
 
@@ -27,6 +30,20 @@ def test_ppo_learns(continuous: bool, iterations: int, random: float, learned: f
         after = float(buffer_of(trainer)["reward"][1:].mean())
     assert before < random + 0.15
     assert after > learned
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("name", ["Pilot", "Crane"])
+def test_actions_and_images_of_several_parts_are_learned_from(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Every weight of the network changes in two updates."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "backends"))
+    small = {"channels": 4, "hidden": 8, "batch": 64, "minibatch": 32, "epochs": 1}
+    with training(find(f"kinds:{name}"), num_envs=4, **small) as trainer:
+        before = {key: weight.clone() for key, weight in trainer.policy.state_dict().items()}
+        trainer.iterate()
+        trainer.iterate()
+        after = trainer.policy.state_dict()
+    assert [key for key, weight in before.items() if torch.equal(weight, after[key])] == []
 
 
 def test_the_learner_sees_what_was_drawn() -> None:

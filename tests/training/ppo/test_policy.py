@@ -77,7 +77,7 @@ def test_a_rollout_sees_the_weights_as_they_are(fused: bool) -> None:
     first = acted()
     logits, value = net(board, None)
     (logits.square().sum() + value.square().sum()).backward()
-    Adam(net, learning_rate=0.1, fused=fused).step()
+    Adam(net, learning_rate=0.1, fused=fused).step([torch.as_tensor(each.grad) for each in net.parameters()])
     stepped = acted()
     other.load_state_dict(net.state_dict())
     assert not torch.allclose(stepped, first)
@@ -86,6 +86,7 @@ def test_a_rollout_sees_the_weights_as_they_are(fused: bool) -> None:
     assert torch.equal(acted(), first)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "observation",
     [

@@ -88,6 +88,7 @@ def test_learns_the_corridor(trained) -> None:
     assert lengths.mean() < CELLS - 1 + 0.5
 
 
+@pytest.mark.thorough
 def test_same_seed_gives_the_same_weights() -> None:
     """Two trainings with equal seeds and N end with equal weights, bit for bit."""
     results = []
@@ -132,6 +133,7 @@ def test_state_restores_everything_learned() -> None:
     assert any(name.endswith("exp_avg_sq") for name in tensors)
 
 
+@pytest.mark.thorough
 def test_resumed_training_equals_the_uninterrupted_one() -> None:
     """From one state and fresh environments, training gives the same weights, whatever the trainer did before."""
     with training(corridor()) as one:
@@ -160,12 +162,13 @@ def test_the_state_of_version_0_1_loads() -> None:
         assert (two.decisions, two.updates, two.steps) == (256, 2, 16)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("threads", [2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_threads_do_not_change_the_actions(threads: int) -> None:
     """All actions of a rollout are those of one thread."""
     taken = []
     for count in (1, threads):
-        with training(corridor(threads=count), num_envs=60, batch=1200) as trainer:
+        with training(corridor(threads=count), num_envs=60, batch=240) as trainer:
             trainer.iterate()
             taken.append(buffer_of(trainer)["action"].copy())
     assert np.array_equal(*taken)
@@ -180,6 +183,7 @@ def interrupted_after(steps: int, advance: Callable[[int], None]) -> Callable[[i
     return interrupted
 
 
+@pytest.mark.thorough
 def test_a_discarded_rollout_leaves_no_trace() -> None:
     """After a step that was interrupted, the state and the next rollout's actions are as without it."""
     states = []

@@ -18,6 +18,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decisions: int, **overrides: object) -> Array:
     """Return `field` at the end of every episode, in their order."""
+    found: Array = fields_at_ends(trainer_class, spec, (field,), decisions, **overrides)[:, 0]
+    return found
+
+
+def fields_at_ends(
+    trainer_class: type[Trainer], spec: str, fields: tuple[str, ...], decisions: int, **overrides: object
+) -> Array:
+    """Return `fields` at the end of every episode, in their order, `(episodes, fields)`."""
     task = find(spec)
     made: list[Envs] = []
 
@@ -29,15 +37,15 @@ def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decision
     settings = trainer_settings(name, task, overrides)
     trainer = trainer_class(Context(task, envs, settings, "cpu", 0, Timer()))  # type: ignore[call-arg]
     trainer.start(16)
-    found: list[float] = []
+    found: list[Array] = []
     done = 0.0
     while done < decisions:
         done = trainer.iterate()["decisions"]
         buffer = made[-1].buffer
         ended = ((buffer["terminated"] | buffer["truncated"]) > 0)[1:]
-        found += buffer[field][1:][ended].tolist()
+        found.append(np.stack([buffer[field][1:][ended] for field in fields], axis=1))
     trainer.close()
-    return np.array(found)
+    return np.concatenate(found)
 
 
 def test_learns_cartpole_through_the_adapter() -> None:
@@ -49,9 +57,16 @@ def test_learns_cartpole_through_the_adapter() -> None:
 
 def test_swings_a_pendulum_up() -> None:
     """A continuous action: from hanging about, worth -1,000 and less, to upright most of the time."""
-    returns = ended_episodes(PPO, "Pendulum-v1", "episode_return", 150_000, gamma=0.9, entropy_coefficient=0.0)
+    returns = ended_episodes(PPO, "Pendulum-v1", "episode_return", 150_000)
     assert returns[:50].mean() < -900
     assert returns[-50:].mean() > -500
+
+
+def test_drives_a_car_up_a_mountain() -> None:
+    """From never reaching the flag, as with random actions, to reaching it in most episodes."""
+    lengths = ended_episodes(PPO, "MountainCar-v0", "episode_length", 40_000)
+    assert lengths[:16].min() == 200
+    assert lengths[-20:].mean() < 170
 
 
 def test_learns_the_bottle_game() -> None:
@@ -59,3 +74,16 @@ def test_learns_the_bottle_game() -> None:
     random = ended_episodes(RandomPolicy, "drmario", "cleared", 90_000)
     learned = ended_episodes(PPO, "drmario", "cleared", 90_000)
     assert learned[-100:].mean() > 4 * random.mean()
+
+
+def share_of_stags(spec: str) -> float:
+    """Return which share of what trained agents catch are stags, and check that they catch something."""
+    stags, hares = fields_at_ends(PPO, spec, ("stags", "hares"), 200_000)[-200:].sum(axis=0)
+    assert stags + hares > 200
+    return float(stags / (stags + hares))
+
+
+def test_the_risk_of_hunting_alone_decides_what_is_hunted() -> None:
+    """The stag hunt has two equilibria; without risk agents learn to hunt stags together, with risk to hunt hares."""
+    assert share_of_stags("staghunt") >= 0.8
+    assert share_of_stags("staghunt:hare=3,risk=3") <= 0.2

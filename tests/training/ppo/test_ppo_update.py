@@ -38,7 +38,6 @@ THREADS = ComputeThreads(torch.device("cpu"), 1)
 def learner(policy: Policy, optimizer: Adam, settings: PpoSettings) -> PpoLearner:
     """Return a learner of one thread and one rank."""
     gradients = GradientStep(
-        policy,
         optimizer,
         THREADS,
         SingleRank(),

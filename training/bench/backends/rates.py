@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from ..facts import Figures
 if TYPE_CHECKING:
     from ....backends.core.base import Backend
 
-BURN = "pac.training.bench.backends.toys:Burn"
 SLOTS = 65
 """Slots of a rollout of 64 steps."""
 KEYS = 64
@@ -48,7 +48,8 @@ class RandomLegal:
             legal = np.unpackbits(masks, axis=-1, count=self._keys.shape[2], bitorder="little")
         if backend.task.action.shape:
             flags = None if legal is None else legal.view(np.bool_)
-            backend.buffer["action"][slot] = random_actions(backend.task, self._generator, backend.num_envs, flags)
+            uniform = self._generator.random((backend.num_envs, backend.task.num_actions))
+            backend.buffer["action"][slot] = random_actions(backend.task, uniform, flags)
         else:
             backend.buffer["action"][slot] = (
                 self._plain[turn] if legal is None else (legal * self._keys[turn]).argmax(axis=1)
@@ -56,46 +57,51 @@ class RandomLegal:
 
 
 def async_ratio(
-    task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, rounds: int = 3
+    task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, *, rounds: int
 ) -> Figures:
     """Compare `shm` with Gymnasium's AsyncVectorEnv on the same environments with random legal actions.
 
     Returns:
-        `ratio`: the median ratio of the rates, of pairs measured one after the other.
+        `ratio`: the median ratio of the rates, of pairs measured one after the other, and the extremes; the rates.
     """
     from gymnasium.vector import AsyncVectorEnv
 
     from ....envs.gym.single import TaskEnv
 
     described = find(task)
-    envs = make(described, num_envs, "shm", workers=workers, slots=SLOTS)
-    peer = AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")
-    try:
+    with (
+        closing(make(described, num_envs, "shm", workers=workers, slots=SLOTS)) as envs,
+        closing(AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")) as peer,
+    ):
         step_peer = _peer(peer, described, num_envs)
-        pairs = [(step_peer(seconds), drive(envs, seconds)[0]) for _ in range(rounds)]
-    finally:
-        envs.close()
-        peer.close()
-    return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
+        theirs, ours = zip(*((step_peer(seconds), _drive(envs, seconds)) for _ in range(rounds)), strict=True)
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+    return {
+        "num_envs": num_envs,
+        "workers": workers,
+        "task": task,
+        "ratio": round(median(ratios), 3),
+        "ratio_min": round(min(ratios), 3),
+        "ratio_max": round(max(ratios), 3),
+        "async_sps": round(median(theirs)),
+        "shm_sps": round(median(ours)),
+        "rounds": rounds,
+    }
 
 
-def drive(envs: Backend, seconds: float) -> tuple[float, float]:
-    """Step with random actions; return the steps per second of wall time and of the time in the backend."""
-    choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
-    inside, steps, order = 0.0, 0, envs.buffer.order
+def _drive(envs: Backend, seconds: float) -> float:
+    """Step with random actions for some seconds; return the steps per second."""
+    choose, order = RandomLegal(envs.task, envs.num_envs), envs.buffer.order
     envs.start()
-    begun = now = clock()
-    while now - begun < seconds:
+    begun, steps = time.perf_counter(), 0
+    while (now := time.perf_counter()) - begun < seconds:
         slot = order.newest
         choose(envs, slot)
-        before = clock()
         envs.advance(slot)
-        now = clock()
-        inside += now - before
         steps += envs.environments
         if order.full:
             envs.carry()
-    return steps / (now - begun), steps / inside
+    return steps / (now - begun)
 
 
 def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
@@ -114,16 +120,3 @@ def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
         return rounds * num_envs / (now - begun)
 
     return run
-
-
-def _compared(pairs: list[tuple[float, float]], first: str, second: str, **facts: Any) -> Figures:
-    ratios = sorted(ours / theirs for theirs, ours in pairs)
-    return {
-        **facts,
-        "ratio": round(median(ratios), 3),
-        "ratio_min": round(ratios[0], 3),
-        "ratio_max": round(ratios[-1], 3),
-        first: round(median(pair[0] for pair in pairs)),
-        second: round(median(pair[1] for pair in pairs)),
-        "rounds": len(pairs),
-    }

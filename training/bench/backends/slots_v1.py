@@ -16,38 +16,18 @@ from numpy.typing import NDArray
 from ....backends.core.layout import ALIGNMENT, MAGIC
 from ....envs import Environments, Task, allocate, find
 from ....envs.fields import Array
-from ..facts import Figures
+from ..facts import Figures, Progress
 from .rates import SLOTS
 
 VERSION = 1
 SLOT = np.dtype(
-    {
-        "names": [
-            "action_ready",
-            "result_ready",
-            "command",
-            "action",
-            "reward",
-            "done",
-            "rank",
-            "life",
-            "money",
-            "stage",
-            "board_size",
-            "level",
-            "synergy_count",
-            "items_held",
-            "observation",
-            "action_mask",
-        ],
-        "formats": [
-            *("<u4", "<u4", "<u4", "<i4", "<f4", "u1", "u1", "<u2", "<u2", "<u2", "u1", "u1", "u1", "u1"),
-            ("<f4", (612,)),
-            ("u1", (92,)),
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 21, 22, 24, 26, 28, 29, 30, 31, 32, 2480],
-        "itemsize": 5120,
-    }
+    [
+        *((name, "<u4") for name in ("action_ready", "result_ready", "command")),
+        *(("action", "<i4"), ("reward", "<f4"), ("done", "u1"), ("rank", "u1")),
+        *((name, "<u2") for name in ("life", "money", "stage")),
+        *((name, "u1") for name in ("board_size", "level", "synergy_count", "items_held")),
+        *(("observation", "<f4", (612,)), ("action_mask", "u1", (92,)), ("unused", "u1", (2548,))),
+    ]
 )
 GATHERED = {"observation": "observation", "action_mask": "action_mask", "reward": "reward", "terminated": "done"}
 """Fields that a learner reads at every step, with their names in a slot."""
@@ -81,7 +61,7 @@ class Slots:
         return found
 
 
-def compare_layouts(progress: Callable[[str, float], None] = lambda _what, _share: None, steps: int = 2000) -> Figures:
+def compare_layouts(progress: Progress, steps: int) -> Figures:
     """Fill rollouts with steps of `noop`, alternately gathered from slots and written in place.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -13,8 +12,9 @@ from ....backends.core.base import Backend
 from ....backends.core.errors import BackendUnavailable
 from ....backends.factory import BACKENDS, make
 from ....envs import Task, find
-from ..facts import Figures
+from ..facts import Figures, Progress
 from .rates import RandomLegal
+from .slots_v1 import compare_layouts
 
 COUNTS = (1, 32)
 BLOCKS = 20
@@ -22,26 +22,23 @@ WARM_UP = 20
 """Steps before a block that are not counted, because workers sleep after a long wait."""
 
 
-def compare_transports(
-    spec: str = "noop",
-    *,
-    trips: int = 10_000,
-    progress: Callable[[str, float], None] = lambda _what, _share: None,
-) -> Figures:
+def compare_transports(*, task: str = "noop", trips: int = 10_000, steps: int = 3000, progress: Progress) -> Figures:
     """Measure steps of 1 and of 32 environments with random legal actions, in alternating blocks.
 
     Args:
-        spec: The task.
+        task: The task's text.
         trips: Environment steps per transport and N; the number of round trips is `trips / N`.
+        steps: Steps of each layout of the buffer.
         progress: Called with the current measurement.
 
     Returns:
         `rows`: `transport`, `num_envs`, `workers`, `trips`, percentiles of a step of all environments in microseconds
         and `sps`, environment steps per second of the time in the backend; `p50_us` at N = 1 by transport;
-        `http_over_shm`, their ratio, if both run; `absent`: the reasons of backends that cannot run this task here.
+        `http_over_shm`, their ratio, if both run; `absent`: the reasons of backends that cannot run this task here;
+        `layouts`: the comparison of both layouts.
     """
-    task = find(spec)
-    task.prepare()
+    known = find(task)
+    known.prepare()
     rows: list[Figures] = []
     absent: dict[str, str] = {}
     for index, num_envs in enumerate(COUNTS):
@@ -49,21 +46,20 @@ def compare_transports(
         def part(what: str, share: float, done: int = index) -> None:
             progress(what, (done + share) / len(COUNTS))
 
-        rows += _at(task, num_envs, trips, absent, part)
+        rows += _at(known, num_envs, trips, absent, part)
     p50 = {row["transport"]: row["p50_us"] for row in rows if row["num_envs"] == 1}
     both = "http" in p50 and "shm" in p50
     return {
-        "task": spec,
+        "task": task,
         "rows": rows,
         "p50_us": p50,
         "http_over_shm": p50["http"] / p50["shm"] if both else None,
         "absent": absent,
+        "layouts": compare_layouts(progress, steps),
     }
 
 
-def _at(
-    task: Task, num_envs: int, trips: int, absent: dict[str, str], progress: Callable[[str, float], None]
-) -> list[Figures]:
+def _at(task: Task, num_envs: int, trips: int, absent: dict[str, str], progress: Progress) -> list[Figures]:
     """Measure every backend that runs `task` at one N."""
     count = max(1, trips // num_envs // BLOCKS)
     with ExitStack() as stack:

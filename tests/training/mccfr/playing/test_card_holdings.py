@@ -1,4 +1,4 @@
-"""Hold'em's hands seen as a whole, on tables whose buckets are random numbers."""
+"""All of hold'em's hands at once, on tables with random buckets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def few():
 
 @pytest.fixture(scope="module")
 def tables():
-    """Return tables in which another board or pair of cards has another bucket, almost always."""
+    """Return tables in which nearly every board and pair of cards has its own bucket."""
     return random_tables(256, 256, 256)
 
 
@@ -52,9 +52,10 @@ def holdings(tables):
     return CardHoldings(tables)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("street", BOARDS)
 def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
-    """As looking up a single deal has them; what clashes with the board has none."""
+    """The same as for a single deal; a hand that shares a card with the board has none."""
     found = holdings.buckets(0, BOARDS[street])
     board = sum(word_of(card) for card in BOARDS[street])
     assert ((found < 0) == ((HOLE_WORDS & board) != 0)).all()
@@ -66,8 +67,8 @@ def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
         assert found[holdings.number(tuple(held[:2].tolist()))] == bucket[street, 0]
 
 
-def test_what_the_other_can_hold(holdings):
-    """Every pair without one's own cards and the board's: 45 over 2 after the flop."""
+def test_the_hands_that_the_opponent_can_hold(holdings):
+    """Every pair without own cards and cards of the board: 45 choose 2 after the flop."""
     free = holdings.against(0, hole_of(*cards("AsKs")), BOARDS[1])
     assert free.sum() == 47 * 46 / 2
     assert not free[hole_of(*cards("AsAd"))]
@@ -75,14 +76,14 @@ def test_what_the_other_can_hold(holdings):
 
 
 def test_the_best_hand_wins_against_all(holdings):
-    """A royal flush on the river fares 1 against every hand that can be."""
+    """A royal flush on the river wins 1 against every possible hand."""
     hand = hole_of(*cards("AsKs"))
     fares = holdings.equities(0, hand, BOARDS[3], np.random.default_rng(0))
     assert (fares[holdings.against(0, hand, BOARDS[3])] == 1).all()
 
 
-def test_on_the_turn_all_rivers_are_seen(holdings):
-    """How a hand fares against another is its mean over the 44 rivers that are left."""
+def test_on_the_turn_all_rivers_count(holdings):
+    """The equity of a hand against another is the mean over the 44 remaining rivers."""
     one, other = cards("AhQd"), cards("9s8s")
     left = [card for card in range(52) if card not in {*BOARDS[2], *one, *other}]
     signs = []
@@ -95,15 +96,15 @@ def test_on_the_turn_all_rivers_are_seen(holdings):
     assert fares[hole_of(*other)] == pytest.approx(np.mean(signs))
 
 
-def test_before_the_turn_many_boards_are_seen(holdings):
-    """Aces fare some 0.64 against kings before the flop; of 64 boards the deviation is about 0.1."""
+def test_before_the_turn_many_boards_are_sampled(holdings):
+    """Aces win about 0.64 against kings before the flop; with 64 boards the standard deviation is about 0.1."""
     fares = holdings.equities(0, hole_of(*cards("AsAh")), (), np.random.default_rng(0))
     assert fares[hole_of(*cards("KsKh"))] == pytest.approx(0.64, abs=0.4)
     assert fares[holdings.against(0, hole_of(*cards("AsAh")), ())].mean() == pytest.approx(0.7, abs=0.1)
 
 
 def test_deals_come_from_the_ranges(holdings):
-    """No card comes twice, no hand is outside its range, and buckets and signs are those of the board."""
+    """No card occurs twice, every hand is in its range, and buckets and winners are those of the board."""
     board, random = BOARDS[3], np.random.default_rng(1)
     ranges = np.zeros((2, HOLES))
     ranges[0, [hole_of(*cards(text)) for text in ("AcAd", "KcKd")]] = 1.0, 3.0
@@ -120,7 +121,7 @@ def test_deals_come_from_the_ranges(holdings):
         assert (sample.sign[mine, 0] == fares[sample.hands[mine, 1]]).all()
 
 
-def test_ranges_that_have_nothing_in_common_are_an_error(holdings):
+def test_ranges_without_a_possible_deal_are_an_error(holdings):
     """Two players cannot hold the same cards."""
     ranges = np.zeros((2, HOLES))
     ranges[:, 0] = 1
@@ -136,8 +137,8 @@ def test_a_shuffled_deck_has_every_card_once(holdings):
 
 
 @pytest.mark.thorough
-def test_who_always_folds_loses_the_blinds(game, few):
-    """To a local best response, and to who raises: two chips in one seat, one in the other."""
+def test_a_player_who_always_folds_loses_the_blinds(game, few):
+    """To a local best response and to a player who raises: two chips in one seat, one in the other."""
     folds = bot(game, "fold")
     found = local_best_response(game, folds, few, 20)
     assert found.mean == pytest.approx(1.5)
@@ -145,28 +146,28 @@ def test_who_always_folds_loses_the_blinds(game, few):
 
 
 @pytest.mark.thorough
-def test_who_always_calls_loses_to_who_looks_at_the_cards(game, few):
-    """A local best response bets its good hands for value."""
+def test_a_player_who_always_calls_loses_to_a_local_best_response(game, few):
+    """It bets its good hands for value."""
     found = local_best_response(game, bot(game, "call"), few, 100, threads=2)
     assert found.mean > found.margin > 0
 
 
 @pytest.mark.thorough
-def test_a_match_of_who_folds(game, few):
-    """Who folds to the big blind loses the small one in one seat; the rest is what cards decide."""
+def test_a_match_of_a_player_who_folds(game, few):
+    """Folding to the big blind loses the small blind in one seat; the cards decide the rest."""
     found = match(game, bot(game, "call"), bot(game, "fold"), few, 2 * BLOCK)
     assert found.mean == pytest.approx(0.5, abs=1.5 * found.margin)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("hands", [4, 1_000, 2 * BLOCK + 2])
-def test_a_match_plays_as_many_hands_as_are_asked_for(game, few, hands):
-    """Not fewer where two drawn pairs of cards clash, and no whole blocks."""
+def test_a_match_plays_the_requested_number_of_hands(game, few, hands):
+    """Even if two drawn pairs of cards share a card, and if it is not a multiple of a block."""
     assert match(game, bot(game, "call"), bot(game, "allin"), few, hands).hands == hands
 
 
 @pytest.mark.thorough
-def test_who_is_all_in_at_once_wins_the_blinds_of_who_folds(game, few):
+def test_an_all_in_player_wins_the_blinds_of_a_player_who_folds(game, few):
     """Two chips in one seat, one in the other."""
     found = match(game, bot(game, "allin"), bot(game, "fold"), few, 1_000)
     assert (found.mean, found.margin) == pytest.approx((1.5, 0))
@@ -182,8 +183,8 @@ def waits_for_aces(game):
 
 
 @pytest.mark.thorough
-def test_who_is_all_in_at_once_against_who_waits_for_aces(game, few):
-    """Aces come once in 221 hands, and then win 85.2 % of 200 chips; else the blinds are won, 1.5 chips on average."""
+def test_an_all_in_player_against_a_player_who_waits_for_aces(game, few):
+    """Aces come once in 221 hands and win 85.2 % of 200 chips; otherwise it wins the blinds, 1.5 chips on average."""
     found = match(game, bot(game, "allin"), waits_for_aces(game), few, 200_000, threads=2)
     assert found.mean == pytest.approx((220 * 1.5 - 200 * (2 * 0.852 - 1)) / 221, abs=1.5 * found.margin)
     assert found.margin < 0.1
@@ -191,8 +192,8 @@ def test_who_is_all_in_at_once_against_who_waits_for_aces(game, few):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("street", [1, 2, 3])
-def test_a_decision_is_thought_about(game, few, street):
-    """Probabilities of every hand that can be sum to 1, and other ones than the blueprint's are found."""
+def test_a_decision_is_resolved(game, few, street):
+    """The probabilities of every possible hand sum to 1 and differ from the blueprint's."""
     settings = ResolverSettings.read("resolver", {"iterations": 10, "deals": 300, "time_budget_ms": 60_000.0})
     resolver = Resolver(game, bot(game, "uniform"), few, settings)
     tree = game.tree

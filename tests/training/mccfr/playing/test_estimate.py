@@ -1,4 +1,4 @@
-"""What is measured in parts, with an interval that luck does not widen where it is known."""
+"""Estimates from parts, with an interval that known luck does not widen."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pac.training.mccfr.playing.estimate import Z_95, Estimate
 
 
 def test_the_interval_is_that_of_a_mean():
-    """It holds 95 % of a normal distribution; each result counts the hands that it took."""
+    """It contains 95 % of a normal distribution; each result has the weight of its hands."""
     results = np.array([1.0, 3.0, 5.0, 7.0])
     found = Estimate.of(results, each=2)
     assert (found.mean, found.hands) == (4, 8)
     assert found.margin == pytest.approx(Z_95 * results.std(ddof=1) / 2)
 
 
-def test_known_luck_is_taken_out():
-    """The mean stays what it is on average, and the interval is that of what is left."""
+def test_known_luck_is_subtracted():
+    """The expected mean is the same, and the interval is that of the remainder."""
     random = np.random.default_rng(0)
     luck, rest = random.normal(0, 10, 4000), random.normal(2, 1, 4000)
     plain, found = Estimate.of(rest + 3 * luck), Estimate.of(rest + 3 * luck, luck=luck)
@@ -27,8 +27,8 @@ def test_known_luck_is_taken_out():
 
 
 @pytest.mark.parametrize("count", [2, 20, 200])
-def test_luck_that_tells_nothing_changes_nothing(count):
-    """None at all, or of results that are few."""
+def test_uncorrelated_luck_changes_nothing(count):
+    """Luck of zero, or few results."""
     results = np.random.default_rng(1).normal(0, 1, count)
     assert Estimate.of(results, luck=np.zeros(count)) == Estimate.of(results)
     if count < 30:

@@ -18,8 +18,8 @@ from pac.training.runs.folder import RunFolder
 from ..solved import solved
 
 
-def test_what_was_learned_is_what_is_measured(tmp_path):
-    """The strategy of the checkpoint, its NashConv, and what it wins of who plays blindly."""
+def test_the_strategy_of_the_checkpoint_is_measured(tmp_path):
+    """Its NashConv, and its winnings against a uniform player."""
     found = evaluate(solved(tmp_path), tmp_path, hands=100)
     cfr = Cfr(kuhn(), "cfr+")
     cfr.iterate(50)
@@ -30,15 +30,15 @@ def test_what_was_learned_is_what_is_measured(tmp_path):
 
 
 def test_runs_play_each_other(tmp_path):
-    """What one wins, the other loses; a run against itself is even."""
+    """One wins what the other loses; a run against itself wins nothing."""
     good, poor = solved(tmp_path, "good"), solved(tmp_path, "poor", iterations=2)
     one, other = evaluate(good, tmp_path, hands=2, against="poor"), evaluate(poor, tmp_path, hands=2, against="good")
     assert one.won.mean == pytest.approx(-other.won.mean)
     assert evaluate(good, tmp_path, hands=2, against="good").won.mean == pytest.approx(0)
 
 
-def test_thinking_again_is_measured(tmp_path):
-    """The strategy that comes of thinking at every decision gives away less than a poor one."""
+def test_a_resolved_strategy_is_measured(tmp_path):
+    """Re-solving every decision makes a poor strategy less exploitable."""
     run = solved(tmp_path, iterations=2)
     plain = evaluate(run, tmp_path, hands=2)
     thinking = evaluate(run, tmp_path, hands=2, resolver={})
@@ -48,7 +48,7 @@ def test_thinking_again_is_measured(tmp_path):
 
 
 def test_the_resolvers_settings_are_checked(tmp_path):
-    """A name and a value are told."""
+    """The error names the setting and the value."""
     run = solved(tmp_path)
     with pytest.raises(UnknownName, match="max_depth"):
         evaluate(run, tmp_path, hands=2, resolver={"depth": "3"})
@@ -57,7 +57,7 @@ def test_the_resolvers_settings_are_checked(tmp_path):
 
 
 def test_runs_of_other_games_are_refused(tmp_path):
-    """Both are named."""
+    """The error names both games."""
     run = solved(tmp_path)
     solved(tmp_path, "dice", task="liars_dice:faces=2")
     with pytest.raises(BadParameter, match=r"small.*kuhn.*dice.*liars_dice"):
@@ -65,7 +65,7 @@ def test_runs_of_other_games_are_refused(tmp_path):
 
 
 def test_an_unknown_opponent_is_named(tmp_path):
-    """With all bots, and those runs that have learned the same game; a run that cannot be read is left out."""
+    """The error lists all bots and the runs of the same game; a run that cannot be read is left out."""
     run = solved(tmp_path)
     solved(tmp_path, "dice", task="liars_dice:faces=2")
     for name, task, trainer in (("network", "kuhn", "ppo"), ("empty", "kuhn", "mccfr"), ("code", "os:abort", "mccfr")):
@@ -77,21 +77,21 @@ def test_an_unknown_opponent_is_named(tmp_path):
 
 
 def test_the_numbers_of_hands_are_reported(tmp_path):
-    """What was asked for and what was played: nothing where all deals are gone through."""
+    """Requested and played; none are played if all deals are computed."""
     found = evaluate(solved(tmp_path), tmp_path, hands=100).plain()
     assert (found["hands_requested"], found["hands_played"]) == (100, 0)
 
 
 def test_a_run_of_another_trainer_is_refused(tmp_path):
-    """Its trainer is told."""
+    """The error names its trainer."""
     run = RunFolder.create(tmp_path, "other")
     run.write_metadata({"config": {"task": "kuhn", "trainer": "ppo"}})
     with pytest.raises(BadParameter, match="ppo"):
         trained(run)
 
 
-def test_a_damaged_checkpoint_is_skipped_and_told(tmp_path):
-    """The one before it is taken; with none left, that is the error."""
+def test_a_damaged_checkpoint_is_skipped_and_reported(tmp_path):
+    """The one before it is used; if there is none, that is an error."""
     run = solved(tmp_path)
     newer = run.checkpoints / "step-000000000099"
     newer.mkdir()

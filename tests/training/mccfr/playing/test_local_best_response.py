@@ -1,4 +1,4 @@
-"""A local best response: what it wins is known where the opponent is simple, and never more than the best response."""
+"""A local best response: its winnings against simple opponents are known, and never above those of a best response."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ LEDUC = leduc(suits=False)
 
 
 class Drawn(SmallHoldings):
-    """The same hands, with deals that are drawn as those of a large game are."""
+    """The same hands, with deals that are sampled as in a large game."""
 
     exact = False
 
 
 def bound(game, strategy):
-    """Return what a local best response wins, and what a best response does, both as the mean of the seats."""
+    """Return the winnings of a local best response and of a best response, as means of both seats."""
     found = local_best_response(game, strategy, SmallHoldings(game), 0)
     assert (found.margin, found.hands) == (0, 0)
     return found.mean, nash_conv(game, strategy) / 2
 
 
+@pytest.mark.thorough
 @settings(max_examples=5)
 @given(st.integers(0, 2**32 - 1))
 def test_it_is_a_lower_bound(seed):
-    """It wins no more than the best response, against strategies drawn at random, and more than nothing."""
+    """Against random strategies it wins more than nothing and at most what the best response wins."""
     local, best = bound(LEDUC, normalised(LEDUC, np.random.default_rng(seed).random(LEDUC.entries)))
     assert 0.5 < local <= best + 1e-9
 
 
 def test_against_an_equilibrium_it_wins_nothing():
-    """But loses what its own simplicity costs."""
+    """It loses, since it is not a best response."""
     cfr = Cfr(LEDUC, "cfr+")
     cfr.iterate(300)
     assert bound(LEDUC, cfr.average())[0] < 0.01
 
 
-def test_against_who_always_folds_it_wins_the_ante():
-    """In both seats, with every card: who opens the hand passes and is bet out, or is raised."""
+def test_against_a_player_who_always_folds_it_wins_the_ante():
+    """In both seats and with every card."""
     game = kuhn()
     sums = np.zeros(game.entries)
     sums[::2] = 1  # check or fold
@@ -66,7 +67,7 @@ def test_drawn_hands_agree_with_all_hands():
     assert one.mean == pytest.approx(exact, abs=1.5 * one.margin)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     """Rising to 1."""
     told: list[float] = []
     local_best_response(LEDUC, np.full(LEDUC.entries, 0.5), Drawn(LEDUC), 20, on_progress=told.append)
@@ -74,8 +75,8 @@ def test_progress_is_told():
     assert told[-1] == 1
 
 
-def test_liars_dice_has_no_checking_down():
-    """It is refused by name."""
+def test_liars_dice_is_refused():
+    """The error names it: a hand of this game cannot be checked down."""
     game = liars_dice(2)
     with pytest.raises(BadParameter, match="liars_dice"):
         local_best_response(game, np.full(game.entries, 0.5), SmallHoldings(game), 10)

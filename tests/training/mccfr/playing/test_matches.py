@@ -1,4 +1,4 @@
-"""Matches: what is computed, what is played and what is known agree."""
+"""Matches: computed, played and known results agree."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ GAMES = {"kuhn": kuhn(), "leduc": LEDUC, "liars_dice": liars_dice(3)}
 
 
 class Drawn(SmallHoldings):
-    """The same hands, with deals drawn as a large game's are."""
+    """The same hands, with deals that are sampled as in a large game."""
 
     exact = False
 
     def deals(self, board, ranges, most, random):
-        """Return some of all deals, all as likely."""
+        """Return some of all deals, each with the same probability."""
         every = super().deals(board, ranges, most, random)
         some = random.integers(len(every.hands), size=most)
         return type(every)(every.hands[some], every.bucket[some], every.sign[some], np.full(most, 1 / most))
 
 
 def drawn(game, seed):
-    """Return a strategy drawn at random."""
+    """Return a random strategy."""
     return normalised(game, np.random.default_rng(seed).random(game.entries))
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_match_with_oneself_is_even(name):
-    """From both seats together, nobody wins anything of himself."""
+    """Over both seats, a player wins nothing against itself."""
     strategy = drawn(GAMES[name], 1)
     assert exact_match(GAMES[name], strategy, strategy).mean == pytest.approx(0, abs=1e-12)
 
@@ -70,8 +70,8 @@ def test_played_hands_agree_with_all_deals():
 
 
 @pytest.mark.thorough
-def test_players_who_decide_as_they_go_agree_too():
-    """Both follow strategies here, so what they should win is known, whatever hands are guessed to be worth."""
+def test_players_who_decide_at_each_step_agree_too():
+    """Both follow strategies, so their expected winnings are known, whatever the estimated values of hands."""
     one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)
     first, second = (StrategyPlayer(LEDUC, strategy, holdings) for strategy in (one, other))
     for guess in (one, other, drawn(LEDUC, 6)):
@@ -80,16 +80,16 @@ def test_players_who_decide_as_they_go_agree_too():
         assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
 
 
-def test_who_plays_as_guessed_owes_nothing_to_luck():
-    """Two who follow the guess win nothing of each other, and there is no doubt about it."""
+def test_estimated_play_leaves_no_luck():
+    """Two players who follow the estimate win nothing from each other, and the interval is empty."""
     strategy, holdings = drawn(LEDUC, 5), SmallHoldings(LEDUC)
     player = StrategyPlayer(LEDUC, strategy, holdings)
     found = player_match(LEDUC, player, player, holdings, 40, guess=strategy)
     assert (found.mean, found.margin) == pytest.approx((0, 0), abs=1e-9)
 
 
-def test_thinking_again_can_be_played():
-    """Who thinks at every decision plays whole hands, and wins of who plays blindly."""
+def test_a_resolver_can_play():
+    """It plays whole hands and wins against a uniform player."""
     cfr, holdings, blind = Cfr(LEDUC, "cfr+"), SmallHoldings(LEDUC), bot(LEDUC, "uniform")
     cfr.iterate(5)
     chosen = ResolverSettings.read("resolver", {"iterations": 3, "time_budget_ms": 60_000.0})
@@ -106,14 +106,14 @@ def test_bots_have_whole_strategies(name):
     assert strategy == pytest.approx(normalised(LEDUC, strategy))
 
 
-def test_who_folds_loses_the_ante():
-    """Against one who bets whenever possible, folding loses one chip a hand."""
+def test_a_player_who_folds_loses_the_ante():
+    """Against a player who always bets, it loses one chip per hand."""
     bets = normalised(GAMES["kuhn"], np.tile([0.0, 1.0], GAMES["kuhn"].entries // 2))
     assert exact_match(GAMES["kuhn"], bot(GAMES["kuhn"], "fold"), bets).mean == pytest.approx(-1)
 
 
-def test_who_bets_always_wins_what_its_bets_bring():
-    """In Kuhn poker against one who plays blindly: half of the answers to a bet are folds, at one chip each.
+def test_the_winnings_of_a_player_who_always_bets():
+    """In Kuhn poker against a uniform player: half of the answers to a bet are folds, for one chip each.
 
     The first player always gets an answer; the second one bets only where the other has checked, half of the time.
     """
@@ -133,13 +133,13 @@ def test_a_match_of_an_odd_number_of_hands_is_refused(hands):
 
 
 def test_an_unknown_bot_is_named():
-    """With those that there are."""
+    """The error lists the known ones."""
     with pytest.raises(UnknownName, match="uniform"):
         bot(LEDUC, "shark")
 
 
 def test_an_estimate_holds_95_percent():
-    """Of many estimates of a known mean, the interval holds it about that often."""
+    """The intervals of many estimates contain the known mean about that often."""
     random = np.random.default_rng(0)
     estimates = [Estimate.of(random.normal(1.0, 3.0, 100)) for _ in range(2000)]
     held = np.mean([abs(found.mean - 1.0) <= found.margin for found in estimates])

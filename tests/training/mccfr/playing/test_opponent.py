@@ -1,4 +1,4 @@
-"""What was trained, as somebody to play against."""
+"""A trained strategy as an opponent."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..solved import solved
 
 
 @pytest.mark.parametrize("task", ["kuhn", "leduc:suits=false", "liars_dice:faces=2"])
-def test_it_plays_what_was_trained(tmp_path, task):
-    """At every decision of many hands, by its own cards."""
+def test_it_plays_the_trained_strategy(tmp_path, task):
+    """At every decision of many hands, with its own cards."""
     found = trained(solved(tmp_path, task=task, iterations=5))
     opponent, generator = opponent_of(found), random.Random(1)
     rules = rules_of(found.task)
@@ -34,8 +34,8 @@ def test_it_plays_what_was_trained(tmp_path, task):
             hand.act(hand.chosen_by(opponent))
 
 
-def test_it_can_think_again(tmp_path):
-    """Its probabilities sum to 1, and are the same when it is asked twice."""
+def test_it_can_resolve(tmp_path):
+    """Its probabilities sum to 1, and a second request returns the same."""
     found = trained(solved(tmp_path, iterations=2))
     opponent = opponent_of(found, {"iterations": "50"})
     hand = LiveHand(rules_of(found.task), random.Random(2))
@@ -44,23 +44,23 @@ def test_it_can_think_again(tmp_path):
     assert (opponent(hand, 0) == chances).all()
 
 
-def test_the_latest_run_is_the_latest_of_that_game(tmp_path):
-    """Whatever else was trained since."""
+def test_latest_is_the_latest_run_of_the_game(tmp_path):
+    """Later runs of other games do not count."""
     solved(tmp_path, "old")
     solved(tmp_path, "dice", task="liars_dice:faces=2", iterations=1)
     assert run_for(find("kuhn"), "latest", tmp_path).name == "old"
 
 
 @pytest.mark.parametrize("name", ["latest", "dice"])
-def test_without_a_run_it_says_how_to_train_one(tmp_path, name):
-    """By the command that does it."""
+def test_without_a_run_the_error_says_how_to_train_one(tmp_path, name):
+    """It contains the command."""
     solved(tmp_path, "dice", task="liars_dice:faces=2", iterations=1)
     with pytest.raises(BadParameter, match="pac-tui run --task leduc --headless --seconds 10"):
         run_for(find("leduc"), name, tmp_path)
 
 
 def test_a_run_that_names_other_code_is_not_loaded(tmp_path):
-    """Only built-in games can be solved: nothing that a run names is imported or called."""
+    """Only built-in games can be solved; no code that a run names is imported or called."""
     folder = solved(tmp_path, "theirs", iterations=1)
     card = folder.metadata()
     card["config"] = {**card["config"], "task": f"os:system:command=touch {tmp_path / 'created'}"}

@@ -1,4 +1,4 @@
-"""Thinking again at a decision, measured exactly: the strategy of a resolver that thinks about every decision."""
+"""Re-solving, measured exactly: the strategy of a resolver that re-solves every decision."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ HOUR = 3_600_000.0
 
 @cache
 def blueprint(name, iterations):
-    """Return a strategy that is as good as so many iterations of CFR+ make it."""
+    """Return the strategy after a number of iterations of CFR+."""
     cfr = Cfr(GAMES[name], "cfr+")
     cfr.iterate(iterations)
     return cfr.average()
 
 
 def resolver(name, trained, **settings):
-    """Return a resolver that looks at no clock."""
+    """Return a resolver without a time limit."""
     game = GAMES[name]
     chosen = ResolverSettings.read("resolver", {"time_budget_ms": HOUR, "iterations": 20, **settings})
     return Resolver(game, blueprint(name, trained), SmallHoldings(game), chosen)
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_share_of_nothing_is_the_blueprint(name):
+def test_a_share_of_zero_is_the_blueprint(name):
     """With alpha 0 nothing changes."""
     assert (resolver(name, 10, policy_blend_alpha=0).strategy_with() == blueprint(name, 10)).all()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.35, 1])
-def test_it_mends_a_poor_blueprint(alpha):
-    """Thinking again gives away less than a strategy that has not converged."""
+def test_it_improves_a_poor_blueprint(alpha):
+    """Re-solving makes a strategy that has not converged less exploitable."""
     before = nash_conv(GAMES["leduc"], blueprint("leduc", 10))
     after = nash_conv(GAMES["leduc"], resolver("leduc", 10, policy_blend_alpha=alpha).strategy_with())
     assert after < before * (1 - 0.2 * alpha)
@@ -53,7 +53,7 @@ def test_it_mends_a_poor_blueprint(alpha):
 
 @pytest.mark.thorough
 def test_it_leaves_a_good_blueprint_good():
-    """A strategy near equilibrium stays near it: the opponent's hands can leave for what they had."""
+    """A strategy near the equilibrium stays near it, since opponents can keep their previous values."""
     before = nash_conv(GAMES["leduc"], blueprint("leduc", 300))
     after = nash_conv(GAMES["leduc"], resolver("leduc", 300, iterations=40).strategy_with())
     assert after < before + 0.02
@@ -61,7 +61,7 @@ def test_it_leaves_a_good_blueprint_good():
 
 @pytest.mark.thorough
 def test_trusting_the_opponent_can_be_exploited():
-    """What answers the blueprint alone gives away more, which is why it is not the default."""
+    """A strategy that only responds to the blueprint is more exploitable, so it is not the default."""
     light, trusting = (
         nash_conv(GAMES["leduc"], resolver("leduc", 100, iterations=10, range_update_mode=mode).strategy_with())
         for mode in ("bayes_light", "bayes")
@@ -69,22 +69,23 @@ def test_trusting_the_opponent_can_be_exploited():
     assert trusting > light + 0.1
 
 
+@pytest.mark.thorough
 def test_a_game_of_one_street_is_solved_to_its_end():
-    """Kuhn poker, thought through from every decision, gives away little though the blueprint plays blindly."""
+    """Kuhn poker re-solved at every decision is hardly exploitable, although the blueprint is uniform."""
     found = resolver("kuhn", 1, policy_blend_alpha=1, max_depth=3, iterations=500)
     assert nash_conv(GAMES["kuhn"], found.strategy_with()) < nash_conv(GAMES["kuhn"], blueprint("kuhn", 1)) / 3
 
 
-def test_probabilities_are_those_of_hands_that_can_be():
-    """They sum to 1, and what clashes with the board has none."""
+def test_probabilities_are_those_of_possible_hands():
+    """They sum to 1, and hands that share a card with the board have none."""
     game, found = GAMES["leduc"], resolver("leduc", 10)
     node = int(np.flatnonzero((game.tree.kind == DECISION) & (game.tree.street == 1))[0])
     sums = found.resolve(node, (2,)).probabilities.sum(axis=1)
     assert sums == pytest.approx([1, 1, 0, 1, 1, 1])
 
 
-def test_it_stops_when_the_time_is_over():
-    """By a clock that counts how often it is asked, a budget of ten looks allows fewer iterations than it may make."""
+def test_it_stops_at_its_time_limit():
+    """With a clock that counts its calls, ten calls permit fewer iterations than the limit."""
     ticks = count()
     game = GAMES["leduc"]
     chosen = ResolverSettings(time_budget_ms=10_000)
@@ -93,8 +94,8 @@ def test_it_stops_when_the_time_is_over():
     assert 1 <= thinking.resolve(node, (0,)).iterations <= 10
 
 
-def test_raises_beyond_the_most_are_not_thought_of():
-    """They keep what the blueprint gives them, less the share of what was found."""
+def test_raises_beyond_the_limit_are_not_searched():
+    """They keep the blueprint's probabilities, scaled by its share."""
     game = GAMES["leduc"]
     tree = game.tree
     node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == 1))[0])
@@ -103,8 +104,8 @@ def test_raises_beyond_the_most_are_not_thought_of():
     assert found.probabilities[1:, 1] == pytest.approx(found.blueprint[1:, 1] / 2)
 
 
-def test_ranges_follow_from_what_was_done():
-    """Who would fold jacks cannot hold them after a call; the range sums to 1 without the card that both see."""
+def test_ranges_follow_from_the_actions():
+    """A player who folds jacks does not hold them after a call; the range sums to 1 without the open card."""
     game = GAMES["leduc"]
     strategy = np.full(game.entries, 0.5)
     root = game.tree.below(0, 0)
@@ -117,7 +118,7 @@ def test_ranges_follow_from_what_was_done():
 
 
 def test_a_subtree_ends_with_its_street():
-    """However deep it may be, and its leaves are where nobody decides on this street."""
+    """At any depth; its leaves are the nodes after which nobody decides on this street."""
     game = GAMES["leduc"]
     found = subtree(game, 0, depth=99, most_raises=99)
     assert {int(game.tree.street[node]) for node in found.decisions} == {0}

@@ -1,4 +1,4 @@
-"""Orders that several workers take from."""
+"""Assignments of iterations that several workers take from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pac.training.mccfr.solving.assignments import MIN_CLAIM, Assignments
 
 
 def orders(*counts: int, shared: bool = True) -> Assignments:
-    """Orders of so many iterations, one after the other from number 100 on."""
+    """Assignments of so many iterations, one after the other, from number 100."""
     count = np.array(counts, np.float32)
     first = 100 + (np.cumsum(count) - count).astype(np.int64)
     return Assignments(first, count, np.zeros(len(counts), np.int64), shared)
@@ -23,7 +23,7 @@ def orders(*counts: int, shared: bool = True) -> Assignments:
     shared=st.booleans(),
 )
 def test_every_iteration_is_taken_once(counts, turns, shared):
-    """Whoever takes of whose order, in whatever turn, and at last all of it."""
+    """Whichever worker takes from which assignment, in any order, until all are taken."""
     assigned = orders(*counts, shared=shared)
     made: list[int] = []
     for worker, most in [*turns, *((worker, 1 << 24) for worker in range(len(counts)) for _ in range(20))]:
@@ -35,6 +35,6 @@ def test_every_iteration_is_taken_once(counts, turns, shared):
 
 @pytest.mark.parametrize(("shared", "sizes"), [(True, [500, 250, 125, MIN_CLAIM, 61, 0]), (False, [1000, 0])])
 def test_half_of_what_is_left_stays_for_others(shared, sizes):
-    """The nearer the end, the smaller the pieces, where another process could help; else all is one piece."""
+    """Pieces get smaller towards the end if another process could help; otherwise there is one piece."""
     assigned = orders(1000, shared=shared)
     assert [assigned.claim(0, 1 << 24)[1] for _ in sizes] == sizes

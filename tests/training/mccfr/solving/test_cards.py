@@ -1,4 +1,4 @@
-"""Hold'em hands for the kernels, under a tiny card abstraction made up on the spot."""
+"""Hold'em hands for the kernels, with a tiny random card abstraction."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def game():
     return holdem(sizes_of("fcpa"), 20, BUCKETS)
 
 
-def test_hands_lie_where_the_game_has_their_buckets(game, abstraction):
-    """Every entry and row is the beginning of a bucket of its street and player, and all buckets come up."""
+def test_hands_are_at_the_places_of_their_buckets(game, abstraction):
+    """Every entry and row is the first of a bucket of its street and player, and all buckets occur."""
     hands, chosen = CardDealer(game, abstraction).deal(1, 0, 200)
     assert chosen.tolist() == list(range(200))
     for street, count in enumerate(game.buckets):
@@ -49,7 +49,7 @@ def test_hands_lie_where_the_game_has_their_buckets(game, abstraction):
 
 
 def test_a_hand_depends_on_its_iteration_alone(game, abstraction):
-    """However deals are cut into batches, an iteration has the same one; those that follow have others."""
+    """An iteration has the same deal for batches of any size; other iterations have other deals."""
     whole = CardDealer(game, abstraction).deal(3, 0, 60)[0].entries[:60].copy()
     parts = CardDealer(game, abstraction)
     cut = [parts.deal(3, first, 20)[0].entries[:20].copy() for first in (0, 20, 40)]
@@ -59,7 +59,7 @@ def test_a_hand_depends_on_its_iteration_alone(game, abstraction):
 
 @pytest.mark.parametrize("method", ["external", "outcome"])
 def test_holdem_is_learned(game, abstraction, method):
-    """Batches of any size make the same tables, and nobody wins more than there is."""
+    """Batches of any size give the same tables, and the mean winnings are within the stacks."""
 
     def learn(*sizes):
         table, updates = tables(game)
@@ -83,7 +83,7 @@ def test_holdem_is_learned(game, abstraction, method):
 
 
 def test_other_buckets_are_refused(game, abstraction):
-    """A game and an abstraction must be made for each other."""
+    """The abstraction must have the number of buckets of the game."""
     with pytest.raises(ValueError, match="buckets"):
         CardDealer(holdem(sizes_of("fcpa"), 20, (3, 4, 5)), abstraction)
     with pytest.raises(ValueError, match="does not list"):

@@ -1,4 +1,4 @@
-"""Exact algorithms against the values that are published or that OpenSpiel computes."""
+"""Exact algorithms, compared with published values and those of OpenSpiel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def solved(name, iterations, variant="cfr+"):
 
 @pytest.mark.parametrize(("name", "variant", "ten", "hundred"), KNOWN)
 def test_nash_conv_after_10_and_100_iterations(name, variant, ten, hundred):
-    """The sequence is deterministic, and known to as many digits as stand here."""
+    """The sequence is deterministic; these digits are known."""
     cfr = Cfr(GAMES[name], variant)
     cfr.iterate(10)
     digits = 1e-9 if len(str(ten)) > 9 else 1e-6
@@ -58,7 +58,7 @@ def test_nash_conv_after_10_and_100_iterations(name, variant, ten, hundred):
     ],
 )
 def test_the_value_of_a_game(name, iterations, value):
-    """What player 0 wins in equilibrium lies between what each player can hold the other to."""
+    """The value of player 0 is between the bounds that the two players can guarantee."""
     game, strategy = GAMES[name], solved(name, iterations)
     first, second = (best_response(game, strategy, player)[0] for player in range(2))
     assert -second <= value + 1e-9
@@ -73,7 +73,7 @@ def test_the_value_of_a_game(name, iterations, value):
 @settings(max_examples=5)
 @given(st.integers(0, 2**32))
 def test_a_best_response_is_best(name, seed):
-    """It wins what it promises, and no less than the strategy itself or another one in its place."""
+    """It wins what it computes, and at least as much as the strategy itself or another one."""
     game = GAMES[name]
     sums = np.random.default_rng(seed).random((2, game.entries))
     strategy, other = (normalised(game, each) for each in sums)
@@ -86,7 +86,7 @@ def test_a_best_response_is_best(name, seed):
 
 
 def test_nothing_learned_is_uniform():
-    """Rows without a sum are played evenly, and every row's probabilities add up to one."""
+    """Rows without a sum are uniform, and every row's probabilities sum to 1."""
     game = GAMES["leduc"]
     strategy = average_strategy(game, np.zeros((game.entries, 2), np.float32))
     assert set(np.round(1 / strategy).astype(int)) == {2, 3}
@@ -94,7 +94,7 @@ def test_nothing_learned_is_uniform():
 
 
 def test_a_large_game_is_refused():
-    """Hold'em cannot be gone through deal by deal; the sentence names what can."""
+    """The error says that it has too many deals."""
     game = PokerGame("large", GAMES["kuhn"].tree, (3,))
     with pytest.raises(TooManyDeals, match="large has too many deals"):
         nash_conv(game, np.zeros(game.entries))
@@ -103,7 +103,7 @@ def test_a_large_game_is_refused():
 
 
 def test_an_unknown_variant_is_refused():
-    """With those that exist."""
+    """The error lists the known ones."""
     with pytest.raises(UnknownName, match="dcfr"):
         Cfr(GAMES["kuhn"], "cfr++")
     assert len(VARIANTS) == 4

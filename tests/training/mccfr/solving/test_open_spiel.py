@@ -1,4 +1,4 @@
-"""The same strategy is worth the same in OpenSpiel, where that is installed."""
+"""A strategy has the same value in OpenSpiel, if it is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAMES = {
 
 
 def policy_of(game, theirs, strategy):
-    """Return a strategy as OpenSpiel takes it, by walking both trees at once: actions stand in the same order."""
+    """Return a strategy in the form of OpenSpiel, by walking both trees: their actions have the same order."""
     policy = {}
 
     def walk(state, node, dealt):

@@ -1,4 +1,4 @@
-"""Monte Carlo CFR: against a twin, against published convergence, resumed, and on tables that are old."""
+"""Monte Carlo CFR, compared with a slow implementation and published convergence; resumed, and on old tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KUHN, LEDUC, DICE = kuhn(), leduc(), liars_dice()
 
 
 def label(parameter):
-    """Return how a parameter is called in a test's name."""
+    """Return the text of a parameter in a test's name."""
     return getattr(parameter, "name", str(parameter))
 
 
@@ -30,7 +30,7 @@ def conv(game, table):
 
 
 @pytest.mark.parametrize(("game", "iterations"), [(KUHN, 300), (LEDUC, 60), (liars_dice(2), 40)], ids=label)
-def test_a_plain_recursion_makes_the_same_tables(game, iterations):
+def test_a_plain_recursion_gives_the_same_tables(game, iterations):
     """Regrets, sums and updates equal those of the paper's recursion, bit for bit."""
     twin = Twin(game, seed=7)
     for iteration in range(iterations):
@@ -54,7 +54,7 @@ def test_a_plain_recursion_makes_the_same_tables(game, iterations):
     ids=label,
 )
 def test_external_sampling_converges_as_known(game, iterations, least, most):
-    """The median NashConv of three seeds lies where other implementations have it.
+    """The median NashConv of three seeds is that of other implementations.
 
     With regrets weighted by own reach, Leduc stays at 1.4; with the average taken at the traverser's decisions, at .3.
     """

@@ -1,0 +1,109 @@
+"""`pac-tui bench learning`: trainings with several seeds, and what their policies reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pac.envs import BadParameter, find
+from pac.training.bench.facts import Figures
+from pac.training.bench.learning import (
+    EPISODES,
+    OURS,
+    context_of,
+    greedy_returns,
+    learning,
+    next_check,
+    summary,
+    train_ours,
+)
+from pac.training.config import Config
+from pac.training.trainers import build_trainer, trainer_settings
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "learning"
+FEW: dict[str, Any] = {"batch": 16, "minibatch": 16, "epochs": 1, "threads": 1}
+
+
+@pytest.mark.session
+def test_each_seed_is_a_training_of_its_own():
+    """Two seeds have different curves; the second is that of a training with its seed."""
+    config = Config(task="CartPole-v1", steps=32, seed=4, num_envs=2, settings=FEW)
+    runs = learning(config, seeds=2, progress=lambda _what, _share: None)["sides"][OURS]["runs"]
+    curves = [[(point["decisions"], point["mean"]) for point in run["points"]] for run in runs]
+    again: list[Figures] = []
+    train_ours(config.model_copy(update={"seed": 5}), again.append)
+    assert [run["seed"] for run in runs] == [4, 5]
+    assert curves[1] == [(point["decisions"], point["mean"]) for point in again] != curves[0]
+    assert [decisions for decisions, _ in curves[0]] == [16, 32]
+
+
+def test_episodes_are_played_at_equal_intervals():
+    """The last time is the end of the training; a large batch skips some."""
+    config = Config(steps=1000)
+    assert [next_check(config, decisions) for decisions in (0, 49, 50, 120, 999, 1000)] == [
+        50,
+        50,
+        100,
+        150,
+        1000,
+        1000,
+    ]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "chosen"), [("ppo", FEW), ("dqn", {})])
+def test_greedy_returns_are_those_of_first_episodes(name, chosen):
+    """Each environment counts once, however many episodes it plays meanwhile."""
+    task = find("noop:length=3")
+    settings = trainer_settings(name, task, chosen)
+    trainer = build_trainer(name, context_of(task, settings, 0)[0])
+    trainer.start(2)
+    returns = greedy_returns(name, task, settings, trainer)
+    trainer.close()
+    assert len(returns) == EPISODES
+
+
+def test_a_goal_is_reached_when_most_seeds_have_reached_it():
+    """The median counts seeds that never did as later than all others."""
+    curves = [(3, 9), (9, 9), (3, 5)]
+    runs = [
+        {"points": [{"decisions": 10 * at, "seconds": at, "mean": mean} for at, mean in enumerate(curve, 1)]}
+        for curve in curves
+    ]
+    assert summary(runs, goal=9)["decisions"] == 20
+    assert summary(runs, goal=10)["decisions"] is None
+    assert summary(runs, goal=None)["final"]["median"] == 9
+
+
+def test_a_measurement_needs_a_number_of_steps():
+    """Without it, a training would not end."""
+    with pytest.raises(BadParameter, match="set --steps"):
+        learning(Config(task="CartPole-v1"), seeds=1, progress=lambda _what, _share: None)
+
+
+def test_a_tracking_paddle_catches_every_ball(monkeypatch):
+    """The game of docs/learning.md can be played perfectly."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from catching import BALL, BALLS, PADDLE, Catching  # type: ignore[import-not-found]
+
+    game, caught = Catching(), 0.0
+    for seed in range(5):
+        game.reset(seed=seed)
+        ended = False
+        while not ended:
+            aside = game.x + BALL // 2 - game.paddle - PADDLE // 2
+            _, reward, _, ended, _ = game.step(1 + (aside > 1) - (aside < -1))
+            caught += reward
+    assert caught == 5 * BALLS
+
+
+def test_the_catching_game_conforms(monkeypatch):
+    """It is an environment like any other, of the kind `image`."""
+    from pac.envs import check
+
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    task = find("catching:Catching")
+    check(task)
+    assert task.settings_for["ppo"] == "image observations"

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, Literal
 
-from textual.app import ComposeResult, SystemCommand
-from textual.binding import BindingType
-from textual.screen import Screen
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingsMap
 
+from ..envs.files import UnreadableFile
 from ..training.telemetry.moments import MAX_STEPS_BACK
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
+from . import curve_choice
 from .connection import SessionConnection
+from .curve_commands import ZOOM, CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .dialogs.dialog import Dialog
+from .dialogs.key_prompt import KeyPrompt
 from .drawing.plain import PlainScreen
-from .drawing.theme import apply_theme, colors_distinguish
+from .drawing.theme import apply_theme, change_theme, colors_distinguish
 from .ending import Ending
-from .keys import bindings, commands
-from .messages import EnvironmentOpened, Refused, SessionLost, SnapshotTaken, ViewChosen
+from .keys import bindings, table
+from .messages import (
+    CurvePointed,
+    CurvesZoomed,
+    EnvironmentOpened,
+    Refused,
+    RunsRead,
+    SessionLost,
+    SnapshotTaken,
+    ViewChosen,
+)
 from .navigation import PAGE_STEPS, Navigation
+from .other_runs import reread
 from .painter import Painter
-from .refresh import FIGURES, FOCUS, GRID, SYSTEM, RefreshScheduler
+from .preferences import Preferences, use
+from .refresh import Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
 from .state import AppState
 from .svg import save_svg
@@ -39,8 +56,10 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
     Level.ERROR: "error",
     Level.FATAL: "error",
 }
-PERIODS = {"summary": GRID, "environment": FOCUS}
-"""Seconds between two requests for a snapshot, by view."""
+RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
+"""How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
+RUNS = 2.0
+"""Seconds between two readings of the curves of other runs."""
 
 
 class PacApp(TerminalApp):
@@ -51,19 +70,20 @@ class PacApp(TerminalApp):
         debugger: Inspects one environment and goes back in time.
         training: Sends commands to the session.
         ending: Stops the session, or detaches from it.
+        curves: Moves the cursor over the curves, zooms, smooths.
         navigation: Selects views, environments and pages.
         painter: Draws the screen.
         dialogs: Opens dialogs.
     """
 
     CSS_PATH = Path(__file__).with_name("pac.tcss")
-    BINDINGS: ClassVar[list[BindingType]] = bindings()
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # it has its own, with groups and keys
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (70, "-narrow"), (100, "-normal"), (150, "-wide")]  # noqa: RUF012 - Textual's
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012 - Textual's
 
     def __init__(self, connection: SessionConnection) -> None:
         super().__init__()
+        self._bindings = BindingsMap(bindings())
         apply_theme(self)
         self.connection = connection
         self.state, self.scheduler = AppState(), RefreshScheduler()
@@ -74,16 +94,19 @@ class PacApp(TerminalApp):
         self.ending = Ending(self.state, connection, self.training, self)
         directory, colors = (lambda: connection.directory), colors_distinguish(self)
         self.painter = Painter(self.state, self.debugger, self.scheduler, directory, colors=colors)
-        self.navigation = Navigation(self.state, self.debugger, self.painter, self)
+        self.curves = CurveCommands(self.state, self.painter.curves, self)
+        self.navigation = Navigation(self.state, self.debugger, self.curves, self.painter, self)
         self.dialogs = DialogOpener(self)
         self._requested: ViewRequest | None = None
         self._last_event = 0
+        self._opened = time.time() if connection.origin == "elsewhere" else 0.0
         self._announced: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
+        self._reading = Lock()
 
     def commands(self) -> dict[str, Callable[[], object]]:
         """Return what the keys do, by the ids of `keys.py`."""
-        navigation, training, dialogs = self.navigation, self.training, self.dialogs
+        navigation, training, dialogs, curves = self.navigation, self.training, self.dialogs, self.curves
         return {
             "view.next": partial(navigation.next_tab, 1),
             "view.previous": partial(navigation.next_tab, -1),
@@ -95,7 +118,13 @@ class PacApp(TerminalApp):
             "logs.search": dialogs.ask_search,
             "page.next": partial(navigation.turn_page, 1),
             "page.previous": partial(navigation.turn_page, -1),
-            "axis": navigation.toggle_axis,
+            "axis": curves.next_axis,
+            "curves.in": partial(self._on_curves, partial(curves.zoom, ZOOM)),
+            "curves.out": partial(self._on_curves, partial(curves.zoom, 1 / ZOOM)),
+            "curves.smooth": partial(self._on_curves, curves.smooth),
+            "curves.log": partial(self._on_curves, curves.toggle_log),
+            "curves.choose": partial(self._on_curves, dialogs.curves),
+            "curves.runs": partial(self._on_curves, dialogs.other_runs),
             "env.number": dialogs.ask_environment,
             **{f"env.{number}": partial(navigation.open_environment, number) for number in range(1, 10)},
             "select.left": partial(navigation.move, -1, 0),
@@ -128,27 +157,51 @@ class PacApp(TerminalApp):
             "sweep": dialogs.sweep,
             "runs": dialogs.runs,
             "screenshot": self._save_screenshot,
+            "settings": dialogs.settings,
             "help": dialogs.help,
-            "palette": self.action_command_palette,
+            "palette": dialogs.palette,
             "control": partial(training.send, "control"),
             "quit": dialogs.leave,
             "interrupt": self.ending.interrupt,
         }
 
     def action_run_command(self, key: str) -> None:
-        """Do what a key does."""
-        self.commands()[key]()
+        """Do what a key does, or show why that is unavailable."""
+        if reason := self.unavailable(key):
+            self.notify(reason, title=f"Unavailable: {self.title_of(key)}", severity="warning")
+        else:
+            self.commands()[key]()
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
-        """Yield the entries of the command palette."""
-        for key in commands():
-            if key.id != "palette":
-                title = self.state.units.translate(key.title)
-                yield SystemCommand(title, f"key {key.shown}", partial(self.action_run_command, key.id))
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action can be executed: while a key is asked for, no key does anything but interrupt."""
+        asked = action == "run_command" and isinstance(self.screen, KeyPrompt)
+        return parameters == ("interrupt",) if asked else super().check_action(action, parameters)
+
+    def unavailable(self, command: str) -> str:
+        """Return why a command of `keys.py` cannot be executed; an empty text if it can."""
+        return self.training.unavailable(command)
+
+    def title_of(self, command: str) -> str:
+        """Return what a command does, in the words of the session's trainer."""
+        return self.state.units.translate(table()[command].title)
+
+    def change_preferences(self, wanted: Preferences) -> None:
+        """Use other preferences at once."""
+        use(wanted)
+        self._bindings = BindingsMap(bindings())
+        change_theme(self)
+        self.painter.restyle(colors=colors_distinguish(self))
+        self.refresh_now()
 
     async def action_quit(self) -> None:
         """Do what the key to quit does."""
         self.action_run_command("quit")
+
+    def _on_curves(self, act: Callable[[], object]) -> None:
+        """Show the learning curves, and do something with them."""
+        if self.state.view != "learning":
+            self.navigation.show("learning")
+        act()
 
     def _accept(self) -> None:
         if not self.training.restart_if_due(now=True):
@@ -156,7 +209,8 @@ class PacApp(TerminalApp):
         self.draw_footer()
 
     def _cancel(self) -> None:
-        if not (self.debugger.go_to_newest() or self.training.pending.cancel()):
+        on_curves = self.state.view == "learning"
+        if not (self.debugger.go_to_newest() or self.training.pending.cancel() or (on_curves and self.curves.reset())):
             self.navigation.show("summary")
         self.draw_footer()
 
@@ -171,7 +225,11 @@ class PacApp(TerminalApp):
         yield from self.painter.widgets()
 
     def on_mount(self) -> None:
-        """Start to request snapshots."""
+        """Load which curves are shown. Start to request snapshots."""
+        try:
+            self.state.curves = curve_choice.load(self.state.curves)
+        except UnreadableFile as error:
+            self.notify(str(error), title="Curves", severity="error")
         self._tick()
 
     def on_unmount(self) -> None:
@@ -184,12 +242,14 @@ class PacApp(TerminalApp):
         if not self.is_running:
             return
         counting_down = self.training.pending.num_envs is not None
-        period = GRID if counting_down else PERIODS.get(self.state.view, FIGURES)
-        self.set_timer(period * self.scheduler.slowdown, self._tick)
+        rate: Rate = "grid" if counting_down else RATES.get(self.state.view, "figures")
+        self.set_timer(interval(rate) * self.scheduler.slowdown, self._tick)
         self.scheduler.measure()
         self.training.restart_if_due()
         self._request()
-        if self.scheduler.due("system", SYSTEM) or counting_down:
+        if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
+            self._read_runs()
+        if self.scheduler.due("system", interval("system")) or counting_down:
             self.draw_footer()
         # Log files grow without a new snapshot. The last snapshot may have come before figures were due.
         if self.state.phase is Phase.STARTING or self.state.view == "logs" or self.painter.overdue:
@@ -216,7 +276,7 @@ class PacApp(TerminalApp):
     def draw_footer(self) -> None:
         """Draw the last lines of the screen."""
         controller = self.state.controlled_by_other(self.connection.number)
-        self.painter.draw_footer(self.ending.note() or self.training.note(), controller)
+        self.painter.draw_footer(self.ending.note() or self.training.note(), controller, self.unavailable)
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """Show a new snapshot."""
@@ -242,9 +302,9 @@ class PacApp(TerminalApp):
             self.ending.leave()
 
     def _toast(self, snapshot: Snapshot) -> None:
-        """Show the events since the last snapshot."""
+        """Show the events since the last snapshot; after attaching, only those that happened since."""
         for event in snapshot.events:
-            if event.number > self._last_event and event.level in TOASTS:
+            if event.number > self._last_event and event.time >= self._opened and event.level in TOASTS:
                 self.notify(event.text, severity=TOASTS[event.level])
         self._last_event = max((event.number for event in snapshot.events), default=self._last_event)
 
@@ -270,6 +330,39 @@ class PacApp(TerminalApp):
     def on_environment_opened(self, message: EnvironmentOpened) -> None:
         """Show the environment whose board was clicked."""
         self.navigation.open_environment(message.env + 1)
+
+    def on_curve_pointed(self, message: CurvePointed) -> None:
+        """Move the cursor to the place that was clicked."""
+        self.curves.point(message.x)
+
+    def on_curves_zoomed(self, message: CurvesZoomed) -> None:
+        """Zoom around the mouse."""
+        self.curves.zoom(message.factor, message.around)
+
+    @work(thread=True, group="runs")
+    def _read_runs(self) -> None:
+        """Read the curves of other runs, unless they are being read."""
+        if self._reading.acquire(blocking=False):
+            try:
+                self.post_message(RunsRead(*reread(self.state.curves.overlays)))
+            finally:
+                self._reading.release()
+
+    def on_runs_read(self, message: RunsRead) -> None:
+        """Draw the curves of other runs; report those that cannot be read, and remove them."""
+        for run, reason in message.failed:
+            self.curves.drop_run(run.folder)
+            self.notify(reason, title=f"Cannot compare with {run.name}", severity="error")
+        if message.runs:
+            self.curves.update_runs(message.runs)
+
+    @work(thread=True, group="curves")
+    def save_curves(self) -> None:
+        """Keep which curves are shown, and in which order."""
+        try:
+            curve_choice.save(self.state.curves)
+        except OSError as error:
+            self.notify(f"cannot write {error.filename}: {error.strerror}", title="Curves", severity="error")
 
     def on_view_chosen(self, message: ViewChosen) -> None:
         """Show the view whose name was clicked."""

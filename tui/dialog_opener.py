@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..training.config import RUNS
 from ..training.telemetry.records import Phase
 from ..training.units import plural
+from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialogs.breakpoints import BreakpointsDialog
 from .dialogs.help import HelpDialog
 from .dialogs.leave import LeaveDialog
 from .dialogs.manual_play import ManualPlay
+from .dialogs.palette import CommandPalette, Commands
 from .dialogs.prompt import Prompt
+from .dialogs.settings import SettingsDialog
 from .dialogs.sweep import SweepDialog
 from .ending import Ending
 from .navigation import Navigation
+from .preferences import Preferences
 from .session_commands import SessionCommands
 from .state import AppState
+from .views.curves import all_curves
 
 if TYPE_CHECKING:
     from ..training.runs.overview import RunOverview
@@ -33,9 +38,25 @@ class DialogApp(Protocol):
     debugger: EnvironmentDebugger
     training: SessionCommands
     ending: Ending
+    curves: CurveCommands
+
+    def save_curves(self) -> object:
+        """Keep which curves are shown, and in which order."""
+
+    def unavailable(self, command: str) -> str:
+        """Return why a command cannot be executed; an empty text if it can."""
 
     def push_screen(self, screen: Any, callback: Any = None) -> object:
         """Show a dialog."""
+
+    def title_of(self, command: str) -> str:
+        """Return what a command does."""
+
+    def change_preferences(self, wanted: Preferences) -> None:
+        """Use other preferences at once."""
+
+    def action_run_command(self, key: str) -> None:
+        """Execute a command."""
 
 
 class DialogOpener:
@@ -76,7 +97,21 @@ class DialogOpener:
 
     def help(self) -> None:
         """Show all keys."""
-        self._app.push_screen(HelpDialog(self._app.state.units))
+        self._app.push_screen(HelpDialog(self._app.state.units, self._app.unavailable))
+
+    def settings(self) -> None:
+        """Show the settings."""
+        self._app.push_screen(SettingsDialog(self._app.change_preferences))
+
+    def palette(self) -> None:
+        """Show all commands, and execute the one that the user chooses."""
+
+        def chosen(command: str | None) -> None:
+            if command is not None:
+                self._app.action_run_command(command)
+
+        commands = Commands(self._app.title_of, self._app.unavailable, self._app.change_preferences)
+        self._app.push_screen(CommandPalette(commands), chosen)
 
     def breakpoints(self) -> None:
         """Show the breakpoints."""
@@ -90,8 +125,6 @@ class DialogOpener:
 
     def play_by_hand(self) -> None:
         """Pause the training and let the user play the selected environment."""
-        if not self._app.training.has_episodes():
-            return
         self._app.navigation.open_selected()
         if self._app.state.snapshot is None:
             return
@@ -106,9 +139,35 @@ class DialogOpener:
         """Show the runs. To open one, the app leaves this session."""
         from .dialogs.run_picker import RunPicker
 
+        pid, folder = self._session()
+        self._app.push_screen(RunPicker(_parent(folder), pid), self._open_run)
+
+    def other_runs(self) -> None:
+        """Choose the runs whose curves are drawn behind those of the session."""
+        from .dialogs.overlay_picker import OverlayPicker
+
+        state, curves = self._app.state, self._app.curves
+        pid, folder = self._session()
+        self._app.push_screen(
+            OverlayPicker(
+                _parent(folder), pid, folder, lambda: {run.folder for run in state.curves.overlays}, curves.toggle_run
+            )
+        )
+
+    def curves(self) -> None:
+        """Choose the curves that are shown, and their order."""
+        from .dialogs.curve_list import CurveList
+
+        state, curves = self._app.state, self._app.curves
+        if state.snapshot is not None and (names := all_curves(state.snapshot)):
+            log = frozenset(figure.name for figure in state.snapshot.description.figures if figure.log)
+            dialog = CurveList(names, log, lambda: state.curves, curves.change)
+            self._app.push_screen(dialog, lambda _: self._app.save_curves())
+
+    def _session(self) -> tuple[int, str]:
+        """Return the process of the session that the app shows and its run's folder, or 0 and nothing."""
         about = self._app.state.snapshot.description if self._app.state.snapshot is not None else None
-        parent = Path(about.folder).parent if about is not None and about.folder else RUNS
-        self._app.push_screen(RunPicker(parent, about.pid if about is not None else 0), self._open_run)
+        return (about.pid, about.folder) if about is not None else (0, "")
 
     def _open_run(self, run: RunOverview | None) -> None:
         self._app.ending.next_run = run
@@ -124,3 +183,8 @@ class DialogOpener:
         facts, then = snapshot.description, run.name if run is not None else ""
         dialog = LeaveDialog(facts.run, watched=facts.watched, stops=self._app.ending.owns_session, then=then)
         self._app.push_screen(dialog, self._app.ending.choose)
+
+
+def _parent(folder: str) -> Path:
+    """Return the folder of all runs, by that of one."""
+    return Path(folder).parent if folder else RUNS

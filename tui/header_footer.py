@@ -1,4 +1,4 @@
-"""The first and the last lines of the screen: the training, the views, the use of the machine, the keys."""
+"""The first and the last lines of the screen: the training, the views, the use of the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.events import Click
 from ..backends.system.segment import human_bytes
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
-from ..training.units import STEPPED, plural
+from ..training.units import STEPPED
 from .drawing.numbers import NA, clock, percent, whole
 from .drawing.styles import (
     ACCENT,
@@ -25,12 +25,13 @@ from .drawing.styles import (
     YELLOW,
     Row,
     blank,
+    fit_ends,
     spread,
     styled,
     width_of,
 )
 from .drawing.widgets import TextLines
-from .keys import SHOWN, commands
+from .keys import shown as key_shown
 from .messages import ViewChosen
 
 PHASES = {
@@ -44,15 +45,16 @@ PHASES = {
     Phase.FAILED: (RED, "failed"),
 }
 TABS = (
-    ("summary", "Summary", SHOWN["view.summary"]),
-    ("environment", "", ""),
-    ("timing", "Timing", SHOWN["view.timing"]),
-    ("learning", "Learning", SHOWN["view.learning"]),
-    ("workers", "Workers", SHOWN["view.workers"]),
-    ("logs", "Output", SHOWN["view.logs"]),
+    ("summary", "Summary"),
+    ("environment", ""),
+    ("timing", "Timing"),
+    ("learning", "Learning"),
+    ("workers", "Workers"),
+    ("logs", "Output"),
 )
-NARROW = 72
-FIRST_ENVS, RESIZE = f"{SHOWN['env.1']}-{SHOWN['env.9']}", f"{SHOWN['envs.fewer']} {SHOWN['envs.more']}"
+"""Views and their names; environments have no name, but a number."""
+NARROW, GAP = 72, 2
+LEAST_RUN = 15
 
 
 def head(snapshot: Snapshot | None, width: int) -> Row:
@@ -70,10 +72,11 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     counters = f"{done}   {clock(float(state['training_seconds']))} "
     if width < NARROW:
         counters = f"{whole(snapshot.fps)} {units.fps} " if snapshot.phase is Phase.RUNNING else f"{done} "
-    sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
+    boards = {Phase.RUNNING: SIGNS.stepping, Phase.BASELINE: SIGNS.stepping, Phase.PAUSED: SIGNS.paused}
+    sign = boards.get(snapshot.phase, SIGNS.dot)  # the signs that boards have, which the word beside them explains
     right = (styled(f"{sign} {word}   ", color, bold=True), styled(counters, TEXT))
     room = width - width_of(right)
-    shown = next((row for row in ((*left, *detail), left, (brand,)) if width_of(row) < room), ())
+    shown = next((row for row in ((*left, *detail), left, (brand,)) if width_of(row) + GAP < room), ())
     return spread(shown, right, width)
 
 
@@ -90,20 +93,25 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
         ("rss", f"{human_bytes(float(values['rss'])):>9}"),
         ("shm", f"{human_bytes(float(values['shm'])):>9}"),
         *gpu(snapshot),
-        ("run", snapshot.description.run),
     ]
     for name, value in shown:
         wider = (*row, styled(f" {name} ", FAINT), styled(f"{value} ", TEXT))
         if width_of(wider) + width_of(own) > width:
             break
         row = wider
+    else:
+        name = snapshot.description.run
+        room = min(len(name), width - width_of(row) - width_of(own) - len(" run  "))
+        if room >= min(len(name), LEAST_RUN):
+            row = (*row, styled(" run ", FAINT), styled(f"{fit_ends(name, room)} ", TEXT))
     return spread(row, own, width)
 
 
 def _audience(viewers: int, controlled_by: str) -> Row:
     """Return the viewer in control, if there are several."""
     if controlled_by:
-        return (styled(f" {controlled_by} has control ", YELLOW), styled("c takes control ", TEXT))
+        offer = f"{key_shown('control')} takes control "
+        return (styled(f" {controlled_by} has control ", YELLOW), styled(offer, TEXT))
     return (styled(f" you have control, {viewers - 1} watching ", GREEN),) if viewers > 1 else ()
 
 
@@ -115,20 +123,6 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
     total = float(values["vram_total"])
     memory = f"{human_bytes(float(values['vram']))} of {human_bytes(total)}" if total else NA
     return [("gpu", f"{percent(float(values['gpu'])):>6} {values['gpu_name']}"), ("vram", memory)]
-
-
-def keys(width: int, env: str) -> Row:
-    """Return the most used keys, as many as fit; the last two always."""
-    named = [(key.shown, key.hint) for key in commands() if key.hint]
-    merged = [*named[:1], (FIRST_ENVS, env), *named[1:-2], (RESIZE, plural(env)), *named[-2:]]
-    while merged and sum(len(shown) + len(word) + 3 for shown, word in merged) > width and len(merged) > 2:
-        merged.pop(-3)
-    parts = [
-        segment
-        for shown, word in merged
-        for segment in (styled(f" {shown} ", BRIGHT, ground=RAISED, bold=True), styled(f"{word} ", SOFT, ground=RAISED))
-    ]
-    return (*parts, styled(" " * max(0, width - width_of(parts)), ground=RAISED))
 
 
 class Tabs(TextLines):
@@ -152,12 +146,17 @@ class Tabs(TextLines):
         """Return the names, with their keys if there is room for them; store the columns of each for clicks."""
         row: list[Segment] = []
         self._spans = []
-        for name, title, key in TABS:
+        for name, title in TABS:
             label = f" {environment if name == 'environment' else title} "
             active, at = name == view, width_of(row)
-            row += [styled("▌" if active else " ", ACCENT), styled(label, BRIGHT if active else SOFT, bold=active)]
+            ground = RAISED if active else GROUND
+            row += [
+                styled("▌" if active else " ", ACCENT, ground=ground),
+                styled(label, BRIGHT if active else SOFT, ground=ground, bold=active),
+            ]
             if keys:
-                row.append(styled(f"{key} " if key else "", FAINT))
+                key = f"{key_shown(f'view.{name}')} " if title else ""
+                row.append(styled(key, FAINT, ground=ground))
             self._spans.append((at, width_of(row), name))
         return tuple(row)
 

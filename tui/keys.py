@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
+from textual.keys import key_to_character
 
 from ..envs import BadParameter, UnknownName
 from .preferences import preferences
@@ -20,7 +23,7 @@ class Key:
         keys: Key names of Textual, separated by commas.
         shown: The first key as the help shows it.
         title: Description in the command palette.
-        hint: One word for the footer; empty if the footer does not show it.
+        group: Heading in the command palette.
         priority: Whether it overrides the keys of the focused widget.
     """
 
@@ -28,63 +31,72 @@ class Key:
     keys: str
     shown: str
     title: str
-    hint: str = ""
+    group: str = "Views"
     priority: bool = False
 
 
-VIEWS, PLAY, SCALE, OTHER = "Views", "Debugging", "Environments", "Other"
+SESSION, ENVIRONMENTS, DEBUGGER, VIEWS, RUNS, APP = "Session", "Environments", "Debugger", "Views", "Runs", "App"
+CURVES = "Curves"
+GROUPS = (SESSION, ENVIRONMENTS, DEBUGGER, VIEWS, CURVES, RUNS, APP)
 
 KEYS: tuple[Key, ...] = (
-    Key("view.next", "tab", "Tab", "Next view: summary, environment 1 to N", "view", priority=True),
+    Key("view.next", "tab", "Tab", "Next view: summary, environment 1 to N", priority=True),
     Key("view.previous", "shift+tab", "Shift+Tab", "Previous view", priority=True),
     Key("view.summary", "0", "0", "Summary of all environments"),
-    Key("view.timing", "t", "t", "Timing: time per phase of a step", "timing"),
-    Key("view.learning", "l", "l", "Learning curves", "learning"),
-    Key("view.workers", "w", "w", "Workers and events", "workers"),
+    Key("view.timing", "t", "t", "Timing: time per phase of a step"),
+    Key("view.learning", "l", "l", "Learning curves"),
+    Key("view.workers", "w", "w", "Workers and events"),
     Key("view.logs", "o", "o", "Output of training and workers"),
     Key("logs.search", "slash", "/", "Search the output"),
     Key("page.next", "pagedown", "PgDn", "Next page, or ten steps forward while paused"),
     Key("page.previous", "pageup", "PgUp", "Previous page, or ten steps back while paused"),
-    Key("axis", "x", "x", "Curves over steps or time"),
-    Key("env.number", "e", "e", "Show an environment by number"),
-    Key("pause", "space", "Space", "Pause or resume", "pause"),
-    Key("step", "n", "n", "One step of every environment", "step"),
-    Key("steps", "N", "N", "Run a number of steps"),
-    Key("episode", "f", "f", "Run to the end of the shown environment's episode"),
-    Key("breaks", "b", "b", "Breakpoints: pause when a condition holds", "breaks"),
-    Key("inspect", "i", "i", "Inspect: observation, mask, value, probabilities, reward terms", "inspect"),
-    Key("record", "r", "r", "Record the next episode of the shown environment"),
-    Key("play", "p", "p", "Play the shown environment by hand"),
-    Key("travel.first", "home", "Home", "While paused: oldest stored step"),
-    Key("travel.last", "end", "End", "While paused: current step"),
-    Key("faster", "plus,equals_sign", "+", "Twice as fast"),
-    Key("slower", "minus", "-", "Half as fast"),
-    Key("unlimited", "m", "m", "No speed limit"),
-    Key("envs.fewer", "left_square_bracket", "[", "Restart with one environment fewer"),
-    Key("envs.more", "right_square_bracket", "]", "Restart with one environment more"),
-    Key("envs.half", "left_curly_bracket", "{", "Restart with half the environments"),
-    Key("envs.double", "right_curly_bracket", "}", "Restart with twice the environments"),
-    Key("envs.number", "number_sign", "#", "Restart with a given number of environments"),
-    Key("baseline", "B", "B", "Measure the baseline: fps of one environment", "baseline"),
-    Key("sweep", "v", "v", "Sweep: measure several N, then return to this one"),
-    Key("runs", "R", "R", "Runs: open a running one, resume a stopped one"),
-    Key("screenshot", "s", "s", "Save a picture of the screen"),
-    Key("help", "question_mark", "?", "All keys", "help"),
-    Key("palette", "ctrl+p", "Ctrl+P", "All commands by name"),
-    Key("control", "c", "c", "Take control from another viewer"),
-    Key("quit", "q", "q", "Quit: stop the session, or detach from it", "quit"),
+    Key("axis", "x", "x", "Curves over steps, time or frames", CURVES),
+    Key("curves.in", "z", "z", "Zoom in, around the cursor or the newest value", CURVES),
+    Key("curves.out", "Z", "Z", "Zoom out", CURVES),
+    Key("curves.smooth", "S", "S", "Smooth the curves", CURVES),
+    Key("curves.log", "y", "y", "Logarithmic y axes", CURVES),
+    Key("curves.choose", "C", "C", "Choose and order the curves", CURVES),
+    Key("curves.runs", "O", "O", "Compare with other runs", CURVES),
+    Key("env.number", "e", "e", "Show an environment by number", ENVIRONMENTS),
+    Key("pause", "space", "Space", "Pause or resume", SESSION),
+    Key("step", "n", "n", "One step of every environment", SESSION),
+    Key("steps", "N", "N", "Run a number of steps", SESSION),
+    Key("episode", "f", "f", "Run to the end of the shown environment's episode", DEBUGGER),
+    Key("breaks", "b", "b", "Breakpoints: pause when a condition holds", DEBUGGER),
+    Key("inspect", "i", "i", "Inspect: observation, mask, value, probabilities, reward terms", DEBUGGER),
+    Key("record", "r", "r", "Record the next episode of the shown environment", DEBUGGER),
+    Key("play", "p", "p", "Play the shown environment by hand", DEBUGGER),
+    Key("travel.first", "home", "Home", "While paused: oldest stored step", DEBUGGER),
+    Key("travel.last", "end", "End", "While paused: current step", DEBUGGER),
+    Key("faster", "plus,equals_sign", "+", "Twice as fast", SESSION),
+    Key("slower", "minus", "-", "Half as fast", SESSION),
+    Key("unlimited", "m", "m", "No speed limit", SESSION),
+    Key("envs.fewer", "left_square_bracket", "[", "Restart with one environment fewer", ENVIRONMENTS),
+    Key("envs.more", "right_square_bracket", "]", "Restart with one environment more", ENVIRONMENTS),
+    Key("envs.half", "left_curly_bracket", "{", "Restart with half the environments", ENVIRONMENTS),
+    Key("envs.double", "right_curly_bracket", "}", "Restart with twice the environments", ENVIRONMENTS),
+    Key("envs.number", "number_sign", "#", "Restart with a given number of environments", ENVIRONMENTS),
+    Key("baseline", "B", "B", "Measure the baseline: fps of one environment", ENVIRONMENTS),
+    Key("sweep", "v", "v", "Sweep: measure several N, then return to this one", ENVIRONMENTS),
+    Key("runs", "R", "R", "Runs: open a running one, resume a stopped one", RUNS),
+    Key("screenshot", "s", "s", "Save a picture of the screen", APP),
+    Key("settings", "comma", ",", "Settings: theme, characters, colors, refresh rates", APP),
+    Key("help", "question_mark", "?", "All keys", APP),
+    Key("palette", "ctrl+p", "Ctrl+P", "All commands by name; change their keys", APP),
+    Key("control", "c", "c", "Take control from another viewer", SESSION),
+    Key("quit", "q", "q", "Quit: stop the session, or detach from it", APP),
 )
 QUIET: tuple[Key, ...] = (
-    *(Key(f"env.{k}", str(k), str(k), f"Environment {k}") for k in range(1, 10)),
-    Key("select.left", "left", "←", "Select the board on the left; while paused, one step back"),
-    Key("select.right", "right", "→", "Select the board on the right; while paused, one step forward"),
-    Key("travel.back", "shift+left", "Shift+←", "While paused: ten steps back"),
-    Key("travel.on", "shift+right", "Shift+→", "While paused: ten steps forward"),
-    Key("select.up", "up", "↑", "Select the board above; in one environment, the previous seat"),
-    Key("select.down", "down", "↓", "Select the board below; in one environment, the next seat"),
+    *(Key(f"env.{k}", str(k), str(k), f"Environment {k}", ENVIRONMENTS) for k in range(1, 10)),
+    Key("select.left", "left", "←", "Select the board on the left; while paused, one step back; move the cursor"),
+    Key("select.right", "right", "→", "Select the board on the right; while paused, one step forward; move the cursor"),
+    Key("travel.back", "shift+left", "Shift+←", "While paused: ten steps back", DEBUGGER),
+    Key("travel.on", "shift+right", "Shift+→", "While paused: ten steps forward", DEBUGGER),
+    Key("select.up", "up", "↑", "Select the board above; in one environment, the previous seat; zoom in"),
+    Key("select.down", "down", "↓", "Select the board below; in one environment, the next seat; zoom out"),
     Key("accept", "enter", "Enter", "Open the selected board, or restart now"),
-    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "Stop the session and quit", priority=True),
-    Key("cancel", "escape", "Esc", "Cancel a restart, or back to the summary"),
+    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "Stop the session and quit", APP, priority=True),
+    Key("cancel", "escape", "Esc", "Cancel a restart, remove the cursor, end the zoom, or back to the summary"),
 )
 HELP: dict[str, tuple[tuple[str, str], ...]] = {
     VIEWS: (
@@ -93,12 +105,11 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("view.timing view.learning view.workers", "time, curves, workers"),
         ("view.logs logs.search", "output, search it"),
         ("page.next page.previous", "next, previous page"),
-        ("axis", "over steps or time"),
         ("select.left select.right select.up select.down", "select; paused: step"),
         ("accept", "open; restart now"),
         ("cancel", "back; cancel restart"),
     ),
-    PLAY: (
+    "Debugging": (
         ("pause", "pause, resume"),
         ("step steps", "one step, many steps"),
         ("episode", "to end of episode"),
@@ -108,19 +119,24 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("travel.first travel.last", "oldest, newest step"),
         ("faster slower unlimited", "speed, no limit"),
     ),
-    SCALE: (
+    CURVES: (
+        ("select.left select.right", "cursor"),
+        ("curves.in curves.out", "zoom in, zoom out"),
+        ("curves.smooth curves.log axis", "smooth, log, x axis"),
+        ("curves.choose curves.runs", "choose, other runs"),
+    ),
+    ENVIRONMENTS: (
         ("envs.fewer envs.more", "one fewer, one more"),
         ("envs.half envs.double", "half, twice as many"),
         ("envs.number", "set the number"),
         ("baseline", "measure the baseline"),
         ("sweep", "measure several N"),
     ),
-    OTHER: (
+    "Other": (
         ("runs", "runs: show, resume"),
-        ("screenshot", "picture of the screen"),
-        ("help", "this help"),
-        ("palette", "all commands by name"),
-        ("control", "take control"),
+        ("screenshot control", "picture, take control"),
+        ("palette", "commands; change keys"),
+        ("settings help", "settings, this help"),
         ("quit interrupt", "stop or detach; stop"),
     ),
 }
@@ -180,39 +196,86 @@ def _pressed(key: Key) -> list[str]:
 def _spelled(keys: str) -> str:
     """Return the first of several keys as the help shows it."""
     first = keys.partition(",")[0].strip() or keys
-    return NAMES.get(first) or (first if len(first) == 1 else "+".join(part.capitalize() for part in first.split("+")))
+    letter = key_to_character(first) or ""
+    if first in NAMES or (letter.isprintable() and letter.strip()):
+        return NAMES.get(first, letter)
+    return "+".join(part.capitalize() for part in first.split("+"))
 
 
-TABLE = customised((*KEYS, *QUIET), preferences().keys)
-"""All keys, with the user's preferences applied."""
-SHOWN = {key.id: key.shown for key in TABLE}
+def table() -> dict[str, Key]:
+    """Return all keys by command id, with the user's preferences applied.
+
+    Raises:
+        UnknownName: The preferences contain an unknown command id.
+        KeyClash: Two commands have the same key.
+    """
+    return _table(tuple(preferences().keys.items()))
 
 
-def help_entries() -> dict[str, list[tuple[str, str]]]:
-    """Return the lines of the help by heading: keys and a description."""
-    digits = SHOWN["env.1"], SHOWN["env.9"]
-    shown = {**SHOWN, "env.1-9": "-".join(digits)}
-    return {
-        heading: [(_together([shown[name] for name in names.split()]), text) for names, text in entries]
-        for heading, entries in HELP.items()
-    }
+@lru_cache(maxsize=1)
+def _table(wanted: tuple[tuple[str, str], ...]) -> dict[str, Key]:
+    return {key.id: key for key in customised((*KEYS, *QUIET), dict(wanted))}
 
 
-def _together(keys: Sequence[str]) -> str:
-    """Return keys side by side, with a common modifier only once: `Shift+← →`."""
+def shown(command: str) -> str:
+    """Return a command's key as the app shows it."""
+    return table()[command].shown
+
+
+def together(commands: Sequence[str]) -> str:
+    """Return the keys of commands side by side, with a common modifier only once: `Shift+← →`."""
+    keys = [f"{shown('env.1')}-{shown('env.9')}" if name == "env.1-9" else shown(name) for name in commands]
     start = keys[0].rpartition("+")[0] + "+"
     shared = len(start) > 1 and all(key.startswith(start) for key in keys)
     return " ".join([keys[0], *(key.removeprefix(start) if shared else key for key in keys[1:])])
 
 
-def commands() -> list[Key]:
-    """Return the entries that the command palette lists."""
-    return [key for key in TABLE if key.id not in {quiet.id for quiet in QUIET}]
+class HelpEntry(NamedTuple):
+    """A line of the help: keys, a description, and the ids of the commands."""
+
+    shown: str
+    text: str
+    names: tuple[str, ...]
+
+
+def help_entries() -> dict[str, list[HelpEntry]]:
+    """Return the lines of the help by heading."""
+    return {
+        heading: [HelpEntry(together(names.split()), text, tuple(names.split())) for names, text in entries]
+        for heading, entries in HELP.items()
+    }
 
 
 def bindings() -> list[BindingType]:
     """Return the keys as bindings of Textual."""
     return [
-        Binding(key.keys, f"run_command('{key.id}')", key.title, id=key.id, show=bool(key.hint), priority=key.priority)
-        for key in TABLE
+        Binding(key.keys, f"run_command('{key.id}')", key.title, id=key.id, show=False, priority=key.priority)
+        for key in table().values()
     ]
+
+
+def owner_of(pressed: str) -> Key | None:
+    """Return the command that has a key, given by Textual's name, if there is one."""
+    return next((key for key in table().values() if pressed in _pressed(key)), None)
+
+
+def rebound(command: str, keys: str) -> dict[str, str]:
+    """Return the user's keys by command id after a command has got others.
+
+    Raises:
+        KeyClash: Another command has one of them.
+    """
+    return _wanted({command: keys})
+
+
+def swapped(command: str, other: str) -> dict[str, str]:
+    """Return the user's keys by command id after two commands have swapped theirs."""
+    return _wanted({command: table()[other].keys, other: table()[command].keys})
+
+
+def _wanted(changes: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's keys by command id after some have changed; defaults are left out."""
+    usual = {key.id: key.keys for key in (*KEYS, *QUIET)}
+    wanted = {name: keys for name, keys in {**preferences().keys, **changes}.items() if keys != usual[name]}
+    customised((*KEYS, *QUIET), wanted)
+    return wanted

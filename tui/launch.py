@@ -98,9 +98,9 @@ def _show(connection: SessionConnection) -> AppExit:
         with borrowed_terminal(lambda: _end_session(connection)):
             with importing():
                 from .app import PacApp
-                from .drawing.theme import apply_color_preference
+                from .drawing.theme import match_terminal
 
-            apply_color_preference()
+            match_terminal()
             app = PacApp(connection)
             app.run()
             if connection.detached:

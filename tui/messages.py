@@ -8,6 +8,7 @@ from textual.message import Message
 
 from ..envs import PacError
 from ..training.telemetry.snapshot import Snapshot
+from .curve_options import Overlay
 
 
 @dataclass
@@ -41,6 +42,29 @@ class EnvironmentOpened(Message):
     """A board was clicked, to show its environment."""
 
     env: int
+
+
+@dataclass
+class CurvePointed(Message):
+    """A place on a curve was clicked."""
+
+    x: float
+
+
+@dataclass
+class CurvesZoomed(Message):
+    """The wheel was turned on a curve, to show a range that is wider by a factor, around a place."""
+
+    factor: float
+    around: float
+
+
+@dataclass
+class RunsRead(Message):
+    """Curves of other runs were read; with those that cannot be read, and the reasons."""
+
+    runs: tuple[Overlay, ...]
+    failed: tuple[tuple[Overlay, str], ...]
 
 
 @dataclass

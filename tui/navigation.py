@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..training.units import plural
+from .curve_commands import ZOOM, CurveCommands
 from .debugger import EnvironmentDebugger
 from .state import AppState, Host
 
@@ -71,12 +72,20 @@ class Navigation:
     Args:
         state: What the app shows.
         debugger: Goes through time.
+        curves: Moves the cursor and zooms.
         switcher: Shows the selected view.
         host: The app.
     """
 
-    def __init__(self, state: AppState, debugger: EnvironmentDebugger, switcher: ViewSwitcher, host: Host) -> None:
-        self._state, self._debugger, self._switcher, self._host = state, debugger, switcher, host
+    def __init__(
+        self,
+        state: AppState,
+        debugger: EnvironmentDebugger,
+        curves: CurveCommands,
+        switcher: ViewSwitcher,
+        host: Host,
+    ) -> None:
+        self._state, self._debugger, self._curves, self._switcher, self._host = state, debugger, curves, switcher, host
 
     def show(self, view: str) -> None:
         """Show a view by its name."""
@@ -115,7 +124,7 @@ class Navigation:
             self._host.refresh_now()
 
     def move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; elsewhere scroll the output, go through time, or select a seat or page."""
+        """Move the selection or the cursor; elsewhere scroll the output, go through time, or select a seat or page."""
         view = self._state.view
         if view == "summary":
             self._state.env = self._switcher.grid.neighbor(self._state.env, columns, rows)
@@ -124,6 +133,8 @@ class Navigation:
             self._switcher.output.scroll_lines(rows)
             self._switcher.output.shift(columns)
             self._host.refresh_now()
+        elif view == "learning" and rows:
+            self._curves.zoom(ZOOM if rows < 0 else 1 / ZOOM)
         elif columns:
             self.travel(columns)
         elif view == "environment":
@@ -132,10 +143,12 @@ class Navigation:
             self.turn_page(rows)
 
     def travel(self, by: int) -> None:
-        """Go through time; in the output, scroll."""
+        """Go through time; in the output, scroll; among the curves, move the cursor."""
         if self._state.view == "logs":
             self._switcher.output.scroll_lines(by * PAGE_STEPS)
             self._host.refresh_now()
+        elif self._state.view == "learning":
+            self._curves.move_cursor(by)
         else:
             self._debugger.travel(by)
 
@@ -161,8 +174,3 @@ class Navigation:
         else:
             self._debugger.inspect(on=True)
             self.open_selected()
-
-    def toggle_axis(self) -> None:
-        """Draw curves over wall time instead of steps, or back."""
-        self._state.by_time = not self._state.by_time
-        self._host.refresh_now()

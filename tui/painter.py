@@ -13,8 +13,9 @@ from .debugger import EnvironmentDebugger
 from .drawing.plain import PlainSwitcher
 from .drawing.styles import Row
 from .drawing.widgets import TextLines
-from .header_footer import Tabs, head, keys, system
-from .refresh import FIGURES, GRID, RefreshScheduler
+from .header_footer import Tabs, head, system
+from .key_line import Situation, key_line
+from .refresh import RefreshScheduler, interval
 from .scrubber import scrubber
 from .state import AppState
 from .views import (
@@ -46,6 +47,7 @@ class Painter:
     Attributes:
         grid: The summary.
         output: The output.
+        curves: The learning curves.
     """
 
     def __init__(
@@ -58,9 +60,9 @@ class Painter:
         colors: bool,
     ) -> None:
         self._state, self._debugger, self._scheduler = state, debugger, scheduler
-        self.grid, self.output = SummaryView(colors=colors), LogView(directory)
+        self.grid, self.output, self.curves = SummaryView(colors=colors), LogView(directory), LearningView()
         environment = EnvironmentView(colors=colors)
-        views = (self.grid, environment, TimingView(), LearningView(), WorkersView(), self.output)
+        views = (self.grid, environment, TimingView(), self.curves, WorkersView(), self.output)
         self._views: dict[str, BaseView] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=state.view)
         self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")
@@ -79,6 +81,11 @@ class Painter:
         """Show the selected view in place of another."""
         self._switcher.current = self._state.view
 
+    def restyle(self, *, colors: bool) -> None:
+        """Forget what was drawn in another theme, or with other characters or colors."""
+        for view in self._views.values():
+            view.restyle(colors=colors)
+
     def request(self) -> ViewRequest:
         """Return what the screen needs of the session."""
         return self._debugger.extend(self.view.request(self._state.env))
@@ -89,12 +96,12 @@ class Painter:
         if snapshot is None:
             self.draw_header()
             return
-        figures = self._scheduler.due("figures", FIGURES)
+        figures = self._scheduler.due("figures", interval("figures"))
         snapshot = self._debugger.as_shown(snapshot)
-        details = self._scheduler.due("details", GRID) or figures or self._debugger.moment_changed(snapshot)
+        details = self._scheduler.due("details", interval("grid")) or figures or self._debugger.moment_changed(snapshot)
         state, debugger = self._state, self._debugger
         self.view.show(
-            ViewUpdate(snapshot, time.time(), state.env, figures, state.by_time, debugger.inspecting, details)
+            ViewUpdate(snapshot, time.time(), state.env, figures, state.curves, debugger.inspecting, details)
         )
         self._draw_timeline(snapshot)
         if figures:
@@ -126,14 +133,17 @@ class Painter:
         note = f"page {page:,}/{count:,}" if count > 1 else ""
         self._tabs.draw(self._state.view, self._state.env, snapshot, note)
 
-    def draw_footer(self, note: Row | None, controller: str) -> None:
+    def draw_footer(self, note: Row | None, controller: str, unavailable: Callable[[str], str]) -> None:
         """Draw the last lines.
 
         Args:
             note: What is drawn in place of the figures of the machine, or of the keys where there is only one line.
             controller: The viewer that has control, if it is another.
+            unavailable: Returns why a command cannot be executed; an empty text if it can.
         """
-        low, width = not self._status.display, self._keys.size.width
+        low, width, state = not self._status.display, self._keys.size.width, self._state
+        travels, pages = self._debugger.can_travel, self.view.pages[1]
+        situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages)
         figures = system(self._state.snapshot, self._scheduler.cost, width, controller)
         self._status.show([note if note and not low else figures])
-        self._keys.show([note if note and low else keys(width, self._state.units.env)])
+        self._keys.show([note if note and low else key_line(width, situation, unavailable)])

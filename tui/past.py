@@ -10,9 +10,6 @@ from ..training.telemetry.moments import Moment
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
 
-UNKNOWN = {"episode": -1, "episode_length": -1, "episode_return": np.nan, "frames": -1}
-"""Values in place of what was not stored of a step."""
-
 
 def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as its seat saw it; unknown values are NaN or blank.
@@ -25,8 +22,9 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     if env >= len(environments):
         return snapshot
     row = environments[env]
-    for name, unknown in UNKNOWN.items():
-        row[name] = values[name] if moment.info is not None else unknown
+    for name in ("episode", "episode_length", "episode_return"):
+        row[name] = values[name]
+    row["frames"] = values["frames"] if moment.info is not None else -1
     row["reward"] = values["reward"]
     single = moment.action is not None and moment.action.ndim == 0
     row["action"] = moment.action if single else -1

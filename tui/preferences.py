@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,15 +58,39 @@ def path() -> Path:
     return user_config_path("pac-tui") / FILE
 
 
-@cache
+class InUse:
+    """The preferences that the app uses, which the user can change while it runs.
+
+    Attributes:
+        now: The preferences; None before they were read.
+        kept: Those of them that the file contains.
+    """
+
+    now: Preferences | None = None
+    kept: Preferences | None = None
+
+
 def preferences() -> Preferences:
-    """Return the user's preferences, read once.
+    """Return the preferences in use: at first those of the file, which is read once.
 
     Raises:
         BadPreferences: The file cannot be read, or a value is invalid.
         UnknownName: A name in it is unknown.
     """
-    return read(path())
+    if InUse.now is None:
+        InUse.now = InUse.kept = read(path())
+    return InUse.now
+
+
+def use(wanted: Preferences) -> None:
+    """Use other preferences from now on; the file stays as it is."""
+    preferences()
+    InUse.now = wanted
+
+
+def are_kept() -> bool:
+    """Return whether the file contains the preferences in use."""
+    return preferences() == InUse.kept
 
 
 def read(file: Path) -> Preferences:

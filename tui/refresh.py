@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from .preferences import preferences
 
-RATES = preferences().rates
-FOCUS, GRID, FIGURES, SYSTEM = 1 / RATES.environment, 1 / RATES.grid, 1 / RATES.figures, 1 / RATES.system
 BUDGET = 0.035  # of one core; less than the limit of 5 %, since the cost is known only afterwards
 SLOWEST = 8.0
 MEASURE = 1.0
+
+
+Rate: TypeAlias = Literal["environment", "grid", "figures", "system"]
+
+
+def interval(rate: Rate) -> float:
+    """Return the seconds between two drawings at a rate of the preferences."""
+    return 1 / float(getattr(preferences().rates, rate))
 
 
 class RefreshScheduler:
@@ -41,7 +48,7 @@ class RefreshScheduler:
             return False
         self._early.discard(part)
         # Half a tick early is better than a whole one late.
-        self._due[part] = now + period * self.slowdown - FOCUS / 2
+        self._due[part] = now + period * self.slowdown - interval("environment") / 2
         return True
 
     def overdue(self, *parts: str) -> bool:

@@ -55,7 +55,7 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     source: Row = ()
     missing: Row = ()
     if moment.source is MomentSource.MISSING:
-        what = "last board not stored" if moment.values["end"] else "not stored"
+        what = "last board not kept" if moment.values["end"] else "not kept"
         missing = (styled(f"{what}: {moment.note}", YELLOW),)
     elif back:
         how = "stored board" if moment.source is MomentSource.STORED else "replayed"
@@ -86,7 +86,7 @@ def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
 
     values = moment.values
     pieces: dict[str, Row] = {}
-    if moment.info is not None:
+    if values["episode_length"] >= 0:
         place = f"episode {whole(values['episode'] + 1)}, step {whole(values['episode_length'])}"
         pieces["place"] = (styled(place, TEXT),)
     waited = moment.action is None and about.players > 1 and values["episode_length"] > 0

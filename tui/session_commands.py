@@ -13,6 +13,12 @@ from .state import AppState, Host
 
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 USUAL_SPEED = 100.0  # steps/s, where the present speed is not known
+SIZES = frozenset({"envs.fewer", "envs.more", "envs.half", "envs.double", "envs.number", "baseline", "sweep"})
+EPISODES = frozenset({"episode", "record", "play"})
+OWN_ENVIRONMENTS = SIZES | {"record", "play"}
+TO_SESSION = SIZES | EPISODES | {"pause", "step", "steps", "faster", "slower", "unlimited", "control"}
+"""Commands that change the number of environments, that need episodes, that need environments which the session itself
+runs, and that need a session at all."""
 
 
 class SessionCommands:
@@ -38,6 +44,17 @@ class SessionCommands:
         if self._state.lost is None:
             self._send(command, **arguments)
 
+    def unavailable(self, command: str) -> str:
+        """Return why the session cannot execute a command of `keys.py`; an empty text if it can."""
+        phase, units, snapshot = self._state.phase, self._state.units, self._state.snapshot
+        if phase in ENDING and command in TO_SESSION:
+            return "the session has ended" if phase.over else "the session is ending"
+        if command in OWN_ENVIRONMENTS and snapshot is not None and snapshot.description.watched:
+            return "a watched script runs its environments itself"
+        if command in EPISODES and not units.episodes:
+            return f"a {units.environment} has no episodes"
+        return ""
+
     def toggle_pause(self) -> None:
         """Pause, or resume. While a pause is requested, take the request back."""
         paused = self._state.phase is Phase.PAUSED if self.requested_pause is None else self.requested_pause
@@ -55,15 +72,7 @@ class SessionCommands:
 
     def record(self) -> None:
         """Record the next episode of the selected environment."""
-        if self.has_episodes():
-            self.send("record", env=self._state.env)
-
-    def has_episodes(self) -> bool:
-        """Return whether environments have episodes; tell the user if they have none."""
-        units = self._state.units
-        if not units.episodes:
-            self._host.notify(f"a {units.environment} has no episodes", severity="warning")
-        return units.episodes
+        self.send("record", env=self._state.env)
 
     def scale_speed(self, factor: float) -> None:
         """Multiply the speed limit; if there is none, start from the present speed."""

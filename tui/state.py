@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from ..envs import PacError
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units
+from .curve_options import CurveOptions
 
 
 @dataclass
@@ -22,7 +23,8 @@ class AppState:
         view: Name of the view.
         env: The environment, from 0.
         seat: The seat in it, from 0.
-        by_time: Whether the x axis of curves is wall time, not steps.
+        curves: Axes, cursor, range and choice of the curves.
+        replay: Whether the session is a recorded episode.
     """
 
     snapshot: Snapshot | None = None
@@ -30,7 +32,8 @@ class AppState:
     view: str = "summary"
     env: int = 0
     seat: int = 0
-    by_time: bool = False
+    curves: CurveOptions = field(default_factory=CurveOptions)
+    replay: bool = False
 
     @property
     def phase(self) -> Phase:

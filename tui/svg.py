@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from .boards.cells import QUADRANTS
-from .drawing.styles import GROUND, TEXT
+from .drawing.styles import GROUND, TEXT, hex_of
 
 WIDTH, HEIGHT = 8.4, 17.0
 SIZE, BASELINE = 14, 12.9
@@ -78,7 +78,7 @@ def svg_of(lines: Sequence[Strip]) -> str:
     shapes = "\n".join(shape for y, line in enumerate(lines) for shape in _line(line, MARGIN + y * HEIGHT))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.1f} {height:.1f}" width="{width:.1f}" '
-        f'height="{height:.1f}">\n<rect width="100%" height="100%" rx="8" fill="{GROUND}"/>\n'
+        f'height="{height:.1f}">\n<rect width="100%" height="100%" rx="8" fill="{hex_of(GROUND)}"/>\n'
         f'<g font-family="{FONT}" font-size="{SIZE}" xml:space="preserve">\n{shapes}\n</g>\n</svg>\n'
     )
 
@@ -86,11 +86,11 @@ def svg_of(lines: Sequence[Strip]) -> str:
 def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
     """The shapes of one line: backgrounds first, then characters."""
     front: list[str] = []
-    left = float(MARGIN)
+    left, usual = float(MARGIN), hex_of(GROUND)
     for text, style, _ in line:
         color, ground = colors(style or Style())
         wide = len(text) * WIDTH
-        if ground != GROUND:
+        if ground != usual:
             area = f'width="{wide + 0.3:.1f}" height="{HEIGHT + 0.3}"'
             yield f'<rect x="{left:.1f}" y="{top:.1f}" {area} fill="{ground}"/>'
         front += _text(text, left, top, color, bold=bool(style and style.bold))
@@ -100,8 +100,8 @@ def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
 
 def colors(style: Style) -> tuple[str, str]:
     """Return the foreground and background color of a style."""
-    front = style.color.get_truecolor().hex if style.color and not style.color.is_default else TEXT
-    back = style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else GROUND
+    front = style.color.get_truecolor().hex if style.color and not style.color.is_default else hex_of(TEXT)
+    back = style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else hex_of(GROUND)
     if style.reverse:
         front, back = back, front
     if style.dim and style.color and style.bgcolor:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 from textual._compositor import Compositor
 from textual._context import active_app
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from pac.tui.app import PacApp
@@ -12,6 +13,8 @@ from pac.tui.connection import SessionConnection
 from pac.tui.refresh import RefreshScheduler
 
 from .fake_session import FakeSession, until
+
+PARSED: dict[tuple[object, ...], object] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -43,25 +46,49 @@ def fake(runtime_directory):
     with_bottles.close()
 
 
+@pytest.fixture(autouse=True)
+def styles_are_parsed_once(monkeypatch):
+    """Keep parsed CSS from one app to the next."""
+    parse = Stylesheet._parse_rules
+
+    def parse_once(sheet, css, read_from, *args, **options):
+        key = css, read_from, args, *options.items(), *sheet._variables.items()
+        if key not in PARSED:
+            PARSED[key] = parse(sheet, css, read_from, *args, **options)
+        return PARSED[key]
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", parse_once)
+
+
 class Hasty(RefreshScheduler):
     """Draws more often than the app does, whatever that costs, since the test waits for it."""
 
+    def __init__(self):
+        super().__init__()
+        self.slowdown = 0.1
+
     def measure(self):
-        self.slowdown = 0.3
+        """Keep the rates."""
+
+
+@pytest.fixture(autouse=True)
+def apps_draw_often(monkeypatch):
+    """Let apps start with a scheduler that waits less."""
+    monkeypatch.setattr("pac.tui.app.RefreshScheduler", Hasty)
 
 
 @pytest.fixture
 def open_app():
-    """Return a context manager that runs the app and waits for its first snapshot."""
+    """Return a context manager that runs the app and waits for its first snapshot and its first request."""
 
     @asynccontextmanager
     async def opened(fake, size=(120, 40), *, wait=True, origin="process"):
         connection = SessionConnection(lambda: fake, origin)
         app = PacApp(connection)
-        app.scheduler = Hasty()
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
                 await until(lambda: app.state.snapshot is not None, "the first snapshot")
+                await until(lambda: fake.looks, "the first request")
             yield app, pilot
         connection.close()
 

@@ -226,10 +226,15 @@ def screen_text(app) -> str:
 
 async def seen(app, *texts):
     """Wait until all texts are on the screen."""
+
+    def missing():
+        shown = screen_text(app)
+        return [text for text in texts if text not in shown]
+
     try:
-        await until(lambda: all(text in screen_text(app) for text in texts))
+        await until(lambda: not missing())
     except AssertionError:
-        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
+        pytest.fail(f"missing {missing()} on\n{screen_text(app)}")
 
 
 def play(fake):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
+from pac.tui.drawing.styles import SIGNS
 from pac.tui.views import environment_rows
 
 from .fake_session import CHESS, FakeSession
@@ -28,7 +29,7 @@ def seen(tmp_path, task, last, **policy: object) -> Snapshot:
 
 
 def texts(rows) -> list[str]:
-    return [" ".join("".join(segment.text for segment in row).split()) for row in rows]
+    return [" ".join("".join(segment.text for segment in row).replace("·", " ").split()) for row in rows]
 
 
 def test_continuous_actions_are_numbers(tmp_path):
@@ -36,7 +37,7 @@ def test_continuous_actions_are_numbers(tmp_path):
     means, deviations = [0.25, -3.0, *[0] * 30], [0.5, 4.0, *[0] * 30]
     snapshot = seen(tmp_path, CONTINUOUS, [0.5, -12], numbers=2, means=means, deviations=deviations)
     assert environment_rows.last_action(snapshot, 0) == "0.50 -12.00"
-    assert texts(environment_rows.policy(snapshot, 0, 44))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
+    assert texts(environment_rows.policy(snapshot, 0, 26))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
 
 
 def test_actions_of_several_components_are_choices(tmp_path):
@@ -49,6 +50,18 @@ def test_actions_of_several_components_are_choices(tmp_path):
     assert "75.0 %" in rows[0]
 
 
+def test_parts_of_an_action_are_shown_by_name(tmp_path):
+    """Those of one part together; in the policy each number by itself."""
+    names = ("aim 0", "aim 1", "fire")
+    task = replace(CONTINUOUS, num_actions=3, bounds=((-1.0, 1.0),) * 3, component_names=names)
+    means = [0.25, -3.0, 1.0, *[0] * 29]
+    snapshot = seen(tmp_path, task, [0.5, -1, 1], numbers=3, means=means, deviations=means)
+    assert environment_rows.last_action(snapshot, 0) == "aim=0.50 -1.00, fire=1.00"
+    assert [row.rpartition(" 0.2")[0] for row in texts(environment_rows.policy(snapshot, 0, 44))[2:3]] == [
+        "aim 0 0.250 ±"
+    ]
+
+
 def test_an_action_of_a_grid_is_its_place(tmp_path):
     """The first axis is named if it has names."""
     about = seen(tmp_path, GRID, 0).description
@@ -57,3 +70,28 @@ def test_an_action_of_a_grid_is_its_place(tmp_path):
         environment_rows.action_name(replace(about, action_planes=("right", "below", "left", "above")), 28)
         == "below 2,3"
     )
+
+
+def test_values_of_actions_are_shown_with_epsilon(tmp_path):
+    """The action that was taken is marked; a strip shows which returns are likely."""
+    values, actions = [2.0, 1.0, *[0] * 6], [1, 0, *[0] * 6]
+    ranges = [(1.5, 3.0), (0.0, 1.5), *[(0, 0)] * 6]
+    chances = [0.9, 0.1, *[0] * 6]
+    common = {"count": 2, "actions": actions, "probabilities": chances, "valued": 2, "values": values, "epsilon": 0.2}
+    snapshot = seen(tmp_path, GRID, 0, **common, ranged=2, ranges=ranges)
+    snapshot.environments["action"][0] = 1
+    epsilon, heading, best, other = texts(environment_rows.policy(snapshot, 0, 52))
+    assert epsilon == "epsilon 20.0 %"
+    assert heading == "80 % of returns Q"
+    line, track, dot = SIGNS.full, SIGNS.track, SIGNS.dot
+    assert best == f"{SIGNS.stepping} 0 0,1 {track * 13}{line * 4}{dot}{line * 9} 2.000"
+    assert other == f"0 0,0 {line * 9}{dot}{line * 4}{track * 13} 1.000"
+
+
+def test_values_without_a_distribution_are_dots(tmp_path):
+    """And if there is only one, it is in the middle."""
+    common = {"count": 1, "actions": [1] * 8, "probabilities": [1] * 8, "valued": 1, "values": [7.0] * 8}
+    snapshot = seen(tmp_path, GRID, 0, **common, epsilon=0.0)
+    heading, row = texts(environment_rows.policy(snapshot, 0, 52))[1:]
+    assert heading == "Q"
+    assert row == f"0 0,1 {SIGNS.track * 13}{SIGNS.dot}{SIGNS.track * 13} 7.000"

@@ -34,6 +34,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.thorough
 async def test_keys_command_the_session(fake, open_app, monkeypatch):
     """Each key sends its command once, however slow the machine is."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
@@ -45,6 +46,7 @@ async def test_keys_command_the_session(fake, open_app, monkeypatch):
             assert fake.commands == [(command, arguments)], keys
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keys", [("q", "enter"), ("q", "s"), ("ctrl+c",), ("ctrl+q",)])
 async def test_keys_stop_the_session(fake, open_app, keys):
     """Each of these ways sends a stop."""
@@ -53,6 +55,7 @@ async def test_keys_stop_the_session(fake, open_app, keys):
         assert await commanded(fake, "stop") == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("keys", "code"), [(("q", "s"), 0), (("ctrl+c",), 130)])
 async def test_the_exit_code_depends_on_how_the_session_was_stopped(fake, open_app, keys, code):
     """Ctrl-C is an interrupt, `q` is not."""
@@ -72,6 +75,7 @@ async def test_space_resumes_a_paused_session(fake, open_app):
         await seen(app, "‖ paused")
 
 
+@pytest.mark.thorough
 async def test_a_pause_is_shown_before_the_training_has_paused(fake, open_app):
     """An update of the policy may take a second; the same key takes the request back."""
     async with open_app(fake) as (app, pilot):
@@ -119,6 +123,7 @@ def at(app, view, env):
     return (app.painter.view.id, app.state.env) == (view, env)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("places", [PLACES, pytest.param(MORE_PLACES, marks=pytest.mark.thorough)], ids=["few", "more"])
 async def test_keys_choose_the_view(fake, open_app, places):
     """Each view and each environment has its keys; a number without an environment changes nothing."""
@@ -189,6 +194,7 @@ async def test_events_are_shown_once(fake, open_app):
         assert len(app._notifications) == 1
 
 
+@pytest.mark.thorough
 async def test_the_help_shows_all_keys_and_closes(fake, open_app):
     """? opens it, Esc closes it."""
     async with open_app(fake) as (app, pilot):
@@ -281,6 +287,7 @@ async def test_the_last_boards_of_a_failed_session_are_shown(fake, open_app, siz
         assert len(screen_text(app).splitlines()) == size[1]
 
 
+@pytest.mark.thorough
 async def test_a_session_that_died_is_shown_as_failed(fake, open_app):
     """Its process has exited without reporting an error; the app's exit code is 1."""
     async with open_app(fake) as (app, pilot):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pac.training.telemetry.records import Phase
+from pac.training.telemetry.records import Level, Phase
 
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, tidy
@@ -72,6 +72,30 @@ async def test_the_footer_shows_who_has_control(fake, open_app):
         await seen(app, "pts/9 (process 7) has control")
         fake.say(phase=Phase.FAILED, message=b"it was enough")
         await until(lambda: "it was enough" in screen_text(app) and "has control" not in screen_text(app))
+
+
+async def test_attaching_shows_no_events_from_before(fake, open_app):
+    """They are in the list of events; what happens from then on is shown."""
+    fake.event(Level.WARNING, "long ago")
+    async with open_app(fake, origin="elsewhere") as (app, _):
+        fake.event(Level.WARNING, "just now")
+        await seen(app, "just now")
+        assert "long ago" not in screen_text(app)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 16)])
+async def test_messages_hide_neither_the_timeline_nor_the_last_lines(fake, open_app, size):
+    """They are above them, also if there are several."""
+    fake.say(phase=Phase.PAUSED)
+    async with open_app(fake, size) as (app, pilot):
+        await pilot.press("1")
+        await until(lambda: app.painter._timeline.display)
+        for number in range(2):
+            app.notify(f"message {number}", title="Title")
+        await seen(app, "message 0", "message 1")
+        toasts = app.screen.query("Toast")
+        assert max(toast.region.bottom for toast in toasts) <= app.painter._timeline.region.y
 
 
 # -- real sessions, real terminals -------------------------------------------------------------------------------------

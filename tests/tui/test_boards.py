@@ -1,7 +1,10 @@
 """Boards of every kind are drawn at every scale, and only changed lines are drawn again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from rich.style import Style
 from textual.app import App
 from textual.geometry import Region
 
@@ -13,8 +16,9 @@ from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import enlarged, single_color
 from pac.tui.boards.layout import Notes, best_layout
 from pac.tui.boards.widget import shortened
+from pac.tui.views.panels import legend
 
-from .fake_session import CHESS
+from .fake_session import CHESS, FakeSession, screen_text, until
 
 
 def looks(task):
@@ -36,7 +40,7 @@ GRID = ShapedPanel(
 NAMED_GRID = ShapedPanel(
     "grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2)
 )
-PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS), GRID, NAMED_GRID]
+PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(find("treasure")), *looks(CHESS), GRID, NAMED_GRID]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
@@ -216,6 +220,15 @@ def autochess(field):
     return next(panel for panel in looks(find("autochess")) if panel.field == field)
 
 
+@pytest.mark.parametrize(("color", "drawn"), [(250, "#85878a"), (40, "#282828")])
+def test_bright_images_are_dimmed_on_dark_terminals(color, drawn):
+    """Dark images keep their colors."""
+    renderer = renderer_for(next(panel for panel in looks(CHESS) if panel.kind == "pixels"))
+    scale = renderer.scales[-1]
+    row = renderer.prepare(np.full((1, 8, 8, 3), color, np.uint8), scale)[0, 0]
+    assert renderer.line(row, 0, scale)[0].style == Style(color=drawn, bgcolor=drawn)
+
+
 def test_pips_are_drawn_if_there_is_room():
     """Above the letters in a huge cell, below them in a large one, not in a wide one."""
     panel = autochess("creatures")
@@ -314,3 +327,25 @@ def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
     wide = renderer.scales[0]
     assert (renderer.prepare(before, wide) == renderer.prepare(after, wide)).all()
     assert (renderer.prepare(before, wide) != renderer.prepare(moved, wide)).any()
+
+
+async def test_a_board_that_was_not_drawn_yet_says_so(tmp_path, open_app):
+    """In place of a black picture; once it is drawn, the picture is there."""
+    task = replace(CHESS, panels=(replace(CHESS.panels[1], main=True),))
+    fake = FakeSession(tmp_path, task, 2)
+    try:
+        async with open_app(fake) as (app, _):
+            await until(lambda: screen_text(app).count("drawing...") == 2)
+            with fake.writer.write("board:picture") as boards:
+                boards[1] = 200
+            fake.say()
+            await until(lambda: screen_text(app).count("drawing...") == 1)
+    finally:
+        fake.close()
+
+
+def test_a_legend_counts_glyphs_of_the_same_name_together():
+    """A cell that is drawn lighter because an agent sees it has another code, but contains the same."""
+    panel, board = looks(find("treasure"))[0], np.array([[3, 65, 0], [1, 64, 1]], np.uint8)
+    rows = ["".join(segment.text for segment in row).split() for row in legend(panel, board, 30, colors=True)]
+    assert rows == [["✕", "bone"], ["◆", "gem", "x3"]]

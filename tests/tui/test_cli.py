@@ -100,7 +100,38 @@ def test_config_says_where_values_come_from(capsys, monkeypatch):
     assert (shown["num_envs"], shown["seed"], shown["ppo"]["clip"]) == (3, 7, 0.1)
     origins = shown["origins"]
     expected = {"num_envs": "--num-envs", "seed": "PAC_SEED", "ppo.clip": "--ppo.clip", "backend": "default"}
-    assert origins.items() >= {**expected, "ppo.batch": "task drmario"}.items()
+    assert origins.items() >= {**expected, "ppo.batch": "recommended for drmario"}.items()
+
+
+def test_config_shows_recommended_settings_of_an_environment(capsys):
+    """`config` shows which settings are recommended for CartPole, and which of them a flag overrides."""
+    shown = json_of(capsys, "config", "--task", "CartPole-v1", "--ppo.gamma", "0.9")
+    origins = {key: shown["origins"][f"ppo.{key}"] for key in ("gae_lambda", "gamma", "layers")}
+    assert origins == {"gae_lambda": "recommended for CartPole-v1", "gamma": "--ppo.gamma", "layers": "default"}
+    assert (shown["ppo"]["gae_lambda"], shown["ppo"]["gamma"]) == (0.8, 0.9)
+
+
+def test_config_shows_the_note_of_an_environment(capsys, tmp_path):
+    """The note is a comment at the top, and the output is still a file that `--config` takes."""
+    assert main(["config", "--task", "MountainCarContinuous-v0"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# MountainCarContinuous-v0 needs exploration")
+    (tmp_path / "a.yaml").write_text(out)
+    assert "needs exploration" in json_of(capsys, "config", "--config", "a.yaml")["note"]
+
+
+def test_bench_learning_shows_each_side(capsys):
+    """A side that did not reach the goal has no time."""
+    final = {"median": 500.0, "min": 480.5, "max": 500.0, "repetitions": 5}
+    sides = {
+        "pac-tui": {"final": final, "decisions": 20_000, "seconds": 4.25},
+        "SB3": {"final": final, "decisions": None, "seconds": None},
+    }
+    found = {"task": "CartPole-v1", "steps": 100_000, "num_envs": 8, "goal": 475.0, "sides": sides}
+    assert cli_bench_show.show("learning", found, json=False) == 0
+    ours, theirs = capsys.readouterr().out.splitlines()[-2:]
+    assert ours.split() == ["pac-tui", "500.0", "480.5", "500.0", "5", "20,000", "4.2", "s"]
+    assert "not reached" in theirs
 
 
 @pytest.mark.parametrize("width", [160, 60])

@@ -79,13 +79,14 @@ async def test_inspecting_in_a_view_without_boards_opens_the_environment(fake, o
         await seen(app, "▌ Env 3/8", "Observation")
 
 
+@pytest.mark.thorough
 async def test_the_summary_inspects_the_selected_board(fake, open_app):
     """i shows a frame over the grid, and the arrow keys select another board."""
     at_step(fake, "detail", 100, env=0)
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("i")
         await seen(app, "i closes", "Decision")
-        assert fake.looks[-1]["focus"] == 0
+        await until(lambda: fake.looks[-1]["focus"] == 0)
         await pilot.press("right")
         await until(lambda: fake.looks[-1]["focus"] == 1)
         await pilot.press("i")
@@ -101,6 +102,20 @@ async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(fake, ope
         await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
 
 
+async def test_panels_of_the_inspector_without_room_are_on_the_next_page(fake, open_app):
+    """First decision and observation, then reward, step and legal actions."""
+    at_step(fake, "detail", 100, decided=0)
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await pilot.press("3", "i")
+        await seen(app, "Observation", "page 1/")
+        await pilot.press("pagedown")
+        await seen(app, "Reward", "page 2/3")
+        await pilot.press("pagedown")
+        await seen(app, "Step", "speed_ups", "Legal")
+        await pilot.press("i")
+        await seen(app, "Episode")
+
+
 async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
     """Its frame ends at the edge of the terminal."""
     paused(fake)
@@ -109,6 +124,7 @@ async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
         await seen(app, "i closes ─╮")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_inspector_fits_every_size(fake, open_app, size):
     """The app draws exactly the lines of the terminal."""
@@ -172,6 +188,7 @@ MORE_BACK = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moves", [BACK, pytest.param(MORE_BACK, marks=pytest.mark.thorough)], ids=["few", "more"])
 async def test_keys_go_back_and_forward(fake, open_app, moves):
     """Arrows go one step, with Shift or PgUp ten, Home and End to the ends. No command is sent."""
@@ -186,6 +203,7 @@ async def test_keys_go_back_and_forward(fake, open_app, moves):
         assert fake.commands == []
 
 
+@pytest.mark.thorough
 async def test_a_past_step_is_shown_with_all_its_values(fake, open_app):
     """Board, reward, terms and scalars; End shows the newest step."""
     fake.board("bottle", 0)
@@ -229,10 +247,12 @@ async def test_a_step_that_is_not_stored_gives_the_reason(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         note = b"not deterministic: reward was 1, and is 2"
-        at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note)
-        await seen(app, "1 step back", "not stored: not deterministic")
+        unknown = {"episode_length": -1, "episode_return": np.nan}
+        at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note, **unknown)
+        await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.painter.view._board._rows.any()
+        await until(lambda: screen_text(app).count("not kept") == 2)  # below the board, and in it
 
 
 @pytest.mark.thorough

@@ -4,18 +4,22 @@ import pytest
 
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.telemetry.timeline import Lane
+from pac.training.trainer import Lap
+from pac.tui.drawing.styles import GROUND, hex_of
 from pac.tui.views import environment_rows, figures, timing
 from pac.tui.views.figures import Entry, pairs
 from pac.tui.views.frames import frames_of
+from pac.tui.views.lanes import NAME, lanes_section
 
 from .fake_session import play
 
 
-def test_labels_are_not_cut_for_the_column_of_units():
-    """Numbers are aligned, with units or without."""
+def test_numbers_are_aligned_and_joined_to_their_labels():
+    """With units or without; dots lead from a label to a number that is far away."""
     entries = [Entry("batches/s(per-worker)", "12.4", "/s"), Entry("worker", "1")]
     texts = ["".join(segment.text for segment in row) for row in pairs(entries, 29)]
-    assert texts == ["batches/s(per-worker) 12.4 /s", "worker                   1   "]
+    assert texts == ["batches/s(per-worker) 12.4 /s", "worker ················· 1   "]
 
 
 def test_an_outcome_is_shown_for_a_part_of_an_episode(fake):
@@ -26,7 +30,7 @@ def test_an_outcome_is_shown_for_a_part_of_an_episode(fake):
     def told(after, sps):
         fake.say(sps=sps, length_mean=40.0)
         frames = frames_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, 1, 1000.0 + after, None)
-        return frames[0].caption == "cleared"
+        return frames[0].captions[0].startswith("cleared")
 
     assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
     assert [told(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
@@ -64,3 +68,20 @@ def test_the_timing_view_fits_a_slim_terminal(fake):
     first = [text.split()[0] for text in texts[2:]]
     assert first == ["environment", "transport", "inference", "learner", "Python", "unaccounted", "one"]
     assert texts[-1].split()[-2:] == ["100.0", "%"]
+
+
+def test_a_lane_is_divided_by_time():
+    """Each phase has its color and its share of the width; where nothing is reported, the lane is empty."""
+    laps = (Lap("environment", 0.0, 1.0), Lap("learner", 2.0, 4.0))
+    section = lanes_section([Lane("training", 1, laps), Lane("empty", 1, ())], 1)
+    assert section is not None
+    (name, _, *cells), legend = section.rows(NAME + 40, 9)
+    assert name.text.strip() == "training"
+    drawn = [(len(cell.text), cell.style.color.name) for cell in cells if cell.style and cell.style.color]
+    assert drawn == [
+        (10, hex_of(figures.COLORS["environment"])),
+        (10, hex_of(GROUND)),
+        (20, hex_of(figures.COLORS["learner"])),
+    ]
+    assert "environment" in "".join(segment.text for segment in legend)
+    assert lanes_section([], 1) is None

@@ -91,6 +91,7 @@ def hostile_session(runtime_directory, tmp_path, monkeypatch):
     fake.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "phase",
     [Phase.PAUSED, *(pytest.param(phase, marks=pytest.mark.thorough) for phase in (Phase.RUNNING, Phase.FAILED))],

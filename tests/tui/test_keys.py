@@ -3,10 +3,13 @@
 import pytest
 
 from pac.envs import UnknownName
+from pac.training.telemetry.records import Phase
 from pac.training.units import SOLVED, STEPPED
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
 from pac.tui.dialogs.help import help_rows
+from pac.tui.drawing.styles import BRIGHT, FAINT, SOFT, hex_of
+from pac.tui.key_line import Situation, key_line
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
 from .fake_session import screen_text, seen, until
@@ -53,12 +56,12 @@ def test_every_key_of_the_table_is_bound_once():
 
 
 def help_text():
-    return "\n".join(shown for entries in help_entries().values() for shown, _ in entries)
+    return "\n".join(shown for entries in help_entries().values() for shown, *_ in entries)
 
 
 def test_the_help_lists_all_keys():
     """1 to 9 are listed as one, and a common Shift only once."""
-    listed = {key for entries in help_entries().values() for shown, _ in entries for key in shown.split()}
+    listed = {key for entries in help_entries().values() for shown, *_ in entries for key in shown.split()}
     listed |= {f"Shift+{key}" for key in listed if "Shift+← " + key in help_text()}
     assert {key.shown for key in (*KEYS, *QUIET)} - set("123456789") <= listed
 
@@ -96,8 +99,8 @@ def test_no_line_of_the_help_is_cut_in_40_columns(units):
     """Every key with its description."""
     rows = ["".join(segment.text for segment in row) for row in help_rows(36, 10, units)]
     for entries in help_entries().values():
-        for keys, text in entries:
-            assert f"{keys:<14}{units.translate(text)}" in [row.rstrip() for row in rows], text
+        for shown, text, _ in entries:
+            assert f"{shown:<14}{units.translate(text)}" in [row.rstrip() for row in rows], text
 
 
 async def test_the_help_is_scrolled_if_it_does_not_fit(fake, open_app):
@@ -119,5 +122,61 @@ def test_the_help_fits_80x24(units):
     rows = ["".join(segment.text for segment in row) for row in help_rows(76, 22, units)]
     assert len(rows) <= 22
     for entries in help_entries().values():
-        for keys, text in entries:
-            assert any(keys in row and f"{units.translate(text)} " in f"{row} " for row in rows), text
+        for shown, text, _ in entries:
+            assert any(shown in row and f"{units.translate(text)} " in f"{row} " for row in rows), text
+
+
+def without_play(command):
+    """Reasons of an app in which the user cannot play."""
+    return "nobody plays here" if command == "play" else ""
+
+
+def colors(rows):
+    """Return the color of each text in some rows."""
+    return {segment.text.strip(" ,"): segment.style.color.name for row in rows for segment in row}
+
+
+@pytest.mark.parametrize("size", [(76, 60), (76, 22), (36, 10)])
+def test_the_help_greys_out_unavailable_commands_and_says_why(size):
+    """And only those, also if a line has several."""
+    width, height = size
+    rows = help_rows(width, height, STEPPED, without_play)
+    found = colors(rows)
+    assert found["p"] == found["play"] == hex_of(FAINT)
+    assert found["b"] == hex_of(BRIGHT)
+    assert found["breakpoints"] == hex_of(SOFT)
+    assert "nobody plays here" in " ".join(segment.text for row in rows[-2:] for segment in row)
+
+
+def test_the_footer_greys_out_unavailable_keys():
+    """And only those."""
+    situation = Situation(Phase.RUNNING, "summary", "env")
+    found = colors([key_line(200, situation, lambda command: "no" if command == "envs.more" else "")])
+    assert found["[ ]"] == found["envs"] == hex_of(FAINT)
+    assert found["B"] == hex_of(BRIGHT)
+
+
+@pytest.mark.thorough
+async def test_an_unavailable_key_shows_the_reason_once(fake, open_app):
+    """And sends nothing."""
+    fake.facts["watched"] = True
+    fake.restart(8)
+    async with open_app(fake) as (app, pilot):
+        await until(lambda: app.state.snapshot is not None)
+        await pilot.press("right_square_bracket", "p")
+        await seen(
+            app, "Unavailable: Play the shown environment by hand", "a watched script runs its environments itself"
+        )
+        await pilot.press("space")
+        await until(lambda: fake.commands)
+        assert fake.commands == [("pause", {})]
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_refusal_is_shown_with_its_title_once(fake, open_app):
+    """The title is above the reason, not in it."""
+    fake.refusal = "it is too early"
+    async with open_app(fake) as (app, pilot):
+        await pilot.press("space")
+        await seen(app, "Not now", "it is too early")
+        assert screen_text(app).count("Not now") == 1

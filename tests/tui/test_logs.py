@@ -45,6 +45,7 @@ async def test_scrolled_output_stays_and_is_followed_again_at_the_end(fake, open
         await seen(app, "more", "following")
 
 
+@pytest.mark.thorough
 async def test_output_is_searched(fake, open_app):
     """Ignoring case; Enter goes to the previous match in a circle; an empty search ends it."""
     printed(fake, "".join(f"{'Needle' if number in {5, 50} else 'hay'} {number:03}\n" for number in range(100)))
@@ -61,6 +62,7 @@ async def test_output_is_searched(fake, open_app):
         await seen(app, "/ search")
 
 
+@pytest.mark.thorough
 async def test_long_lines_are_scrolled_to_their_end(fake, open_app):
     """By the arrow keys, as far as the longest line, and back."""
     printed(fake, "begin " + "long " * 40 + "end\n")

@@ -1,5 +1,6 @@
 """Observations of every shape are drawn, with NaN and infinite values marked."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from pac.envs import Field
 from pac.training.telemetry.description import describe
 from pac.tui.views.observation import observed
 
@@ -46,6 +48,18 @@ def test_numbers_have_room_in_a_slim_panel():
         rows = drawn(np.linspace(-1, 1, 24), width, 4)
         assert rows[-1].strip() == told
         assert max(map(len, rows)) <= width
+
+
+def test_an_image_among_other_parts_is_a_picture():
+    """Below its name, in at most half of the lines; an image of few pixels is bars."""
+    field = Field("observation", "float32", (1203,), images=((2, (20, 20, 3)), (1202, (1, 1))))
+    slices = (("speed", 0, 2), ("camera", 2, 1202), ("tile", 1202, 1203))
+    moment: Any = SimpleNamespace(observation=np.linspace(0, 1, 1203), note="")
+    about = replace(ABOUT, observation=field, slices=slices)
+    rows = ["".join(segment.text for segment in row).strip() for row in observed(about, moment, 50, 30)]
+    first = rows.index("camera")
+    assert rows[first + 1 : first + 11] == ["▀" * 20] * 10
+    assert rows[first + 11].startswith("tile")
 
 
 @given(

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
 from pac.envs import PacError
-from pac.tui.drawing.palettes import PALETTES
-from pac.tui.drawing.theme import in_ascii
+from pac.tui.drawing.palettes import PALETTES, PALETTES_16
+from pac.tui.drawing.styles import GREEN, TerminalColors, hex_of, restyle
+from pac.tui.drawing.theme import in_ascii, match_terminal
 from pac.tui.preferences import Preferences, path, read, schema
 
 
@@ -101,15 +103,17 @@ def test_the_app_uses_the_file(tmp_path):
     """Palette, signs and keys are those of the file when the app is imported; the command shows them."""
     folder = tmp_path / "pac-tui"
     folder.mkdir()
-    (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "z"\n')
+    (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "k"\n')
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    code = "from pac.tui import keys; from pac.tui.drawing import styles; print(styles.GROUND, keys.SHOWN['pause'])"
+    code = """from pac.tui import keys
+from pac.tui.drawing.styles import hex_of
+print(hex_of("ground"), keys.shown("pause"))"""
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [PALETTES["light"].ground, "z"]
+    assert done.stdout.split() == [PALETTES["light"].ground, "k"]
     command = [sys.executable, "-m", "pac.tui", "preferences", "--json"]
     shown = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert shown["theme"] == "light"
-    assert shown["keys"]["pause"] == "z"
+    assert shown["keys"]["pause"] == "k"
 
 
 @pytest.mark.session
@@ -126,3 +130,30 @@ def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):
     assert "puase" in done.stderr
     assert "pause" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_palettes_of_sixteen_colors_contain_no_others():
+    """The terminal shows exactly these, and good, bad and neutral differ."""
+    standard = {f"#{red}{green}{blue}" for red in ("00", "aa") for green in ("00", "aa") for blue in ("00", "aa")}
+    standard |= {f"#{red}{green}{blue}" for red in ("55", "ff") for green in ("55", "ff") for blue in ("55", "ff")}
+    standard |= {"#aa5500"}
+    assert PALETTES_16.keys() == PALETTES.keys()
+    for palette in PALETTES_16.values():
+        colors = {name: color for name, color in asdict(palette).items() if name != "dark"}
+        assert set(colors.values()) <= standard
+        assert len({palette.green, palette.red, palette.yellow, palette.ground}) == 4
+
+
+@pytest.mark.parametrize(
+    ("term", "sixteen"), [("xterm", True), ("screen", True), ("xterm-256color", False), ("tmux-256color", False)]
+)
+def test_a_terminal_of_sixteen_colors_gets_a_palette_of_its_own(monkeypatch, term, sixteen):
+    """Its kind is known from TERM."""
+    monkeypatch.setattr(TerminalColors, "sixteen", False)
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("TERM", term)
+    match_terminal()
+    assert TerminalColors.sixteen is sixteen
+    assert hex_of(GREEN) == (PALETTES_16 if sixteen else PALETTES)["dark"].green
+    monkeypatch.undo()
+    restyle()

@@ -199,11 +199,11 @@ class Evil(gymnasium.Env):
         self.render_mode = render_mode
 
     def reset(self, seed=None, options=None):
-        return numpy.zeros(2, "f4"), {{"key" + ATTACK: 1.0}}
+        return numpy.zeros(2, "f4"), {{"key" + ATTACK[:20]: 1.0}}
 
     def step(self, action):
         print(ATTACK, flush=True)
-        return numpy.zeros(2, "f4"), 0.0, False, False, {{"key" + ATTACK: 1.0}}
+        return numpy.zeros(2, "f4"), 0.0, False, False, {{"key" + ATTACK[:20]: 1.0}}
 
     def render(self):
         return "picture" + ATTACK
@@ -214,10 +214,10 @@ def test_an_environment_writes_nothing_raw_to_the_terminal(place):
     """Info keys, output and text boards: all bytes of the app are its own or printable."""
     (place[1] / "evil.py").write_text(EVIL)
     arguments = ("--task", "evil:Evil", *QUICK[2:], "--runs-dir", "runs")
-    terminal = Terminal(arguments, *place, PYTHONPATH=str(place[1]))
+    terminal = Terminal(arguments, *place, PYTHONPATH=str(place[1]), COLUMNS="160", LINES="45")
     try:
-        until(lambda: b"running" in terminal.drawn, "boards")
-        for key, title in {"1": "picture", "i": "key", "o": "PWNED", "w": "heartbeat", "q": "detach"}.items():
+        until(lambda: terminal.has_drawn("running"), "boards")
+        for key, title in {"1": "key", "i": "Decision", "o": "PWNED", "w": "heartbeat", "q": "detach"}.items():
             terminal.press(key)
             until(partial(terminal.has_drawn, title), title)
         terminal.press("\r")

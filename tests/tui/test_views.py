@@ -7,9 +7,14 @@ import pytest
 
 from pac.backends.core.status import EnvStatus
 from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.timeline import Timeline
+from pac.training.trainer import Lap
 from pac.training.units import RETURN, Figure, Units
+from pac.tui.drawing.big import big
 
 from .fake_session import CHESS, SIZES, FakeSession, play, screen_text, seen, until
+
+LEGEND = (("▸", "running"), ("✓", "cleared"), ("✗", "topped out"))
 
 
 def counted(app, steps):
@@ -17,6 +22,7 @@ def counted(app, steps):
     return app.state.snapshot.state["steps"] == steps
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_view_fits_every_size(fake, open_app, size):
     """Down to a terminal in which nothing fits."""
@@ -34,36 +40,86 @@ async def test_the_summary_counts_and_compares(fake, open_app):
     """fps, speedup, efficiency and outcomes: 3.2x at 8 is 40 %."""
     play(fake)
     async with open_app(fake) as (app, _):
-        await seen(app, "fps(total)", "2,400", "300.0", "3.20 x", "40 %", "3 cleared, 9 topped out", "1:02:03")
+        await seen(app, "fps(total)", "2,400", "300.0", "3.20 x", "40 %", "✓ 3 cleared  ✗ 9 topped out", "1:02:03")
         await seen(app, "Env 1/8", "Env 8/8", "123,456 steps")
 
 
-async def test_a_low_terminal_shows_outcomes_as_signs(fake, open_app):
-    """A row for each would leave no room for the curve."""
+async def test_a_slim_terminal_shows_outcomes_in_rows(fake, open_app):
+    """Each with its sign, where they do not fit side by side."""
     play(fake)
     with fake.writer.write("outcomes") as outcomes:
         outcomes[:4] = 0, 3000, 9000, 1000
     fake.say(episodes=13000)
     async with open_app(fake, (80, 24)) as (app, _):
-        await seen(app, "13,000", "3,000✓, 9,000✗, 1,000○", "Return")
+        await seen(app, "13,000", "✓ cleared", "3,000", "✗ topped out", "9,000", "Return")
 
 
-async def test_without_a_baseline_there_is_no_speedup(fake, open_app):
-    """The panel says how to measure it."""
+@pytest.mark.thorough
+async def test_without_a_baseline_speedup_takes_one_line(fake, open_app):
+    """It says how to measure it; the panel and the curve appear with the baseline."""
     async with open_app(fake) as (app, _):
-        await seen(app, "N/A", "press B to measure it")
+        await seen(app, "speedup", "press B to measure")
+        assert "Scaling" not in screen_text(app)
+        fake.scaling(n1=750.0, n8=2400.0)
+        await seen(app, "Scaling", "3.20 x", "N = 8")
+        assert "press B" not in screen_text(app)
+
+
+async def test_the_return_is_large_and_has_one_value(fake, open_app):
+    """Its digits are three lines high, its change is beside it, and no other panel repeats it."""
+    play(fake)
+    fake.say(return_mean=0.123)
+    async with open_app(fake, (160, 50)) as (app, _):
+        await seen(app, "Return, mean of 100", *big("1.000"), "▲ 0.490", "in 12 s")
+        shown = screen_text(app)
+        assert "0.123" not in shown
+        assert "return_mean" not in shown
+        assert shown.count("Length") == 0
+
+
+async def test_a_change_of_a_solver_is_judged_on_its_logarithmic_axis(fake, open_app):
+    """A measure that falls by a factor of two gets better, however small it is against its first value."""
+    goal = Figure("nash_conv", "NashConv", log=True, better="lower")
+    fake.facts = {"figures": (goal, RETURN)}
+    fake.restart(4)
+    fake.history(nash_conv=[10 / 1.06**k for k in range(100)])
+    async with open_app(fake) as (app, _):
+        await seen(app, "NashConv", "▼ 0.", "in 24 s")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_signs_of_boards_are_explained_once(fake, open_app, size):
+    """That of the phase in the header, those of outcomes beside their numbers."""
+    play(fake)
+    async with open_app(fake, size) as (app, _):
+        await seen(app, "▸ running", "✓", "✗")
+        rows = screen_text(app).splitlines()
+        assert [sum(f"{sign} " in row and word in row for row in rows) for sign, word in LEGEND] == [1, 1, 1]
+        fake.say(phase=Phase.PAUSED)
+        await seen(app, "‖ paused")
 
 
 async def test_boards_show_their_state_without_color(fake, open_app):
-    """Cleared, topped out, hung and stepping have a sign, and the first three a word."""
+    """Cleared, topped out, hung and stepping have a sign, and the first three a word; an outcome has its return."""
     with fake.writer.write("environments") as table:
         table["ended"][:2] = time.time() + 1000
-        table["last_outcome"][:2] = 1, 2
+        table["last_outcome"][:2], table["last_return"][:2] = (1, 2), (2.25, -0.75)
         table["status"][2] = EnvStatus.HUNG
         table["status"][3] = EnvStatus.DEAD
     fake.say()
     async with open_app(fake) as (app, _):
-        await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")
+        await seen(app, "hung", "dead", "▸", " cleared 2.25 ", "topped out -0.75", "✓", "✗")
+
+
+async def test_a_narrow_board_shows_the_return_of_a_finished_episode(fake, open_app):
+    """The sign says how it ended."""
+    with fake.writer.write("environments") as table:
+        table["ended"][:2] = time.time() + 1000
+        table["last_outcome"][:2], table["last_return"][:2] = (1, 2), (2.25, -0.75)
+    fake.say()
+    async with open_app(fake, (80, 24)) as (app, _):
+        await seen(app, "Env 1/8✓", " 2.25 ", "Env 2/8✗", " -0.75 ")
 
 
 @pytest.mark.thorough
@@ -71,18 +127,19 @@ async def test_wide_terminals_show_more_curves(fake, open_app):
     """Below the boards and beside one of them; these curves are requested."""
     play(fake)
     async with open_app(fake, (200, 60)) as (app, pilot):
-        await seen(app, "Return, mean of 100", "info/viruses", "Time of a step")
+        await seen(app, "Return, mean of 100", "─ viruses, info ─", "Time of a step")
         await until(lambda: "info/viruses" in fake.looks[-1]["curves"])
         await pilot.press("3")
-        await seen(app, "Learning", "loss/policy", "─ info/viruses ─")
+        await seen(app, "Learning", "─ policy, loss ─", "─ viruses, info ─")
 
 
+@pytest.mark.thorough
 async def test_a_curve_has_no_name_until_its_metric_is_known(fake, open_app):
     """The metric of a solver depends on the size of its game."""
     fake.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
     fake.restart(8)
     async with open_app(fake, (80, 24)) as (app, _):
-        await seen(app, "─ Learning ─", "waiting for two points")
+        await seen(app, "─ Learning ─", "waiting for the first")
         assert "NashConv" not in screen_text(app)
         fake.history(regret=[4.0, 2.0])
         await seen(app, "─ Regret ─")
@@ -183,6 +240,17 @@ async def test_the_environment_view_shows_one_environment(fake, open_app):
         await seen(app, "0.625", "2.500 nats", "70.0 %", "right 0,5", "below 0,2", "Next")
 
 
+async def test_a_short_environment_view_shows_the_return_large(fake, open_app):
+    """Above policy, reward and speed; while paused, when there are fewer lines, speed is left out."""
+    play(fake)
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await pilot.press("3")
+        await seen(app, *big("1.000"), "Policy", "virus_clear", "fps(total)")
+        fake.say(phase=Phase.PAUSED)
+        await until(lambda: "fps(total)" not in screen_text(app))
+        await seen(app, *big("1.000"), "Policy", "virus_clear")
+
+
 async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
     """Cells, pixels, bars and a table, each with its title; actions have their names."""
     fake = FakeSession(runtime_directory, CHESS, num_envs=2)
@@ -199,6 +267,7 @@ async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
         fake.close()
 
 
+@pytest.mark.thorough
 async def test_the_times_add_up(fake, open_app):
     """The time outside all phases has its own bar, and the sum is the wall time."""
     play(fake)
@@ -208,15 +277,31 @@ async def test_the_times_add_up(fake, open_app):
         await seen(app, "66.667", "8.33 ms")
 
 
+async def test_lanes_of_processes_are_drawn_below_the_times(fake, open_app):
+    """One for each thread or process that reports its phases, with their names, and the time of a step over steps."""
+    play(fake)
+    fake.history(sps=[100.0] * 49 + [125.0])
+    async with open_app(fake) as (app, pilot):
+        await pilot.press("t")
+        await seen(app, "Time of one env step, ms", "8.00 ms")
+        assert "Timeline" not in screen_text(app)
+        timeline = Timeline()
+        timeline.add("training", lambda: [Lap("environment", 10.0, 10.25), Lap("learner", 10.25, 10.5)])
+        timeline.add("learner 2", lambda: [Lap("all reduce", 10.1, 10.5)])
+        timeline.write(fake.writer)
+        fake.say()
+        await seen(app, "Timeline", "training", "learner 2", "■ environment  ■ learner  ■ all reduce", "last 400.00 ms")
+
+
 async def test_curves_run_over_steps_or_time(fake, open_app):
     """x switches the axis, and the shown curves are requested."""
     play(fake)
     async with open_app(fake) as (app, pilot):
         await pilot.press("l")
-        await seen(app, "Return, mean of 100", "info/viruses", "loss/policy", "5k steps")
+        await seen(app, "Return, mean of 100", "─ viruses, info ─", "─ policy, loss ─", "5k steps")
         await until(lambda: "loss/policy" in fake.looks[-1]["curves"])
         await pilot.press("x")
-        await seen(app, "0:00:50")
+        await seen(app, "00:45")
 
 
 async def test_workers_and_events_are_listed(fake, open_app):
@@ -229,6 +314,8 @@ async def test_workers_and_events_are_listed(fake, open_app):
         await pilot.press("w")
         await seen(app, "4242", "1-4", "5-8", "dead", "150.0 MiB", "ValueError: no such move")
         await seen(app, "18.8 MiB per environment", "worker 2 died", "restarted with num_envs=8")
+        fake.history(fps=[2000.0, 2500.0])
+        await seen(app, "─ fps ─", "2,500", "worker 2 died")
         log = screen_text(app)
         assert log.index("worker 2 died") < log.index("restarted with num_envs=8")
 
@@ -255,7 +342,7 @@ async def test_the_footer_shows_the_use_of_the_machine(fake, open_app):
     """CPU, memory, a GPU if there is one, and the cost of the app."""
     fake.write("system", cores=2, cpu=150.0, rss=812 << 20, shm=1 << 20, pulse=time.time())
     async with open_app(fake) as (app, _):
-        await seen(app, "150 % of 200 %", "812.0 MiB", "no GPU", "ui ")
+        await seen(app, "150 % of 200 %", "812.0 MiB", "no GPU", "run toy-run", "ui ")
         fake.write(
             "system", gpus=1, gpu=87.0, vram=3 << 30, vram_total=16 << 30, gpu_name=b"Big One", pulse=time.time()
         )
@@ -339,11 +426,12 @@ async def test_panels_without_room_are_on_the_next_page(runtime_directory, open_
         async with open_app(fake, (80, 24)) as (app, pilot):
             fake.say(phase=Phase.PAUSED)
             await pilot.press("1")
+            await until(lambda: app.debugger.can_travel)
             await seen(app, "page 1/")
             shown = body(app)
             while app.painter.view.pages[0] < app.painter.view.pages[1]:
                 shown += await next_page(app, pilot)
-            for title in (*titles, "Episode", "Policy", "Reward", "State", "Perf", "Return"):
+            for title in (*titles, "Episode", "Policy", "Reward", "Info", "Perf"):
                 assert title in shown, title
     finally:
         fake.close()

@@ -1,6 +1,5 @@
 """Draws boards: the renderers of a task's panels, and the one widget that shows any number of boards."""
 
-from .cells import mixed
 from .layout import GridLayout, Notes
 from .renderers import renderer_for
 from .scale import Renderer, Scale
@@ -16,7 +15,6 @@ __all__ = [
     "Scale",
     "ThresholdRenderer",
     "heading",
-    "mixed",
     "named",
     "renderer_for",
 ]

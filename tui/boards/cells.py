@@ -9,19 +9,13 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph, Layer
-from ..drawing.styles import Row, style_of
+from ..drawing.styles import Row, mixed, style_of
 from .layers import Piece, meters_line, pips_line
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """Block characters by the quarters they fill: upper left 1, upper right 2, lower left 4, lower right 8."""
 FACTORS = {"huge": 3, "large": 2}
 FIGURE = 0.35
-
-
-def mixed(color: str, ground: str, share: float) -> str:
-    """Return a mixture of two colors `#rrggbb`, with `share` of the first."""
-    pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(ground[1:]), strict=True)
-    return "#" + bytes(round(share * one + (1 - share) * other) for one, other in pairs).hex()
 
 
 def brightness(color: str) -> int:

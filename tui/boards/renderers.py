@@ -10,7 +10,7 @@ from rich.style import Style
 
 from ...envs.fields import Array
 from ...training.telemetry.description import ShapedPanel
-from ..drawing.styles import FAINT, Row, fit, styled
+from ..drawing.styles import FAINT, GROUND, Row, fit, mixed, palette, styled
 from .cells import CellStyles
 from .scale import Renderer, Scale
 from .shares import ShareRenderer
@@ -19,6 +19,9 @@ from .values import NameListRenderer, ValueRenderer, value_renderer
 
 MAX_CACHED = 8192
 LAYERED = 4
+BRIGHT_IMAGE = 160
+"""Mean of an image, of 255, from which on it is dimmed: mostly white boards would outshine everything else."""
+DIMMED = 0.5
 
 
 class CellRenderer:
@@ -61,13 +64,14 @@ class CellRenderer:
 
 
 class PixelRenderer:
-    """An image in half blocks, enlarged or reduced by a whole number."""
+    """An image in half blocks, enlarged or reduced by a whole number. Bright images are dimmed on dark terminals."""
 
     FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -6, -8)
 
     def __init__(self, panel: ShapedPanel) -> None:
         height, width, _ = panel.shape
         self._styles: dict[bytes, Style] = {}
+        self._dimmed: bool | None = None
         sizes = [(factor, self._length(height, factor), self._length(width, factor)) for factor in self.FACTORS]
         self.scales = tuple(Scale(str(factor), w, -(-h // 2)) for factor, h, w in sizes if h >= 1 and w >= 4) or (
             Scale("1", width, -(-height // 2)),
@@ -79,6 +83,8 @@ class PixelRenderer:
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return pixels `(count, lines, columns, 6)`: the upper and lower color of every character."""
+        if self._dimmed is None and boards.any():
+            self._dimmed = palette().dark and float(boards.mean()) > BRIGHT_IMAGE
         factor = int(scale.name)
         if factor > 0:
             pixels = boards.repeat(factor, axis=1).repeat(factor, axis=2)
@@ -107,7 +113,10 @@ class PixelRenderer:
         if found is None:
             if len(self._styles) >= MAX_CACHED:
                 self._styles.clear()
-            found = self._styles[pair] = Style(color=f"#{pair[:3].hex()}", bgcolor=f"#{pair[3:].hex()}")
+            above, below = (f"#{half.hex()}" for half in (pair[:3], pair[3:]))
+            if self._dimmed:
+                above, below = mixed(above, GROUND, DIMMED), mixed(below, GROUND, DIMMED)
+            found = self._styles[pair] = Style(color=above, bgcolor=below)
         return found
 
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from ...envs.fields import Array
-from ..drawing.styles import LINE, SIGNS, Row, blank, fit, padded, style_of, styled
+from ..drawing.styles import ACCENT, LINE, SIGNS, SOFT, TEXT, Row, blank, fit, padded, style_of, styled
 from ..drawing.widgets import LineWidget
 from .layout import GAP, NONE, GridLayout, Notes, best_layout
 from .scale import Renderer, Scale
@@ -29,19 +29,21 @@ class BoardFrame(NamedTuple):
         title: Text at the top left.
         sign: Text at the top right. It shows the state, which the color alone must not do.
         color: Color of the frame, which also shows the state.
-        caption: Text at the bottom.
+        captions: Text at the bottom: the first of these that fits.
         selected: Whether the board is selected.
         mark: Color of sign and caption, if it differs.
         notes: Lines between the board and its caption.
+        message: Text that is shown in place of the board.
     """
 
     title: str
     sign: str = ""
     color: str = LINE
-    caption: str = ""
+    captions: tuple[str, ...] = ()
     selected: bool = False
     mark: str = ""
     notes: tuple[Row, ...] = ()
+    message: str = ""
 
 
 class BoardGrid(LineWidget):
@@ -84,6 +86,7 @@ class BoardGrid(LineWidget):
         """Set the renderer, the number of boards that should fit, and the notes below each if there is room."""
         if renderer is not self._renderer or (count, notes) != (self._count, self._notes):
             self._renderer, self._count, self._notes = renderer, count, notes
+            self._forget()
             self._refit()
 
     def fit_within(self, width: int, height: int) -> GridLayout | None:
@@ -105,9 +108,13 @@ class BoardGrid(LineWidget):
         found = self.fit_within(*self.size)
         if found is not None and found != self._grid_layout:
             self._grid_layout = found
-            self._rows, self._frames, self._edges = NO_BOARDS, (), []
+            self._forget()
             self.refresh()
             self.post_message(self.LayoutChanged())
+
+    def _forget(self) -> None:
+        """Draw all lines when boards are shown next."""
+        self._rows, self._frames, self._edges = NO_BOARDS, (), []
 
     def show(self, boards: Array, frames: Sequence[BoardFrame]) -> None:
         """Show a page of boards `(count, ...)`, each in its frame."""
@@ -149,7 +156,12 @@ class BoardGrid(LineWidget):
                 continue
             self._edges[index] = _edges(new, self._grid_layout.scale)
             x, y = self._grid_layout.place(index)
-            sides = (old.color, old.selected, old.notes) != (new.color, new.selected, new.notes)
+            sides = (old.color, old.selected, old.notes, old.message) != (
+                new.color,
+                new.selected,
+                new.notes,
+                new.message,
+            )
             lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
             np.maximum(lines, x + wide, out=lines)
         self._frames = frames
@@ -187,6 +199,12 @@ class BoardGrid(LineWidget):
             notes, at = self._frames[index].notes, line - 1 - self._grid_layout.scale.lines
             note = notes[at] if at < len(notes) else ()
             return (*left, *padded(note, self._grid_layout.scale.columns), *right)
+        if message := self._frames[index].message:
+            middle = line == (self._grid_layout.scale.lines + 1) // 2
+            text = fit(
+                message.center(self._grid_layout.scale.columns) if middle else "", self._grid_layout.scale.columns
+            )
+            return (*left, styled(text, SOFT), *right)
         group, rest = divmod(line - 1, self._grid_layout.scale.span)
         return (*left, *self._renderer.line(self._rows[index, group], rest, self._grid_layout.scale), *right)
 
@@ -208,27 +226,28 @@ def _edges(frame: BoardFrame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     left_top, right_top, left_bottom, right_bottom, flat, side = corners
     inner = scale.columns
     title = shortened(frame.title, max(0, inner - len(frame.sign)))
+    color = ACCENT if frame.selected else frame.color
     airy = len(title) + len(frame.sign) + 4 <= inner
     name, sign = (f" {title} ", f" {frame.sign} " if frame.sign else "") if airy else (title, frame.sign)
-    caption = frame.caption if len(frame.caption) <= inner else ""
+    caption = next((caption for caption in frame.captions if len(caption) <= inner), "")
     foot = f" {caption} " if caption and len(caption) + 2 <= inner else caption
     rule = inner - len(name) - len(sign)
     lead, tail = (flat, flat * (rule - 2)) if airy and rule >= 2 else ("", flat * rule)
     end = flat if airy and rule >= 2 else ""
     top = (
-        styled(left_top + lead, frame.color, bold=frame.selected),
-        styled(name, frame.color, bold=True),
-        styled(tail, frame.color, bold=frame.selected),
+        styled(left_top + lead, color, bold=frame.selected),
+        styled(name, ACCENT if frame.selected else SOFT, bold=True),
+        styled(tail, color, bold=frame.selected),
         styled(sign, frame.mark or frame.color, bold=True),
-        styled(end + right_top, frame.color, bold=frame.selected),
+        styled(end + right_top, color, bold=frame.selected),
     )
     spare = inner - len(foot)
     bottom = (
-        styled(left_bottom + flat * (spare // 2), frame.color, bold=frame.selected),
-        styled(foot, frame.mark or frame.color),
-        styled(flat * (spare - spare // 2) + right_bottom, frame.color, bold=frame.selected),
+        styled(left_bottom + flat * (spare // 2), color, bold=frame.selected),
+        styled(foot, frame.mark or TEXT),
+        styled(flat * (spare - spare // 2) + right_bottom, color, bold=frame.selected),
     )
-    edge = (styled(side, frame.color, bold=frame.selected),)
+    edge = (styled(side, color, bold=frame.selected),)
     return top, edge, edge, bottom
 
 

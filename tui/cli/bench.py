@@ -17,11 +17,11 @@ from ...envs import BadParameter, PacError
 from ...envs.files import MIB, UnreadableFile, read_json
 from ...training.bench import parts
 from ...training.bench.facts import Figures, facts
-from ...training.config import MAX_ENVS, RUNS
+from ...training.config import MAX_ENVS, RUNS, Config
 from ...training.exits import DONE, FAILED
 from ..progress import progress_bar
 from . import bench_show as shown
-from .flags import Flags, Json, Switch, load_config
+from .flags import Flags, Json, OptionalFlags, Switch, load_config
 from .show import show_json
 
 LIMIT = 16 * MIB
@@ -83,6 +83,35 @@ def _counts(text: str) -> list[int]:
 
 
 @app.command
+def learning(
+    *,
+    flags: OptionalFlags = None,
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
+    goal: float | None = None,
+    sb3: Switch = False,
+    quick: Switch = False,
+    json: Json = False,
+) -> int:
+    """Train with several seeds, and measure the mean return of 20 episodes with the most likely actions.
+
+    Args:
+        flags: The configuration. --steps is the number of decisions of each training, --seed the first seed. The
+            default of --num-envs is 8.
+        seeds: Number of seeds.
+        goal: Report after how many decisions and seconds the mean return first reached this value.
+        sb3: Train with Stable-Baselines3 and the settings of RL Zoo too, alternately. Requires the extra [peers].
+        quick: Train with one seed.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...training.bench.learning import learning as measure
+
+    config = load_config(flags)
+    with progress_bar("learning") as progress:
+        result = measure(config, seeds=1 if quick else seeds, goal=goal, sb3=sb3, progress=progress)
+    return shown.show("learning", result, json=json)
+
+
+@app.command
 def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) -> int:
     """Measure the round-trip time of a step on each backend, and compare two memory layouts of the buffer.
 
@@ -120,10 +149,10 @@ def matrix(
     """
     from ...training.bench.matrix_report import matrix_markdown, write_matrix
 
+    options: dict[str, Any] = ({} if quick else {"repeat": repeat}) | ({"steps": steps} if steps else {})
     with progress_bar("matrix") as progress:
-        result = parts.measure_matrix(
-            quick=quick, progress=progress, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
-        )
+        config = Config(task=task, seed=seed)
+        result = parts.PARTS["matrix"](quick=quick, progress=progress, config=config, **options)
     kept = {"benchmark": "matrix", **result, "facts": facts()}
     files = write_matrix(kept, runs_dir / "bench")
     if json:
@@ -181,13 +210,25 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
         json: Print one JSON object and nothing else on stdout.
     """
     with progress_bar("peers") as progress:
-        result = parts.measure_peers(quick=quick, progress=progress, python=peer_python)
+        result = parts.PARTS["peers"](quick=quick, progress=progress, python=peer_python)
         result["sb3"] = None
         if find_spec("sb3_contrib") is None:
             result["absent"]["sb3-training"] = "sb3-contrib is not installed; the extra [peers] has it"
         else:
-            result["sb3"] = parts.measure_sb3(quick=quick, progress=progress)
+            result["sb3"] = parts.PARTS["sb3"](quick=quick, progress=progress)
     return shown.show("peers", result, json=json)
+
+
+@app.command
+def dqn(*, quick: Quick = False, json: Json = False) -> int:
+    """Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images."""
+    return _measured("dqn", quick=quick, json=json)
+
+
+@app.command
+def independent(*, quick: Quick = False, json: Json = False) -> int:
+    """Compare two independent learners in processes with the same learners one after the other."""
+    return _measured("independent", quick=quick, json=json)
 
 
 @app.command
@@ -217,7 +258,8 @@ def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json =
         quick: Measure three pairs of 3 s.
         json: Print one JSON object and nothing else on stdout.
     """
-    return _measured("watch", quick=quick, json=json, seconds=seconds)
+    options = {} if quick else {"seconds": seconds}
+    return _measured("watch", quick=quick, json=json, **options)
 
 
 @app.command
@@ -252,7 +294,7 @@ def everything(
     results: Figures = {"facts": facts()}
     measures: dict[str, Callable[..., Figures]] = {
         **parts.PARTS,
-        "peers": partial(parts.measure_peers, python=peer_python),
+        "peers": partial(parts.PARTS["peers"], python=peer_python),
     }
     for name, measure in measures.items():
         begun = time.monotonic()

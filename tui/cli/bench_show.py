@@ -61,6 +61,20 @@ def _repetitions(result: Figures) -> str:
     return f"{count} measurement{'s' * (count > 1)} of {result['seconds']:g} s"
 
 
+def learning(result: Figures) -> None:
+    """Print the mean returns per side, and when the goal was reached."""
+    what = "{task}: mean return of 20 episodes after {steps:,} decisions, N = {num_envs}".format(**result)
+    console.print(what, style="bold")
+    goal = () if result["goal"] is None else (f"{result['goal']:g} reached after", "in")
+    table = _numbers("", "median", "lowest", "highest", "seeds", *goal)
+    for side, found in result["sides"].items():
+        final, reached = found["final"], (found.get("decisions"), found.get("seconds"))
+        when = ("not reached", "") if reached[0] is None else (f"{reached[0]:,.0f}", f"{reached[1]:.1f} s")
+        values = [f"{final[key]:,.1f}" for key in ("median", "min", "max")]
+        table.add_row(side, *values, str(final["repetitions"]), *(when if goal else ()))
+    show_table(table)
+
+
 def bar(share: float) -> str:
     """Return a bar of eighths of a character."""
     whole, rest = divmod(round(share * BAR * 8), 8)
@@ -150,6 +164,7 @@ def poker(result: Figures) -> None:
 
 
 OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
+    "learning": learning,
     "scaling": scaling,
     "transports": transports,
     "traces": traces,

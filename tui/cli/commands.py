@@ -17,7 +17,7 @@ from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from ..output import json_text
 from .errors import describe_error
-from .flags import Json, OptionalFlags, Switch, load_config, load_flags, with_settings
+from .flags import Json, OptionalFlags, Switch, load_config, load_flags, refuse_repeated_settings, with_settings
 from .stdout import named_stdout
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
@@ -286,6 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. An error is one sentence on stderr."""
     tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
     try:
+        refuse_repeated_settings(tokens)
         done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(done or DONE)

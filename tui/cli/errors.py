@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from cyclopts import (
@@ -70,9 +69,11 @@ def _of_usage(error: CycloptsError) -> str:
         case UnusedCliTokensError():
             text = f"`{command}` does not accept {' '.join(error.unused_tokens or ())!r}"
         case UnknownOptionError():
+            from ...envs.errors import nearest
+
             name = error.token.keyword or error.token.value
             names = [name for argument in error.argument_collection if argument.parse for name in argument.names]
-            near = get_close_matches(name, names, n=1)
+            near = nearest(name, names, 1)
             text = f"unknown option {name!r}{f' (did you mean {near[0]}?)' if near else ''}"
         case MissingArgumentError() if error.argument is not None:
             wanted = error.argument.name.removeprefix("--").upper()

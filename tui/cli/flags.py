@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,3 +95,22 @@ def with_settings(arguments: Sequence[str]) -> list[str]:
             value = found[2] or f"={rest.pop(0) if follows else ''}"
             tokens.append(f"{SET}={found[1]}{value}")
     return tokens
+
+
+def refuse_repeated_settings(tokens: Sequence[str]) -> None:
+    """Check that no setting is given twice, as the parser does for other options.
+
+    Args:
+        tokens: The arguments as `with_settings` returns them.
+
+    Raises:
+        BadParameter: A setting is given more than once; the message names it.
+    """
+    values = [token.removeprefix(f"{SET}=") for token in tokens if token.startswith(f"{SET}=")]
+    values += [value for token, value in pairwise(tokens) if token == SET]
+    counts = Counter(value.partition("=")[0].replace("_", "-") for value in values)
+    for name, count in counts.items():
+        if count > 1:
+            from ...envs import BadParameter  # loads NumPy
+
+            raise BadParameter(f"--{name} is given more than once; give it once")

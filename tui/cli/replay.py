@@ -31,11 +31,11 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
     if headless or json:
         return check_episode(episode, path, json=json)
     check_terminal("add --check to compare without the app")
-    from ..drawing.theme import apply_color_preference
+    from ..drawing.theme import match_terminal
     from ..replay.episode_session import EpisodeConnection, EpisodeSession
     from ..replay.replay import ReplayApp
 
-    apply_color_preference()
+    match_terminal()
     app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path)))
     with borrowed_terminal():
         app.run()

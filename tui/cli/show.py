@@ -12,6 +12,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from ...envs import Task
 from ...training.loading import Loaded
 from ..console import PrintableConsole
 from ..output import json_text
@@ -102,14 +103,16 @@ def show_config(loaded: Loaded, *, json: bool) -> int:
     from ...training.trainers import transformed_task
 
     config, trainer = loaded.config, trainer_of(loaded.config)
-    settings = effective_settings(config)
-    num_envs = config.num_envs or transformed_task(trainer, find(config.task), settings).num_envs or default_num_envs()
-    origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(config.task, trainer, settings)}
+    task, settings = find(config.task), effective_settings(config)
+    num_envs = config.num_envs or transformed_task(trainer, task, settings).num_envs or default_num_envs()
+    origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
     config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})
     values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
     if json:
-        return show_json({**values, trainer: settings, "origins": origins})
+        return show_json({**values, trainer: settings, "origins": origins, "note": task.note})
+    if task.note:
+        show_beside(Text(), task.note, "# ")
     for key, value in values.items():
         _show_line(key, value, origins[key], type(config).model_fields[key].description)
     if settings:
@@ -122,11 +125,10 @@ def show_config(loaded: Loaded, *, json: bool) -> int:
     return 0
 
 
-def _setting_origins(task: str, trainer: str, settings: Mapping[str, Any]) -> dict[str, str]:
-    from ...envs import find
-
-    recommended = find(task).settings.get(trainer, {})
-    return {f"{trainer}.{key}": f"task {task}" if key in recommended else "default" for key in settings}
+def _setting_origins(task: Task, trainer: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    recommended = task.settings.get(trainer, {})
+    source = f"recommended for {task.settings_for.get(trainer, task.spec)}"
+    return {f"{trainer}.{key}": source if key in recommended else "default" for key in settings}
 
 
 def _show_line(key: str, value: Any, origin: str, description: str | None) -> None:
@@ -144,11 +146,11 @@ def show_preferences(*, schema: bool, json: bool) -> int:
 
     if schema:
         return show_json(preferences.schema())
-    from ..keys import TABLE
+    from ..keys import table
 
     found, file = preferences.preferences(), preferences.path()
     if json:
-        keys = {key.id: key.keys for key in TABLE}
+        keys = {key.id: key.keys for key in table().values()}
         return show_json({"file": str(file), **found.model_dump(), "keys": keys})
     console.print(Text(f"# {file}{'' if file.exists() else ' (does not exist; these are the defaults)'}", style="dim"))
     for name in ("theme", "characters", "color"):
@@ -157,7 +159,7 @@ def show_preferences(*, schema: bool, json: bool) -> int:
     for name, field in type(found.rates).model_fields.items():
         _show_toml(name, getattr(found.rates, name), f"Hz. {field.description}")
     console.print("\n[keys]", markup=False)
-    for key in TABLE:
+    for key in table().values():
         _show_toml(f'"{key.id}"', key.keys, key.title, bold=key.id in found.keys)
     return 0
 

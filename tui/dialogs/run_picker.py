@@ -21,7 +21,7 @@ from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
 from ..drawing.widgets import TextLines
 from ..views.figures import hint
-from .run_rows import curve, facts, heading, line
+from .run_rows import columns_of, curve, facts, heading, line
 
 PERIOD = 2.0  # s between two readings of the disk
 FACTS, LEAST_CHART = 34, 30
@@ -33,7 +33,13 @@ class RunPicker(ModalScreen[RunOverview | None]):
     Args:
         parent: The folder.
         here: The process of the session that the app shows.
+
+    Attributes:
+        HEADING: Title of the list.
+        here: The process of the session that the app shows.
     """
+
+    HEADING = "Runs"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
@@ -51,7 +57,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
 
     def __init__(self, parent: Path, here: int) -> None:
         super().__init__()
-        self._folder, self._here = parent, here
+        self._folder, self.here = parent, here
         self._runs: list[RunOverview] | None = None
         self._selected: tuple[str, Path | None] | None = None
         self._table, self._facts = TextLines(id="runs"), TextLines(id="run")
@@ -77,15 +83,15 @@ class RunPicker(ModalScreen[RunOverview | None]):
     def on_run_picker_listed(self, message: Listed) -> None:
         """Show the runs that were found."""
         self._runs = message.runs
-        self._draw()
+        self.draw()
 
     def on_text_lines_resized(self) -> None:
         """Draw for the size of the terminal."""
-        self._draw()
+        self.draw()
 
     def on_input_changed(self) -> None:
         """Show the runs that match the filter."""
-        self._draw()
+        self.draw()
 
     @property
     def shown(self) -> list[RunOverview]:
@@ -97,7 +103,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
         """The index of the selected run; at first, that of the session that the app shows."""
         keys = [_key(run) for run in shown]
         if self._selected is None:
-            return next((index for index, run in enumerate(shown) if run.pid == self._here), 0)
+            return next((index for index, run in enumerate(shown) if run.pid == self.here), 0)
         return keys.index(self._selected) if self._selected in keys else 0
 
     def action_select(self, by: int) -> None:
@@ -105,15 +111,17 @@ class RunPicker(ModalScreen[RunOverview | None]):
         shown = self.shown
         if shown:
             self._selected = _key(shown[min(len(shown) - 1, max(0, self._at(shown) + by))])
-            self._draw()
+            self.draw()
 
     def on_input_submitted(self) -> None:
-        """Open the selected run, if that is possible."""
+        """Take the selected run."""
         shown = self.shown
-        if not shown:
-            return
-        run = shown[self._at(shown)]
-        if run.pid == self._here:
+        if shown:
+            self.take(shown[self._at(shown)])
+
+    def take(self, run: RunOverview) -> None:
+        """Open a run, if that is possible."""
+        if run.pid == self.here:
             self.dismiss(None)
         elif run.pid is not None or run.resumable:
             self.dismiss(run)
@@ -125,7 +133,8 @@ class RunPicker(ModalScreen[RunOverview | None]):
         else:
             self.dismiss(None)
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the list and the facts."""
         width, height = self._table.size
         if not width:
             return
@@ -133,16 +142,20 @@ class RunPicker(ModalScreen[RunOverview | None]):
         at = self._at(shown)
         room = max(1, height - 3)
         first = max(0, min(at - room // 2, len(shown) - room))
-        now = time.time()
-        rows = [heading(width - FRAME)]
-        rows += [line(run, width - FRAME, now, selected=run is shown[at]) for run in shown[first : first + room]]
+        now, inner = time.time(), width - FRAME
+        columns = columns_of(inner, max((len(run.name) for run in self._runs or ()), default=0))
+        rows = [heading(columns)]
+        rows += [
+            line(run, columns, now, selected=run is shown[at], ticked=self.ticked(run))
+            for run in shown[first : first + room]
+        ]
         if self._runs is None:
             rows = hint("reading the runs", width - FRAME)
         elif not shown:
             text = "no run matches the filter" if self._runs else f"no runs in {self._folder.resolve()}"
             rows = hint(text, width - FRAME)
         note = f"{at + 1} of {len(shown)}" if shown else ""
-        self._table.show(framed("Runs", rows, width, height, note))
+        self._table.show(framed(self.HEADING, rows, width, height, note))
         self._show_facts(shown[at] if shown else None)
 
     def _show_facts(self, run: RunOverview | None) -> None:
@@ -157,12 +170,16 @@ class RunPicker(ModalScreen[RunOverview | None]):
         if inner > left:
             wide = inner - left - 2
             rows = beside([rows, (), curve(run, wide, height - 2)], [left, 2, wide])
-        self._facts.show(framed(run.name, rows, width, height, self._offer(run)))
+        self._facts.show(framed(run.name, rows, width, height, self.offer(run)))
 
-    def _offer(self, run: RunOverview) -> str:
-        """What Enter does."""
+    def ticked(self, run: RunOverview) -> bool:  # noqa: ARG002 - nothing is ticked to open one run
+        """Return whether a run has a tick."""
+        return False
+
+    def offer(self, run: RunOverview) -> str:
+        """Return what Enter does."""
         if run.pid is not None:
-            return "Enter returns to it" if run.pid == self._here else "Enter shows it"
+            return "Enter returns to it" if run.pid == self.here else "Enter shows it"
         return "Enter resumes it" if run.resumable else "no checkpoint to resume from"
 
 

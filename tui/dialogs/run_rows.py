@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import TypeAlias
 
 import numpy as np
 from rich.segment import Segment
 
 from ...training.runs.folder import DIED
 from ...training.runs.overview import DAMAGED, LIVE, RunOverview
-from ..drawing.chart import Plot, chart
+from ..drawing.chart import Line, Plot, chart
 from ..drawing.numbers import age, clock, figure, short, whole
 from ..drawing.panels import FRAME
 from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
@@ -28,6 +29,7 @@ from ..drawing.styles import (
     Row,
     blank,
     fit,
+    fit_ends,
     styled,
 )
 from ..views.figures import hint, wrapped
@@ -47,22 +49,31 @@ TABLE = (
 """Columns of the table beside the name: heading, width, and the least width of the screen that has the column."""
 MOST_NAME, LABEL = 48, 10
 
+Columns: TypeAlias = tuple[list[tuple[str, int]], int]
+"""Headings and widths of the columns beside the name, and the columns for the name."""
 
-def _columns(width: int) -> tuple[list[tuple[str, int]], int]:
-    """Return the columns that fit, and the columns left for the name."""
+
+def columns_of(width: int, longest: int) -> Columns:
+    """Return the columns that fit, and the columns left for names of up to `longest` characters.
+
+    Rather than names, the curve is left out: that of the selected run is shown below the table.
+    """
     columns = [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
-    return columns, min(MOST_NAME, max(0, width - sum(wide for _, wide in columns) - 2))
+    room = width - sum(wide for _, wide in columns) - 2
+    if columns[-1][0] == "" and room < min(MOST_NAME, longest):
+        room += columns.pop()[1]
+    return columns, min(MOST_NAME, max(0, room))
 
 
-def heading(width: int) -> Row:
+def heading(table: Columns) -> Row:
     """Return the heading of the table."""
-    columns, room = _columns(width)
+    columns, room = table
     return (styled(fit("  run", room + 2), FAINT), *(styled(f"{name:>{wide}}", FAINT) for name, wide in columns))
 
 
-def line(run: RunOverview, width: int, now: float, *, selected: bool) -> Row:
+def line(run: RunOverview, table: Columns, now: float, *, selected: bool, ticked: bool = False) -> Row:
     """Return a run's line in the table."""
-    columns, room = _columns(width)
+    columns, room = table
     values = [value for _, value in run.points("seconds")]
     cells = {
         "task": (str(run.metadata.get("task", "")), SOFT),
@@ -76,8 +87,9 @@ def line(run: RunOverview, width: int, now: float, *, selected: bool) -> Row:
         "": (sparkline(values, log=run.goal.log, blocks=BLOCKS if SIGNS.braille else PLAIN_BLOCKS), CYAN),
     }
     return (
-        styled("▌ " if selected else "  ", ACCENT),
-        styled(fit(run.name, room), BRIGHT if selected else TEXT, bold=selected),
+        styled("▌" if selected else " ", ACCENT),
+        styled(SIGNS.good if ticked else " ", GREEN),
+        styled(fit_ends(run.name, room), BRIGHT if selected else TEXT, bold=selected),
         *(_cell(*cells[name], wide) for name, wide in columns),
     )
 
@@ -119,4 +131,5 @@ def curve(run: RunOverview, width: int, height: int) -> list[Row]:
     found = np.array(run.points(run.units.over), float).reshape(-1, 2)
     if len(found) < 2:
         return hint("no curve yet", width)
-    return chart(found[:, 0], found[:, 1], width, height, Plot(run.units.counted, run.goal.log, CYAN))
+    plot = Plot(run.units.counted, log_x=run.goal.log, log_y=run.goal.log)
+    return chart([Line(found[:, 0], found[:, 1], CYAN)], width, height, plot).rows

@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from ...training.session.sweep import usual_counts
+from ...training.session.num_envs_planner import usual_counts
 from ...training.telemetry.knee import find_knee, marginal_efficiencies
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Scaling, Snapshot

@@ -1,26 +1,40 @@
-"""Charts of braille dots, which show the lowest and the highest value in every column."""
+"""Charts of braille dots, which show the lowest and the highest value in every column over a tinted area."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.segment import Segment
+from rich.style import Style
 
-from .dots import BRAILLE, HALVES
-from .numbers import clock, short
-from .styles import ACCENT, FAINT, LINE, SIGNS, Row, styled
+from .dots import BRAILLE, HALVES, PLAIN_HALVES, Dots
+from .numbers import short
+from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, SIGNS, SOFT, Row, mixed, style_of, styled
+from .ticks import Ends, foot, levels, place_of, value_at
 
 Reals = NDArray[np.float64]
-LABEL = 8
-SPAN = 8
-STEPS = (1, 2, 5)
-DOTS = BRAILLE if SIGNS.braille else HALVES
+LABEL = 5
+FLAT = 0.1
+"""The least range of an axis, as a share of its largest value. In a tight range, noise would look like a collapse."""
+TINT = 0.16
+"""Share of a curve's color in the area below it."""
+LEAST_WIDTH = 8
 
 
-def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tuple[Reals, Reals]:
+def front() -> Dots:
+    """Return the characters of curves."""
+    return BRAILLE if SIGNS.braille else HALVES
+
+
+def behind() -> Dots:
+    """Return the characters of curves behind others. In ASCII they differ without colors, too."""
+    return BRAILLE if SIGNS.braille else PLAIN_HALVES
+
+
+def columns_of(x: Reals, y: Reals, count: int, axis: Ends) -> tuple[Reals, Reals]:
     """Return the lowest and the highest `y` in each of `count` columns of an axis; `x` must rise.
 
     Columns between two points are interpolated; those before the first and after the last point are NaN.
@@ -35,204 +49,266 @@ def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tup
     return np.interp(every, at[starts], low, **outside), np.interp(every, at[starts], high, **outside)
 
 
-def dots(low: Reals, high: Reals, axis: tuple[float, float], height: int) -> list[str]:
-    """Return `height` lines of characters that show the area between `low` and `high` as a connected curve."""
-    (bottom, top), tall = axis, DOTS.weights.shape[0]
-    scale = (height * tall - 1) / (top - bottom) if top > bottom else 0.0
+def reach(low: Reals, high: Reals, axis: Ends, height: int) -> tuple[Reals, Reals]:
+    """Return the lowest and the highest dot of a connected curve in each column, of `height` lines of characters."""
+    bottom, top = axis
+    scale = (height * front().tall - 1) / (top - bottom) if top > bottom else 0.0
     with np.errstate(invalid="ignore"):
         lows, highs = (np.rint((values - bottom) * scale) for values in (low, high))
     # A steep step is filled halfway from either side, so that the curve has no gaps.
-    reach_up = np.fmax(highs, np.floor((np.append(lows[1:], np.nan) + highs) / 2))
-    reach_up = np.fmax(reach_up, np.floor((np.insert(lows[:-1], 0, np.nan) + highs) / 2))
-    reach_down = np.fmin(lows, np.ceil((np.append(highs[1:], np.nan) + lows) / 2))
-    reach_down = np.fmin(reach_down, np.ceil((np.insert(highs[:-1], 0, np.nan) + lows) / 2))
-    level = np.arange(height * tall)[::-1, None]
-    lit = (level >= reach_down) & (level <= reach_up)
-    return DOTS.lines(lit)
+    nothing = np.full(1, np.nan)
+    up = np.fmax(highs, np.floor((np.concatenate((lows[1:], nothing)) + highs) / 2))
+    up = np.fmax(up, np.floor((np.concatenate((nothing, lows[:-1])) + highs) / 2))
+    down = np.fmin(lows, np.ceil((np.concatenate((highs[1:], nothing)) + lows) / 2))
+    return np.fmin(down, np.ceil((np.concatenate((nothing, highs[:-1])) + lows) / 2)), up
 
 
-def bounds(low: Reals, high: Reals) -> tuple[float, float]:
-    """Return the ends of an axis that contains all values; a constant is in its middle."""
+def dots(low: Reals, high: Reals, axis: Ends, height: int) -> list[str]:
+    """Return `height` lines of characters that show the area between `low` and `high` as a connected curve."""
+    return front().lines(_bits(*reach(low, high, axis, height), height))
+
+
+def _bits(down: Reals, up: Reals, height: int) -> NDArray[np.bool_]:
+    level = np.arange(height * front().tall)[::-1, None]
+    return (level >= down) & (level <= up)
+
+
+def bounds(low: Reals, high: Reals) -> Ends:
+    """Return the ends of an axis that contains all values; a flat curve is in its middle."""
     if not np.isfinite(low).any():
         return 0.0, 1.0
     bottom, top = float(np.nanmin(low)), float(np.nanmax(high))
-    if bottom == top:
-        room = abs(bottom) * 0.1 or 0.5
-        return bottom - room, top + room
+    room = (FLAT * max(abs(bottom), abs(top)) - (top - bottom)) / 2
+    if room > 0 or bottom == top:
+        return bottom - (room or 0.5), top + (room or 0.5)
     return bottom, top
+
+
+class Line(NamedTuple):
+    """A curve.
+
+    Attributes:
+        x: Rising values, `(points,)`.
+        y: As many values.
+        color: Its color.
+        dash: Dots that are drawn and dots that are left out, in turn; an empty tuple for a continuous curve.
+    """
+
+    x: Reals
+    y: Reals
+    color: str = ACCENT
+    dash: tuple[int, ...] = ()
+
+    def within(self, begin: float, end: float) -> Line:
+        """Return the part of the curve between two values of `x`; where it leaves this range, it is interpolated."""
+        first, last = np.searchsorted(self.x, begin, "left"), np.searchsorted(self.x, end, "right")
+        x, y = self.x[first:last], self.y[first:last]
+        if not len(self.x) or (first == 0 and last == len(self.x)):
+            return self
+        if first == len(self.x) or last == 0:
+            return self._replace(x=x[:0], y=y[:0])
+        if first > 0:
+            x, y = np.insert(x, 0, begin), np.insert(y, 0, np.interp(begin, self.x, self.y))
+        if last < len(self.x):
+            x, y = np.append(x, end), np.append(y, np.interp(end, self.x, self.y))
+        return self._replace(x=x, y=y)
+
+
+def layered(lines: Sequence[Line], across: Ends, up: Ends, width: int, height: int) -> list[Row]:
+    """Return curves on common axes: the first one, at least two dots thick, over a tinted area and thin other ones."""
+    kind, wide = front(), width * front().wide
+    codes = np.zeros((height, width), int)
+    owners = np.zeros((height, width), int)
+    below = np.zeros((height, width), bool)
+    for number, line in enumerate(lines):
+        if not len(line.x):
+            continue
+        down, top = reach(*columns_of(line.x, line.y, wide, across), up, height)
+        if number == 0:
+            below = _below(down, height)
+            down, top = np.where(top == down, np.maximum(down - 1, 0), down), np.maximum(top, 1)
+        bits = _bits(down, top, height)
+        if line.dash:
+            bits &= np.arange(wide) % sum(line.dash) < line.dash[0]
+        found = kind.codes(bits)
+        free = (codes == 0) & (found > 0)
+        codes[free], owners[free] = found[free], number
+    letters = kind.table[codes]
+    if len(lines) > 1:
+        other = owners > 0
+        letters[other] = behind().table[codes[other]]
+    grounds = (GROUND, mixed(lines[0].color, GROUND, TINT))
+    styles = [style_of(line.color, ground) for line in lines for ground in grounds]
+    return _styled(letters, 2 * owners + below, styles)
+
+
+def _below(down: Reals, height: int) -> NDArray[np.bool_]:
+    """Return which characters are below the lowest dots of a curve."""
+    tall, wide = front().tall, front().wide
+    middles = tall * np.arange(height)[::-1, None] + tall // 2
+    lowest: NDArray[np.bool_] = middles <= np.fmin.reduce(down.reshape(-1, wide), axis=1)
+    return lowest
+
+
+def _styled(letters: NDArray[np.str_], looks: NDArray[np.int64], styles: Sequence[Style]) -> list[Row]:
+    """Return rows of letters `(height, width)`, each letter in one of `styles`, whose indices are `looks`."""
+    height, width = letters.shape
+    edges: list[list[int]] = [[0] for _ in range(height)]
+    for y, x in np.argwhere(np.diff(looks, axis=1)).tolist():
+        edges[y].append(x + 1)
+    rows = []
+    for line, look, starts in zip(letters.tolist(), looks.tolist(), edges, strict=True):
+        text = "".join(line)
+        ends = [*starts[1:], width]
+        rows.append(
+            tuple(Segment(text[start:end], styles[look[start]]) for start, end in zip(starts, ends, strict=True))
+        )
+    return rows
 
 
 def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) -> list[Row]:
     """Return a curve without axes."""
     if len(x) < 2 or width < 1 or height < 1:
         return [(styled(" " * max(0, width)),)] * max(0, height)
-    low, high = columns_of(x, y, width * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
-    return [(styled(line, color),) for line in dots(low, high, bounds(low, high), height)]
+    return layered([Line(x, y, color)], (float(x[0]), float(x[-1])), bounds(y, y), width, height)
 
 
 class Plot(NamedTuple):
-    """How a curve is drawn.
+    """How a chart is drawn.
 
     Attributes:
-        over: Unit of the x axis; empty for seconds.
-        log: Whether both axes are logarithmic.
-        color: Color of the curve.
+        unit: Unit of the x axis; empty for seconds.
+        log_x: Whether the x axis is logarithmic. Such axes contain only positive values.
+        log_y: Whether the y axis is logarithmic.
+        span: The first and the last value of the x axis; by default those of the curves.
     """
 
-    over: str = ""
-    log: bool = False
-    color: str = ACCENT
+    unit: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    span: tuple[float, float] | None = None
 
-    def placed(self, x: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Return points on the axes; logarithmic axes contain only positive values."""
-        if not self.log:
-            return x, y
-        drawn = (x > 0) & (y > 0)
-        return np.log10(x[drawn]), np.log10(y[drawn])
+    def placed(self, line: Line) -> Line:
+        """Return the part of a curve that is on the axes, by its places."""
+        x, y = line.x, line.y
+        if self.log_x or self.log_y:
+            drawn = ((x > 0) | (not self.log_x)) & ((y > 0) | (not self.log_y))
+            line = line._replace(x=x[drawn], y=y[drawn])
+        if self.span is not None:
+            line = line.within(*self.span)
+        x, y = line.x, line.y
+        return line._replace(x=np.log10(x) if self.log_x else x, y=np.log10(y) if self.log_y else y)
 
-    def value(self, place: float) -> float:
-        """Return the value at a place of an axis."""
-        return float(10.0**place) if self.log else place
-
-    def spelled(self, place: float) -> str:
-        """Return the label of a place of the x axis."""
-        return short(self.value(place)) if self.over else clock(self.value(place))
-
-
-def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
-    """Return a curve with its axes: values on the left, steps or time below."""
-    x, y = plot.placed(x, y)
-    inner, tall = width - LABEL - 1, height - 2
-    if len(x) < 2 or inner < 8 or tall < 1:
-        return [(styled("waiting for two points" if inner >= 8 else "", FAINT),)]
-    begin, end = float(x[0]), float(x[-1])
-    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], (begin, end))
-    bottom, top = bounds(low, high)
-    labels = _labels(plot, bottom, top, tall)
-    rows: list[Row] = [
-        (
-            styled(f"{labels.get(y, ''):>{LABEL}}", FAINT),
-            styled("┤" if y in labels else "│", LINE),
-            styled(line, plot.color),
-        )
-        for y, line in enumerate(dots(low, high, (bottom, top), tall))
-    ]
-    rule, below = _foot(plot, begin, end, inner)
-    return [
-        *rows,
-        (styled(" " * LABEL), styled("└" + rule, LINE)),
-        (styled(" " * (LABEL + 1)), styled(below, FAINT)),
-    ]
+    def across(self, lines: Sequence[Line]) -> Ends:
+        """Return the ends of the x axis, for curves by their places."""
+        first = min(float(line.x[0]) for line in lines if len(line.x))
+        if self.span is None:
+            return first, max(float(line.x[-1]) for line in lines if len(line.x))
+        begin, end = self.span
+        return first if self.log_x and begin <= 0 else place_of(begin, log=self.log_x), place_of(end, log=self.log_x)
 
 
-def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
-    """The labels of the y axis by line: both ends, and those between them that fit."""
-    ends = {0: short(plot.value(top)), tall - 1: short(plot.value(bottom))}
-    for places in _between(plot, top, bottom, tall):
-        found: dict[int, str] = {}
-        for line, place in places.items():
-            text, labels = short(plot.value(place)), ends | found
-            if text not in labels.values() and not {line - 1, line, line + 1} & labels.keys():
-                found[line] = text
-        if found:
-            return ends | found
-    return ends
+class Axes(NamedTuple):
+    """Where values are on a chart.
+
+    Attributes:
+        left: Columns to the left of the area of the curves.
+        width: Columns of this area.
+        height: Its lines.
+        across: Ends of the x axis.
+        up: Ends of the y axis.
+        plot: How the chart is drawn.
+    """
+
+    left: int
+    width: int
+    height: int
+    across: Ends
+    up: Ends
+    plot: Plot
+
+    def columns(self, x: Reals) -> NDArray[np.int64]:
+        """Return the columns of the area in which values of the x axis are; outside of it for others."""
+        if self.plot.log_x:
+            x = np.log10(np.maximum(x, np.finfo(float).tiny))
+        (begin, end), wide = self.across, front().wide
+        dots = (x - begin) / ((end - begin) or 1.0) * (self.width * wide - 1) + 0.5
+        found: NDArray[np.int64] = np.floor(dots / wide).astype(int)
+        return found
+
+    def line(self, y: float) -> int:
+        """Return the line in which a value of the y axis is; one at an edge for a value beyond it."""
+        if self.plot.log_y and y <= 0:
+            return self.height - 1
+        (bottom, top), tall = self.up, front().tall
+        dot = (place_of(y, log=self.plot.log_y) - bottom) / ((top - bottom) or 1.0) * (self.height * tall - 1)
+        return min(self.height - 1, max(0, self.height - 1 - int(round(dot) // tall)))
+
+    def value(self, column: int) -> float:
+        """Return the value of the x axis in the middle of a column of the area."""
+        begin, end = self.across
+        return value_at(begin + (column + 0.5) / self.width * (end - begin), log=self.plot.log_x)
 
 
-def _between(plot: Plot, first: float, last: float, count: int) -> Iterator[dict[int, float]]:
-    """Yield sets of places to label, by line or column: powers of ten, finer steps, the middle."""
-    if plot.log:
-        powers = _powers(*sorted((first, last)))
-        for steps in (STEPS[:1], STEPS):
-            fine = [power + math.log10(step) for power in (powers.start - 1, *powers) for step in steps]
-            yield {
-                round((place - first) / (last - first) * (count - 1)): place
-                for place in fine
-                if min(first, last) < place < max(first, last)
-            }
-    if count > 1:
-        yield {count // 2: first + (last - first) * (count // 2) / (count - 1)}
+class Chart(NamedTuple):
+    """A drawn chart: its rows, and where values are on it; None if it has no curve."""
+
+    rows: list[Row]
+    axes: Axes | None = None
+
+    def marked(self, x: float, y: float | None) -> list[Row]:
+        """Return the rows with a vertical line at `x`, and a dot at the value `y` of the main curve if it has one."""
+        axes = self.axes
+        if axes is None:
+            return self.rows
+        column = int(axes.columns(np.array([x]))[0])
+        if not 0 <= column < axes.width:
+            return self.rows
+        at = axes.line(y) if y is not None else -1
+        signs = [(SIGNS.dot, BRIGHT) if line == at else ("│", SOFT) for line in range(axes.height)]
+        marked = [
+            _replaced(row, axes.left + column, *sign) for row, sign in zip(self.rows[: axes.height], signs, strict=True)
+        ]
+        return [*marked, *self.rows[axes.height :]]
 
 
-def _powers(bottom: float, top: float) -> range:
-    """The exponents between two places of a logarithmic axis."""
-    return range(math.ceil(bottom), math.floor(top) + 1)
+def _replaced(row: Row, column: int, sign: str, color: str) -> Row:
+    """Return a row with another character in a column, on the same background."""
+    start = 0
+    for index, segment in enumerate(row):
+        at = column - start
+        if at < len(segment.text):
+            ground = segment.style.bgcolor.name if segment.style and segment.style.bgcolor else GROUND
+            before, after = segment._replace(text=segment.text[:at]), segment._replace(text=segment.text[at + 1 :])
+            mark = segment._replace(text=sign, style=style_of(color, ground, bold=True))
+            return (*row[:index], *([before] if at else []), mark, *([after] if after.text else []), *row[index + 1 :])
+        start += len(segment.text)
+    return row
 
 
-def _foot(plot: Plot, begin: float, end: float, width: int) -> tuple[str, str]:
-    """The x axis and the labels below it; a logarithmic axis has marks and labels between its ends."""
-    left, last = plot.spelled(begin), plot.spelled(end)
-    right = f"{last} {plot.over}".rstrip()
-    if len(left) + len(right) > (width // 2 if plot.log else width - 1):
-        left, right = left if len(left) + len(last) < width else "", last
-    below = left + right.rjust(width - len(left))
-    if not plot.log or end <= begin:
-        return "─" * width, below
-    found = (_labelled(plot, below, places) for places in _between(plot, begin, end, width))
-    labels, below = next((item for item in found if item[0]), (set(), below))
-    marks = {round((power - begin) / (end - begin) * (width - 1)) for power in _powers(begin, end)} | labels
-    return "".join("┴" if column in marks else "─" for column in range(width)), below
-
-
-def _labelled(plot: Plot, line: str, places: Mapping[int, float]) -> tuple[set[int], str]:
-    """The columns of the labels that fit, and the line with these labels."""
-    columns = set()
-    for column, place in places.items():
-        text = f" {plot.spelled(place)} "
-        start = max(0, column - len(text) // 2)
-        end = start + len(text)
-        if line[start:end] == " " * len(text):
-            line = line[:start] + text + line[end:]
-            columns.add(column)
-    return columns, line
-
-
-class Axis(NamedTuple):
-    """The axis of both N and speedup: from `low` to `high`, linear or by doublings."""
-
-    low: float
-    high: float
-    doubling: bool
-
-    def place(self, values: Reals) -> Reals:
-        """Return the places of values: 0 at the start of the axis and 1 at its end."""
-        if not self.doubling:
-            return (values - self.low) / (self.high - self.low)
-        places: Reals = np.log2(np.maximum(values, self.low) / self.low) / np.log2(self.high / self.low)
-        return places
-
-
-def axis_of(counts: list[int], speedups: list[float]) -> Axis:
-    """Return an axis that separates all of `counts`: by doublings if they span more than a factor of `SPAN`."""
-    most = float(max(*counts, 2))
-    if most <= SPAN * min(counts):
-        return Axis(0.0, most, doubling=False)
-    low = min(1.0, *(speedup for speedup in speedups if speedup > 0))
-    return Axis(2.0 ** math.floor(math.log2(low)), most, doubling=True)
-
-
-def against_ideal(counts: list[int], speedups: list[float], axis: Axis, width: int, height: int) -> list[Row]:
-    """Return speedup over N as dots and a curve, drawn over the line of ideal speedup."""
-    wide = width * DOTS.weights.shape[1]
-    line = np.linspace(0, 1, wide)
-    ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
-    under = dots(ideal, ideal, (0.0, 1.0), height)
-    across, along = axis.place(np.array(counts, float)), axis.place(np.array(speedups, float))
-    low, high = columns_of(across, along, wide, (0.0, 1.0))
-    over = dots(low, high, (0.0, 1.0), height)
-    for one, other in zip(across.tolist(), along.tolist(), strict=True):
-        x = min(width - 1, max(0, round(one * (width - 1))))
-        y = min(height - 1, max(0, round((1 - other) * (height - 1))))
-        over[y] = over[y][:x] + SIGNS.dot + over[y][x + 1 :]
-    return [_overlaid(front, back) for front, back in zip(over, under, strict=True)]
-
-
-def _overlaid(front: str, back: str) -> Row:
-    """One row of two curves; the back one is visible where the front one is empty."""
-    row, start = [], 0
-    for at in range(1, len(front) + 1):
-        if at == len(front) or (front[at] == " ") != (front[start] == " "):
-            empty = front[start] == " "
-            row.append(styled((back if empty else front)[start:at], FAINT if empty else ACCENT))
-            start = at
-    return tuple(row)
+def chart(lines: Sequence[Line], width: int, height: int, plot: Plot) -> Chart:
+    """Return curves with their axes, the main one first: values on the left, steps or time below."""
+    placed = [plot.placed(line) for line in lines]
+    tall = height - 2
+    y = np.concatenate([line.y for line in placed])
+    up = bounds(y, y)
+    labels = {tall - 1 - line: short(value) for line, value in levels(up, tall, log=plot.log_y).items()}
+    margin = max(LABEL, *map(len, labels.values())) if labels else LABEL
+    inner = width - margin - 1
+    if max(len(line.x) for line in placed) < 2 or inner < LEAST_WIDTH or tall < 1:
+        few = all(len(line.x) < 2 for line in lines)
+        text = "waiting for two points" if few else "no points in this range"
+        return Chart([(styled(text if inner >= LEAST_WIDTH else "", FAINT),)])
+    axes = Axes(margin + 1, inner, tall, plot.across(placed), up, plot)
+    rule, below = foot(axes.across, inner, plot.unit, log=plot.log_x)
+    return Chart(
+        [
+            *(
+                (styled(f"{labels.get(at, ''):>{margin}}", FAINT), styled("┤" if at in labels else "│", LINE), *row)
+                for at, row in enumerate(layered(placed, axes.across, up, inner, tall))
+            ),
+            (styled(" " * margin), styled("└" + rule, LINE)),
+            (styled(" " * (margin + 1)), styled(below, FAINT)),
+        ],
+        axes,
+    )

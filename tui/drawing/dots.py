@@ -19,13 +19,28 @@ class Dots(NamedTuple):
     weights: NDArray[np.int64]
     table: NDArray[np.str_]
 
+    @property
+    def tall(self) -> int:
+        """Dots of a character on top of each other."""
+        return len(self.weights)
+
+    @property
+    def wide(self) -> int:
+        """Dots of a character side by side."""
+        return len(self.weights[0])
+
+    def codes(self, bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return bits `(H, W)` as indices of characters, padded with zeros; 0 is a space."""
+        tall, wide = self.tall, self.wide
+        missing = -len(bits) % tall, -bits.shape[1] % wide
+        whole = np.pad(bits, ((0, missing[0]), (0, missing[1]))) if any(missing) else bits
+        cells = whole.reshape(len(whole) // tall, tall, whole.shape[1] // wide, wide)
+        found: NDArray[np.int64] = np.einsum("htwc,tc->hw", cells, self.weights)
+        return found
+
     def lines(self, bits: NDArray[np.bool_]) -> list[str]:
         """Return bits `(H, W)` as lines of characters, padded with zeros."""
-        tall, wide = self.weights.shape
-        whole = np.pad(bits, ((0, -len(bits) % tall), (0, -bits.shape[1] % wide)))
-        cells = whole.reshape(len(whole) // tall, tall, whole.shape[1] // wide, wide)
-        codes = np.einsum("htwc,tc->hw", cells, self.weights)
-        return ["".join(line) for line in self.table[codes].tolist()]
+        return ["".join(line) for line in self.table[self.codes(bits)].tolist()]
 
 
 BRAILLE = Dots(

@@ -65,6 +65,14 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
+def headline(value: float) -> str:
+    """Return `0.890`, `31.78`, `317.8`, `12.3k`, for large digits: four significant ones, or as `short`."""
+    size = abs(value)
+    if size >= 1000 or 0 < size < 1e-3:
+        return short(value)
+    return steady(value, 1 if size >= 100 else 2 if size >= 10 else 4 if 0 < size < 0.1 else 3)
+
+
 def percent(value: float | None, digits: int = 0) -> str:
     """Return `12 %`; `value` is in percent."""
     return f"{value:.{digits}f} %" if value is not None and known(value) else NA

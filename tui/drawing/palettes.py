@@ -60,7 +60,7 @@ DARK = Palette(
     green="#86c58b",
     red="#ee7d81",
     yellow="#d9bd74",
-    stepping="#8f8055",
+    stepping="#46566b",
     magenta="#d08be0",
     cyan="#6cc6cf",
     orange="#e2a06a",
@@ -78,7 +78,7 @@ LIGHT = Palette(
     green="#2b7d36",
     red="#c02f39",
     yellow="#8f6a00",
-    stepping="#c2ad72",
+    stepping="#9fabbb",
     magenta="#8d3ba3",
     cyan="#137a86",
     orange="#b05a14",
@@ -90,9 +90,48 @@ COLORBLIND = replace(
     green="#56b4e9",
     red="#e69f00",
     yellow="#f0e442",
-    stepping="#8d8745",
     magenta="#cc79a7",
     cyan="#9fd6c4",
     orange="#d5703a",
 )
 PALETTES: Mapping[str, Palette] = {"dark": DARK, "light": LIGHT, "colorblind": COLORBLIND}
+
+# The sixteen colors themselves. The muted colors above would nearly all become white or gray.
+DARK_16 = Palette(
+    dark=True,
+    ground="#000000",
+    raised="#000000",
+    line="#555555",
+    faint="#555555",
+    soft="#aaaaaa",
+    text="#aaaaaa",
+    bright="#ffffff",
+    accent="#55ffff",
+    green="#55ff55",
+    red="#ff5555",
+    yellow="#ffff55",
+    stepping="#aaaaaa",
+    magenta="#ff55ff",
+    cyan="#00aaaa",
+    orange="#aa5500",
+)
+LIGHT_16 = Palette(
+    dark=False,
+    ground="#ffffff",
+    raised="#ffffff",
+    line="#aaaaaa",
+    faint="#555555",
+    soft="#555555",
+    text="#000000",
+    bright="#000000",
+    accent="#0000aa",
+    green="#00aa00",
+    red="#aa0000",
+    yellow="#aa5500",
+    stepping="#555555",
+    magenta="#aa00aa",
+    cyan="#00aaaa",
+    orange="#aa5500",
+)
+COLORBLIND_16 = replace(DARK_16, accent="#ffffff", green="#55ffff", red="#aa5500")
+PALETTES_16: Mapping[str, Palette] = {"dark": DARK_16, "light": LIGHT_16, "colorblind": COLORBLIND_16}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .styles import FAINT, LINE, SIGNS, SOFT, Row, fit, padded, styled
+from .styles import FAINT, LINE, SIGNS, TEXT, Row, fit, padded, styled, width_of
 
 FRAME = 4
 LEAST = 3
@@ -23,7 +23,7 @@ class Section:
         rows: Returns rows for a number of columns and rows.
         fills: Whether it takes the room that other sections leave.
         least: Rows that it needs if it fills; with fewer it is left out.
-        note: Text at the top right of the frame.
+        note: Text or row at the top right of the frame; the end of a row that is too long is left out.
         more: Text after the title, if there is room.
         whole: Whether it is left out instead of cut if it does not fit.
     """
@@ -31,13 +31,13 @@ class Section:
     title: str
     rows: Maker
     fills: bool = False
-    note: str = ""
+    note: str | Row = ""
     more: str = ""
     whole: bool = False
     least: int = 1
 
 
-def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> list[Row]:
+def framed(title: str, rows: Rows, width: int, height: int, note: str | Row = "") -> list[Row]:
     """Return rows in a frame of `width` columns and `height` lines."""
     _, _, left, right = SIGNS.corners
     inner = max(0, height - 2)
@@ -50,14 +50,16 @@ def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> l
     ]
 
 
-def frame_top(title: str, note: str, width: int) -> Row:
+def frame_top(title: str, note: str | Row, width: int) -> Row:
     """Return the top of a frame, with a title on the left and a note on the right if there is room."""
     left, right = SIGNS.corners[:2]
     name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
-    end = f" {note} " if note and len(name) + len(note) + 6 <= width else ""
-    rule = "─" * max(0, width - 3 - len(name) - len(end) - bool(end))
-    tail = (styled(end, FAINT), styled("─", LINE)) if end else ()
-    return (styled(f"{left}─", LINE), styled(name, SOFT, bold=True), styled(rule, LINE), *tail, styled(right, LINE))
+    end = _noted(note)
+    while end and len(name) + width_of(end) + 6 > width:
+        end = end[:-1]
+    tail = (styled(" "), *end, styled(" "), styled("─", LINE)) if end else ()
+    rule = "─" * max(0, width - 3 - len(name) - width_of(tail))
+    return (styled(f"{left}─", LINE), styled(name, TEXT, bold=True), styled(rule, LINE), *tail, styled(right, LINE))
 
 
 def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
@@ -74,6 +76,11 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
             rows = fixed[index] if index in fixed else section.rows(inner, tall - 2)
             stacked += framed(_title(section, width), rows, width, tall, section.note)
     return stacked
+
+
+def taken(sections: Sequence[Section], width: int, height: int) -> int:
+    """Return the lines that sections of fixed height take."""
+    return sum(len(section.rows(width - FRAME, height)) + 2 for section in sections)
 
 
 def columns(groups: Sequence[Sequence[Section]], widths: Sequence[int], height: int) -> list[Row]:
@@ -106,7 +113,12 @@ def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Sec
 def _title(section: Section, width: int) -> str:
     """The title, with the additional text if both and the note fit."""
     long = f"{section.title}, {section.more}"
-    return long if section.more and len(long) + len(section.note) + 8 <= width else section.title
+    return long if section.more and len(long) + width_of(_noted(section.note)) + 8 <= width else section.title
+
+
+def _noted(note: str | Row) -> Row:
+    """Return a note as a row."""
+    return ((styled(note, FAINT),) if note else ()) if isinstance(note, str) else note
 
 
 def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -> list[int]:

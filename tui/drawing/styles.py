@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
@@ -18,24 +18,55 @@ from rich.style import Style
 
 from ...envs.printable import printable
 from ..preferences import preferences
-from .palettes import PALETTES
+from .palettes import PALETTES, PALETTES_16, Palette
 
 Row: TypeAlias = tuple[Segment, ...]
 
-PALETTE = PALETTES[preferences().theme]
-GROUND, RAISED, LINE = PALETTE.ground, PALETTE.raised, PALETTE.line
-FAINT, SOFT, TEXT, BRIGHT = PALETTE.faint, PALETTE.soft, PALETTE.text, PALETTE.bright
-ACCENT, GREEN, RED, YELLOW = PALETTE.accent, PALETTE.green, PALETTE.red, PALETTE.yellow
-MAGENTA, CYAN, ORANGE = PALETTE.magenta, PALETTE.cyan, PALETTE.orange
-STEPPING = PALETTE.stepping
+GROUND, RAISED, LINE = "ground", "raised", "line"
+FAINT, SOFT, TEXT, BRIGHT = "faint", "soft", "text", "bright"
+ACCENT, GREEN, RED, YELLOW = "accent", "green", "red", "yellow"
+MAGENTA, CYAN, ORANGE = "magenta", "cyan", "orange"
+STEPPING = "stepping"
+"""Names of the palette's colors. A color is such a name, or `#rrggbb`, which is the same in every theme."""
 
 TONES = {"good": GREEN, "bad": RED, "neutral": YELLOW}
+
+
+class TerminalColors:
+    """What the terminal can show.
+
+    Attributes:
+        sixteen: Whether it has sixteen colors only.
+    """
+
+    sixteen = False
+
+
+def palette_of(theme: str) -> Palette:
+    """Return the palette of a theme for this terminal."""
+    return (PALETTES_16 if TerminalColors.sixteen else PALETTES)[theme]
+
+
+def palette() -> Palette:
+    """Return the palette of the theme in use."""
+    return palette_of(preferences().theme)
+
+
+def hex_of(color: str) -> str:
+    """Return a color as `#rrggbb`."""
+    return str(getattr(palette(), color, color))
 
 
 @cache
 def style_of(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
     """Return the style of a color on a background."""
-    return Style(color=color, bgcolor=ground, bold=bold or None)
+    return Style(color=hex_of(color), bgcolor=hex_of(ground), bold=bold or None)
+
+
+def mixed(color: str, ground: str, share: float) -> str:
+    """Return a mixture of two colors, with `share` of the first."""
+    pairs = zip(bytes.fromhex(hex_of(color)[1:]), bytes.fromhex(hex_of(ground)[1:]), strict=True)
+    return "#" + bytes(round(share * one + (1 - share) * other) for one, other in pairs).hex()
 
 
 def styled(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
@@ -61,6 +92,15 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
 
 
+def fit_ends(text: str, width: int) -> str:
+    """Return `text` in exactly `width` columns, without its middle if it is longer: names of runs end with a time."""
+    text = printable(text)
+    if cell_len(text) <= width or width < 3:
+        return fit(text, width)
+    tail = 2 * (width - 1) // 3
+    return fit(f"{text[: width - 1 - tail]}…{text[-tail:]}", width)
+
+
 def padded(row: Row, width: int) -> Row:
     """Return a row in exactly `width` columns."""
     room = width - width_of(row)
@@ -75,7 +115,7 @@ def spread(left: Row, right: Row, width: int, ground: str = GROUND) -> Row:
     return (*left, blank(room, ground), *right) if room > 0 else left
 
 
-@dataclass(frozen=True)
+@dataclass
 class Signs:
     """The symbols for a kind of terminal."""
 
@@ -92,6 +132,8 @@ class Signs:
     half: str
     track: str
     pips: tuple[str, str]
+    up: str
+    down: str
 
 
 RICH = Signs(
@@ -108,6 +150,8 @@ RICH = Signs(
     half="╸",
     track="─",
     pips=("★", "•"),
+    up="▲",
+    down="▼",
 )
 PLAIN = Signs(
     "+",
@@ -123,6 +167,8 @@ PLAIN = Signs(
     half="▌",
     track="░",
     pips=("*", "+"),
+    up="+",
+    down="-",
 )
 
 
@@ -133,7 +179,14 @@ def signs_for(environment: Mapping[str, str], characters: str) -> Signs:
     return RICH if characters == "unicode" else PLAIN
 
 
-SIGNS = signs_for(os.environ, preferences().characters)
+SIGNS = replace(signs_for(os.environ, preferences().characters))
+"""The symbols in use. `restyle` changes them."""
+
+
+def restyle() -> None:
+    """Use the theme and the symbols of the preferences. What was drawn before must be drawn again."""
+    style_of.cache_clear()
+    vars(SIGNS).update(vars(signs_for(os.environ, preferences().characters)))
 
 
 def bar(share: float, width: int, color: str) -> Row:

@@ -8,30 +8,20 @@ from functools import cache
 from typing import Any
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.segment import Segment
 from textual.app import App
 from textual.color import Color
-from textual.filter import LineFilter
+from textual.constants import COLOR_SYSTEM
+from textual.filter import LineFilter, Monochrome
 from textual.theme import Theme
 
 from ..preferences import preferences
-from .styles import ACCENT, CYAN, GREEN, GROUND, LINE, PALETTE, RAISED, RED, TEXT, YELLOW
+from .palettes import PALETTES
+from .styles import TerminalColors, palette_of, restyle
 
-THEME = Theme(
-    name="pac",
-    primary=ACCENT,
-    secondary=CYAN,
-    accent=ACCENT,
-    warning=YELLOW,
-    error=RED,
-    success=GREEN,
-    foreground=TEXT,
-    background=GROUND,
-    surface=GROUND,
-    panel=RAISED,
-    boost=LINE,
-    dark=PALETTE.dark,
-)
+NO_COLOR = "NO_COLOR" in os.environ
+"""Whether the user's environment turns colors off."""
 SPELLED = {
     **dict.fromkeys("─━╌╸╺▬", "-"),
     **dict.fromkeys("│┃▏▎▍▌▐▕", "|"),
@@ -94,24 +84,67 @@ def _only_printable(text: str) -> str:
 
 def colors_distinguish(app: App[Any]) -> bool:
     """Return whether colors alone distinguish pieces: not with `NO_COLOR`, sixteen colors, or color blindness."""
-    return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
+    few = TerminalColors.sixteen or os.environ.get("TERM") == "linux"
+    return not (app.no_color or few or preferences().theme == "colorblind")
 
 
-def apply_color_preference() -> None:
-    """Set `NO_COLOR` if the preferences say so. Textual reads it when an app is made."""
-    if not preferences().color:
-        os.environ["NO_COLOR"] = "1"
+def match_terminal() -> None:
+    """Use the palettes of sixteen colors from now on if the terminal of this process has no more."""
+    wanted: Any = COLOR_SYSTEM
+    TerminalColors.sixteen = Console(color_system=wanted, force_terminal=True).color_system in {"standard", "windows"}
+    restyle()
+
+
+def theme_of(name: str) -> Theme:
+    """Return a palette as a theme of Textual."""
+    palette = palette_of(name)
+    return Theme(
+        name=f"pac-{name}",
+        primary=palette.accent,
+        secondary=palette.cyan,
+        accent=palette.accent,
+        warning=palette.yellow,
+        error=palette.red,
+        success=palette.green,
+        foreground=palette.text,
+        background=palette.ground,
+        surface=palette.ground,
+        panel=palette.raised,
+        boost=palette.line,
+        dark=palette.dark,
+    )
 
 
 def apply_theme(app: App[Any]) -> None:
-    """Apply the palette to an app in its constructor, and the ASCII filter if the preferences say so.
+    """Apply the preferred theme, colors and characters to an app in its constructor.
 
     If the theme were set later, Textual would parse and apply all styles a second time.
     """
-    app.register_theme(THEME)
-    app.set_reactive(App.theme, THEME.name)
-    app.set_class(THEME.dark, "-dark-mode", update=False)
-    app.set_class(not THEME.dark, "-light-mode", update=False)
+    for name in PALETTES:
+        app.register_theme(theme_of(name))
+    theme = theme_of(preferences().theme)
+    app.set_reactive(App.theme, theme.name)
+    app.set_class(theme.dark, "-dark-mode", update=False)
+    app.set_class(not theme.dark, "-light-mode", update=False)
     app.stylesheet.set_variables(app.get_css_variables())
-    filters = [PrintableFilter(), *([AsciiFilter()] if preferences().characters == "ascii" else [])]
-    app._filters += filters  # noqa: SLF001 - Textual has no public way to add one
+    _set_filters(app)
+
+
+def change_theme(app: App[Any]) -> None:
+    """Apply the preferred theme, colors and characters to an app that runs. What it draws must be drawn again."""
+    restyle()
+    _set_filters(app)
+    app.theme = theme_of(preferences().theme).name
+    app.refresh_css(animate=False)
+
+
+def _set_filters(app: App[Any]) -> None:
+    """Let everything on the screen pass the filters of the preferences."""
+    app.no_color = NO_COLOR or not preferences().color
+    own = (Monochrome, PrintableFilter, AsciiFilter)
+    app._filters = [  # noqa: SLF001 - Textual has no public way to add one
+        *(item for item in app._filters if not isinstance(item, own)),  # noqa: SLF001
+        *([Monochrome()] if app.no_color else []),
+        PrintableFilter(),
+        *([AsciiFilter()] if preferences().characters == "ascii" else []),
+    ]

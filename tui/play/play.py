@@ -19,7 +19,7 @@ from ...envs.registry import split_spec
 from ...training.telemetry.description import ShapedPanel
 from ..boards import BoardFrame, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
-from ..drawing.theme import apply_color_preference, apply_theme, colors_distinguish
+from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
 from ..drawing.widgets import FramedLines, TextLines
 from ..terminal import borrowed_terminal, check_terminal
 from ..terminal_app import TerminalApp
@@ -253,7 +253,7 @@ def play(spec: str, seed: int) -> int:
         NoTerminal: There is no terminal.
     """
     check_terminal("run it in a terminal")
-    apply_color_preference()
+    match_terminal()
     app = PlayApp(ButtonGame(spec, seed))
     with borrowed_terminal():
         app.run()

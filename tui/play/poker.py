@@ -15,7 +15,7 @@ from ...envs import BadParameter, Task, find
 from ...envs.poker.live import Policy, uniform
 from ..drawing.numbers import short
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, styled
-from ..drawing.theme import apply_color_preference, apply_theme
+from ..drawing.theme import apply_theme, match_terminal
 from ..drawing.widgets import TextLines
 from ..progress import progress_bar
 from ..terminal import borrowed_terminal, check_terminal
@@ -155,7 +155,7 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
         NoTerminal: There is no terminal.
     """
     check_terminal(ADVICE)
-    apply_color_preference()
+    match_terminal()
     app = CardsApp(Match(task, seed, opponent), against)
     with borrowed_terminal():
         app.run()

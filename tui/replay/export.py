@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from ...envs import BadParameter
 from ...training.past.episode import Episode
-from ..drawing.styles import GROUND
+from ..drawing.styles import GROUND, hex_of
 from ..svg import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
 from .episode_session import EpisodeConnection, EpisodeSession
 from .replay import RATE, ReplayApp
@@ -132,7 +132,7 @@ def _drawn(screen: Sequence[Iterable[Any]]) -> Image:
     """A screen in pixels."""
     images = pillow()
     width, height = round(SCREEN[0] * WIDTH), round(SCREEN[1] * HEIGHT)
-    image = images.Image.new("RGB", (width, height), GROUND)
+    image = images.Image.new("RGB", (width, height), hex_of(GROUND))
     pen = images.ImageDraw.Draw(image)
     pen.font = _font()
     for y, line in enumerate(screen):

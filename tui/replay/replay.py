@@ -7,9 +7,12 @@ from functools import partial
 
 from ...training.telemetry.snapshot import Snapshot
 from ..app import PacApp
+from ..session_commands import OWN_ENVIRONMENTS
 from .episode_session import EpisodeConnection
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
+TO_TRAINING = OWN_ENVIRONMENTS | {"steps", "unlimited", "breaks", "control"}
+"""Commands that only a training can execute."""
 
 
 class ReplayApp(PacApp):
@@ -22,6 +25,7 @@ class ReplayApp(PacApp):
 
     def __init__(self, connection: EpisodeConnection) -> None:
         super().__init__(connection)
+        self.state.replay = True
         self.playing = False
         self.rate = RATE
         self._opened = False
@@ -39,6 +43,10 @@ class ReplayApp(PacApp):
             "quit": self.ending.leave,
             "interrupt": partial(self.ending.leave, interrupted=True),
         }
+
+    def unavailable(self, command: str) -> str:
+        """Return why a command cannot be executed; an empty text if it can."""
+        return "a recorded episode cannot be changed" if command in TO_TRAINING else ""
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a new snapshot; go to the first state when the episode is known."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
+from ..curve_options import CurveOptions
 from ..drawing.plain import PlainContainer
 
 
@@ -18,7 +19,7 @@ class ViewUpdate:
         now: Seconds since the epoch.
         env: The selected environment, from 0.
         figures: Whether numbers and curves are due, not only boards.
-        by_time: Whether the x axis of curves is wall time, not steps.
+        curves: What the user has selected of the curves.
         inspecting: Whether everything known of the environment is shown.
         details: Whether the details of the environment are due.
     """
@@ -27,7 +28,7 @@ class ViewUpdate:
     now: float
     env: int
     figures: bool
-    by_time: bool = False
+    curves: CurveOptions = CurveOptions()  # noqa: RUF009 - it is frozen
     inspecting: bool = False
     details: bool = False
 
@@ -49,6 +50,13 @@ class BaseView(PlainContainer):
     def show(self, update: ViewUpdate) -> None:
         """Draw what is due."""
         raise NotImplementedError
+
+    def restyle(self, *, colors: bool) -> None:
+        """Forget what was drawn in another theme.
+
+        Args:
+            colors: Whether colors alone distinguish pieces.
+        """
 
     @property
     def pages(self) -> tuple[int, int]:

@@ -2,63 +2,221 @@
 
 from __future__ import annotations
 
-from ...training.telemetry.snapshot import Snapshot
-from ...training.units import LENGTH, RETURN, first_of
-from ..drawing.chart import Plot, Reals, chart, sparkline
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...training.telemetry.metric_names import split_metric_name
+from ...training.telemetry.snapshot import Curve, Snapshot
+from ...training.units import LENGTH, RETURN, first_of, plural
+from ..curve_options import CurveOptions, Extent, Over, axis_of, nearest, smoothed
+from ..drawing.chart import Chart, Line, Plot, Reals, chart, sparkline
 from ..drawing.numbers import figure
 from ..drawing.panels import Rows, Section
-from ..drawing.styles import ACCENT, CYAN, GREEN, ORANGE
+from ..drawing.styles import (
+    ACCENT,
+    BRIGHT,
+    CYAN,
+    FAINT,
+    GREEN,
+    GROUND,
+    MAGENTA,
+    ORANGE,
+    RED,
+    YELLOW,
+    Row,
+    mixed,
+    styled,
+)
 from .base import ViewUpdate
 from .figures import hint, known
 
 FIRST = (RETURN.name, LENGTH.name)
 LAST = ("fps", "sps", "learning_rate")
 LEAST_CHART = 6
-SHOWN = 4
-"""Most curves beside boards."""
+SHOWN = 6
+"""Most curves beside boards: the measure of success, up to four charts, and one more."""
+BEHIND = ((MAGENTA, ()), (ORANGE, (4, 2)), (YELLOW, (2, 2)), (RED, (6, 2, 2, 2)))
+"""Color and dashes of the curves of other runs."""
+DIM, DIMMER = 0.7, 0.4
+"""Share of the color of the curves of other runs, and of the values behind their average."""
+SLACK = 0.02
+"""Share of the range within which a curve without a point at the cursor still has a value there."""
 
 
 class Curves:
     """Draws curves in frames. A curve without a new point is not drawn again."""
 
     def __init__(self) -> None:
-        self._drawn: dict[tuple[str, int, int], tuple[object, Rows]] = {}
+        self._lines: dict[str, tuple[object, list[Line]]] = {}
+        self._drawn: dict[tuple[str, int, int], tuple[list[Line], Plot, Chart]] = {}
+        self._marked: dict[str, tuple[Chart, float, float | None, Rows]] = {}
 
     def section(self, update: ViewUpdate, name: str, least: int = 1) -> Section:
         """Return a framed curve with its latest value, which takes at least `least` lines."""
-        about = update.snapshot.description
-        titles = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
-        plain = update.snapshot.metric_title(name)
-        title, more = titles.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, plain), ""))
-        if len(about.figures) > 1 and not update.snapshot.metrics:  # it is not known yet which one is measured
-            title, more = "Learning", ""
-        latest = figure(update.snapshot.metrics.get(name))
-        return Section(
-            title, lambda *room: self._rows(update, name, *room), fills=True, note=latest, more=more, least=least
-        )
+        title, more = title_of(update.snapshot, name)
+        options = CurveOptions(update.curves.over)
 
-    def _rows(self, update: ViewUpdate, name: str, width: int, height: int) -> Rows:
-        found = points(update, name)
-        if found is None or len(found[0]) < 2:
-            return hint("waiting for two points", width)
-        x, y = found
-        newest = (update.by_time, len(x), x[0], x[-1], y[-1])
-        before, rows = self._drawn.get((name, width, height), (None, ()))
-        if before != newest:
-            plot = plot_of(update, name)
-            rows = (
-                sparkline(*plot.placed(x, y), width, height, plot.color)
-                if height < LEAST_CHART
-                else chart(x, y, width, height, plot)
-            )
-            self._drawn[name, width, height] = newest, rows
-        return rows
+        def rows(width: int, height: int) -> Rows:
+            lines = self.lines(update.snapshot, name, options)
+            return self.chart(name, lines, plot_of(update.snapshot, name, options), width, height).rows
+
+        return Section(title, rows, fills=True, note=latest(update.snapshot, name), more=more, least=least)
+
+    def lines(self, snapshot: Snapshot, name: str, options: CurveOptions) -> list[Line]:
+        """Return the lines of a metric; those without a new point are not made again."""
+        version = (options.over, options.smoothing, options.overlays, _newest(snapshot.curves.get(name)))
+        before, lines = self._lines.get(name, (None, []))
+        if before != version:
+            lines = lines_of(snapshot, name, options)
+            self._lines[name] = version, lines
+        return lines
+
+    def chart(self, name: str, lines: list[Line], plot: Plot, width: int, height: int) -> Chart:
+        """Return the chart of a metric; a low one has no axes."""
+        before = self._drawn.get((name, width, height))
+        if before is None or before[0] is not lines or before[1] != plot:
+            before = lines, plot, _chart(lines, plot, width, height)
+            self._drawn[name, width, height] = before
+        return before[2]
+
+    def marked(self, name: str, chart: Chart, x: float, y: float | None) -> Rows:
+        """Return the rows of a metric's chart with the cursor at `x`, where its value is `y`."""
+        before = self._marked.get(name)
+        if before is None or before[0] is not chart or before[1:3] != (x, y):
+            before = self._marked[name] = chart, x, y, chart.marked(x, y)
+        return before[3]
+
+
+def _newest(curve: Curve | None) -> tuple[float, ...]:
+    """Return what changes when a curve has a new point."""
+    if curve is None or not len(curve.values):
+        return ()
+    return len(curve.values), curve.steps[0], curve.steps[-1], curve.values[-1]
+
+
+def _chart(lines: Sequence[Line], plot: Plot, width: int, height: int) -> Chart:
+    if all(len(line.x) < 2 for line in lines):
+        return Chart(hint("waiting for two points", width))
+    if height >= LEAST_CHART:
+        return chart(lines, width, height, plot)
+    main = plot.placed(lines[0])
+    return Chart(sparkline(main.x, main.y, width, height, main.color))
+
+
+def has_points(curve: Curve | None) -> bool:
+    """Return whether a metric has a point."""
+    return curve is not None and len(curve.values) > 0
+
+
+def lines_of(snapshot: Snapshot, name: str, options: CurveOptions) -> list[Line]:
+    """Return the lines of a metric from front to back: the session's, those of other runs, and what is smoothed."""
+    over, color = options.over or snapshot.description.units.over, color_of(name)
+    lines = [_line(snapshot.curves.get(name), over, color)]
+    for run, (shade, dash) in zip(options.overlays, BEHIND, strict=False):
+        lines.append(_line(run.curves.get(name), over, mixed(shade, GROUND, DIM), dash))
+    if not options.smoothing:
+        return lines
+    values = lines[0]._replace(color=mixed(color, GROUND, DIMMER))
+    return [*(line._replace(y=smoothed(line.y, options.smoothing)) for line in lines), values]
+
+
+def _line(curve: Curve | None, over: Over, color: str, dash: tuple[int, ...] = ()) -> Line:
+    """Return a curve as a line; points without an x value are left out."""
+    if curve is None:
+        return Line(np.zeros(0), np.zeros(0), color, dash)
+    x, y = axis_of(curve, over), curve.values.astype(float)
+    placed = np.isfinite(x)
+    return Line(np.maximum.accumulate(x[placed]), y[placed], color, dash)
+
+
+def plot_of(
+    snapshot: Snapshot,
+    name: str,
+    options: CurveOptions,
+    lines: Sequence[Line] = (),
+    span: tuple[float, float] | None = None,
+) -> Plot:
+    """Return the axes of a metric; a y axis is not logarithmic if a value of `lines` within `span` is not positive."""
+    units = snapshot.description.units
+    over = options.over or units.over
+    unit = {"steps": plural(units.step), "frames": plural(units.frame), "seconds": ""}[over]
+    usually = usually_log(snapshot, name)
+    log = options.is_log(name, usually=usually) and (usually or all_positive(lines, span))
+    return Plot(unit, log_x=usually and log, log_y=log, span=span)
+
+
+def usually_log(snapshot: Snapshot, name: str) -> bool:
+    """Return whether a metric has logarithmic axes unless the user says otherwise."""
+    return any(figure.log for figure in snapshot.description.figures if figure.name == name)
+
+
+def all_positive(lines: Sequence[Line], span: tuple[float, float] | None) -> bool:
+    """Return whether all values within a range are positive."""
+    shown = [line.within(*span) if span is not None else line for line in lines]
+    return all(float(line.y.min()) > 0 for line in shown if len(line.y))
+
+
+def extent_of(snapshot: Snapshot, names: Sequence[str], options: CurveOptions) -> Extent | None:
+    """Return the range of x values of some metrics, other runs included; None without two of them."""
+    over = options.over or snapshot.description.units.over
+    own = [axis_of(snapshot.curves[name], over) for name in names if has_points(snapshot.curves.get(name))]
+    others = [run.curves[name] for run in options.overlays for name in names if has_points(run.curves.get(name))]
+    ends = [(float(x[0]), float(x[-1])) for x in (*own, *(axis_of(curve, over) for curve in others))]
+    ends = [pair for pair in ends if np.isfinite(pair).all()]
+    if not ends or min(low for low, _ in ends) >= (high := max(high for _, high in ends)):
+        return None
+    return Extent(min(low for low, _ in ends), high, max((float(x[-1]) for x in own), default=high))
+
+
+def value_near(line: Line, place: float, slack: float) -> float | None:
+    """Return the value of the point of a line that is nearest to a place; None beyond `slack` outside of the line."""
+    if not len(line.x) or not line.x[0] - slack <= place <= line.x[-1] + slack:
+        return None
+    return float(line.y[nearest(line.x, place)])
+
+
+def values_at(lines: Sequence[Line], options: CurveOptions, place: float, slack: float) -> Row:
+    """Return the values of all lines at a place in their colors; of a smoothed curve, at the end the value itself."""
+    values = [value_near(line, place, slack) for line in lines]
+    colors = [BRIGHT, *(line.color for line in lines[1:])]
+    if options.smoothing:
+        colors[-1] = FAINT
+    return tuple(
+        styled(f"{'  ' if at else ''}{'-' if value is None else figure(value)}", color)
+        for at, (value, color) in enumerate(zip(values, colors, strict=True))
+    )
+
+
+def latest(snapshot: Snapshot, name: str) -> str:
+    """Return the latest value of a metric as text."""
+    return figure(snapshot.metrics.get(name))
+
+
+def title_of(snapshot: Snapshot, name: str) -> tuple[str, str]:
+    """Return what to call a metric, and a remark. A prefix `loss/` is the remark, if no other metric has the rest."""
+    about = snapshot.description
+    if len(about.figures) > 1 and not snapshot.metrics:  # it is not known yet which one is measured
+        return "Learning", ""
+    titles = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
+    rates = {"fps": about.units.fps, "sps": about.units.sps}
+    if name in titles or name in rates:
+        return titles.get(name, (rates.get(name, name), ""))
+    title, plain = snapshot.metric_title(name), _plain(name)
+    prefix, _, rest = plain.rpartition("/")
+    same = {other for other in map(_plain, snapshot.metrics) if other.rpartition("/")[2] == rest}
+    return (title.replace(plain, rest, 1), prefix) if rest and same <= {plain} else (title, "")
+
+
+def _plain(name: str) -> str:
+    return split_metric_name(name)[1]
 
 
 def main_curves(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names of the curves that are drawn beside boards, most important first."""
     goal = first_of(snapshot.description.figures, snapshot.metrics).name
-    return tuple(dict.fromkeys((goal, *all_curves(snapshot))))[:SHOWN]
+    others = (name for name in all_curves(snapshot) if name != LENGTH.name)
+    return tuple(dict.fromkeys((goal, *others)))[:SHOWN]
 
 
 def all_curves(snapshot: Snapshot) -> list[str]:
@@ -77,21 +235,12 @@ def points(update: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
     found = update.snapshot.curves.get(name)
     if found is None:
         return None
-    over = found.seconds if update.by_time else getattr(found, update.snapshot.description.units.over)
-    return over.astype(float), found.values.astype(float)
-
-
-def plot_of(update: ViewUpdate, name: str) -> Plot:
-    """Return the axes and color of a metric's curve."""
-    about = update.snapshot.description
-    log = any(figure.log for figure in about.figures if figure.name == name)
-    return Plot("" if update.by_time else about.units.counted, log, color_of(name))
+    over = update.curves.over or update.snapshot.description.units.over
+    return axis_of(found, over), found.values.astype(float)
 
 
 def color_of(name: str) -> str:
     """Return the color of a metric's curve."""
     if name in FIRST:
         return GREEN
-    if name.startswith("info/"):
-        return CYAN
-    return ORANGE if name in LAST else ACCENT
+    return CYAN if name in LAST else ACCENT

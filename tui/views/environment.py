@@ -10,24 +10,26 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ...training.telemetry.description import ShapedPanel
+from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardGrid, Renderer, renderer_for
-from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares
+from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.widgets import TextLines
-from . import environment_rows, figures
+from . import environment_rows, figures, goal
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
-from .frames import frames_of
+from .frames import frames_of, with_messages
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
 from .status_message import StatusMessage
 
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
-TALL, FEW = 26, 4
+TALL = 26
 LEAST_CURVE, SLIMMEST_CURVE = 8, 36
-LEAST_LEARNING = 6
+LEAST_TRAINER = 6
+LOW_GOAL, LEAST_GOAL, HIGH_GOAL = 3, 5, 15
 
 
 class EnvironmentView(BaseView):
@@ -55,6 +57,11 @@ class EnvironmentView(BaseView):
         yield self._facts
         yield self._more
 
+    def restyle(self, *, colors: bool) -> None:
+        """Forget the drawn board, panels and curves."""
+        self._colors, self._panels, self._curves = colors, None, Curves()
+        self._kept.clear()
+
     def request(self, env: int) -> ViewRequest:
         """Request one environment, its policy output and the learning curve."""
         return ViewRequest(first=env, count=1, focus=env, curves=self.curves)
@@ -73,18 +80,20 @@ class EnvironmentView(BaseView):
         if update.figures:
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
-        self._board.show(board[None], frames_of(snapshot, env, 1, update.now, None))
+        frames = frames_of(snapshot, env, 1, update.now, None)
+        self._board.show(board[None], with_messages(frames, board[None], snapshot, snapshot.moment))
         if not update.details:
             return
         others = [self._curves.section(update, name, LEAST_CURVE) for name in self.curves[1:]]
         below, rest = self._divided(update, others)
         known = self._known(update)
         self._below.show(column(below, *self._below.size))
-        self._show_facts([*rest, *self._fact_sections(known, others)])
+        if self._facts.display:
+            self._show_facts(self._fact_sections(rest, known, others))
         if not update.inspecting:
             self._show_more(known, others)
         else:
-            self._more.show(inspected(snapshot, *self._more.size))
+            self._inspect(snapshot)
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:
         """Set up the panels of another task or environment."""
@@ -106,9 +115,11 @@ class EnvironmentView(BaseView):
         if self.has_class("-quiet"):
             _resize(self._table, width=width)
         elif grid is not None:
-            _resize(self._table, width=min(width, grid.tile[0]))
+            # A board that is cut in any case leaves room for the panels.
+            taken = grid.tile[0] if grid.tile[0] <= width else max(1, width - least)
+            _resize(self._table, width=taken)
             _resize(self._board, height=min(height, grid.tile[1]))
-            self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
+            self.set_class(width - taken < LEAST_RIGHT, "-single")
 
     def _divided(self, update: ViewUpdate, others: list[Section]) -> tuple[list[Section], list[Section]]:
         """Return the task's panels below the board, if they fit uncut, and those beside it.
@@ -140,21 +151,20 @@ class EnvironmentView(BaseView):
         return below, rest
 
     def _known(self, update: ViewUpdate) -> dict[str, Section]:
-        """The panels of the environment by name; those of episodes, scalars and terms only if it has any."""
+        """The panels of the environment by name; those of episodes, scalars, terms and learning only if it has any."""
         snapshot, env, about = update.snapshot, update.env, update.snapshot.description
         tall = self._tall
-        seat, perf = (
-            environment_rows.seat_of(snapshot),
-            lambda *room: environment_rows.perf(snapshot, env, room[0])[: None if tall else FEW],
-        )
+        seat = environment_rows.seat_of(snapshot)
         learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
-        known = {
-            "perf": Section("Perf", perf),
-            "goal": self._curves.section(update, self.curves[0]),
-            "learning": Section("Learning", learning),
-        }
+        known = {"perf": Section("Perf", lambda width, _: environment_rows.perf(snapshot, env, width))}
+        if snapshot.phase is not Phase.PAUSED or goal.goal_of(snapshot)[1] is not None:  # in a replay, nothing learns
+            least = LEAST_CURVE if self.has_class("-single") else LEAST_GOAL
+            known["goal"] = goal.section(update, self._curves, least, fills=True)
+            known["low goal"] = goal.section(update, self._curves, LOW_GOAL)
+            known["high goal"] = goal.section(update, self._curves, HIGH_GOAL)
+            known["trainer"] = Section("Trainer", learning)
         if about.info:
-            known["state"] = Section("State", lambda width, _: environment_rows.info(snapshot, env, width))
+            known["info"] = Section("Info", lambda width, _: environment_rows.info(snapshot, env, width))
         if not about.units.episodes:
             return known
         number = environment_rows.counted(int(snapshot.environments["episode"][env]), first=1)
@@ -174,22 +184,28 @@ class EnvironmentView(BaseView):
     @property
     def _tall(self) -> bool:
         """Whether all panels on the right fit uncut."""
-        return self._more.size.height >= TALL
+        return self.size.height >= TALL
 
     @property
     def _broad(self) -> bool:
         """Whether the trainer's figures have their own column."""
         return self._more.size.width >= WIDE
 
-    def _fact_sections(self, known: dict[str, Section], others: list[Section]) -> list[Section]:
-        """The panels in the column next to the board: all of them, in pages, if there is only one column."""
+    def _fact_sections(self, rest: list[Section], known: dict[str, Section], others: list[Section]) -> list[Section]:
+        """The panels in the column next to the board after `rest`: all, in pages, if there is only one column."""
         single = self.has_class("-single")
-        known = known | {"goal": replace(known["goal"], least=LEAST_CURVE)}
-        names = ("episode", "policy", "state", "reward", "perf", "goal") if single else ("episode", "state")
-        found = [known[name] for name in names if name in known]
+        names: tuple[str, ...] = ("episode", "info")
+        if single:
+            several = ("episode", "policy", "info", "reward", "perf")
+            names = (*several, "goal") if self._tall else ("low goal", *several)
+        found = [*rest, *_chosen(known, *names)]
         if self._broad and not single:
             return [*found, *others[:1]]
-        return [*found, replace(known["learning"], fills=True, least=LEAST_LEARNING)]
+        trainer = _chosen(known, "trainer")
+        whole = [*found, *trainer]
+        if not single and others and taken(whole, *self._facts.size) + LEAST_CURVE + 2 <= self._facts.size.height:
+            return [*whole, others[0]]
+        return [*found, *(replace(section, fills=True, least=LEAST_TRAINER) for section in trainer)]
 
     def _show_facts(self, sections: list[Section]) -> None:
         """Draw one page of the column next to the board."""
@@ -198,16 +214,29 @@ class EnvironmentView(BaseView):
         self._facts.show(column(found[self._page], *self._facts.size))
 
     def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
-        """Draw policy, reward, speed and the curve; if there is room, the trainer's figures beside them."""
+        """Draw the measure of success, policy, reward and speed; if there is room, the trainer beside them."""
         width, height = self._more.size
-        goal = self._tall or "policy" not in known
-        names = ("policy", "reward", "perf", "goal") if goal else ("policy", "reward", "perf")
-        sections = [known[name] for name in names if name in known]
-        if not self._broad:
-            self._more.show(column(sections, width, height))
+        facts = _chosen(known, "policy", "reward", "perf")
+        if self._broad:
+            groups = [[*facts, *others[1:2]], [*_chosen(known, "high goal", "trainer"), *others[2:3]]]
+            self._more.show(columns(groups, shares(width, 2), height))
             return
-        trainer = [known["learning"], *others[1:2]]
-        self._more.show(columns([sections, trainer], shares(width, 2), height))
+        if self._tall or "policy" not in known:
+            self._more.show(column([*_chosen(known, "goal"), *facts], width, height))
+            return
+        found, perf = _chosen(known, "low goal", "policy", "reward"), known["perf"]
+        fixed = [section for section in found if not section.fills]
+        spare = height - taken(fixed, width, height) - known["policy"].least - 4
+        brief = replace(perf, rows=lambda *room: perf.rows(*room)[:spare])
+        self._more.show(column([*found, *([brief] if spare > 0 else [])], width, height))
+
+    def _inspect(self, snapshot: Snapshot) -> None:
+        """Draw everything known of the environment, in pages unless the column beside it has pages."""
+        alone = not self._facts.display
+        rows, count = inspected(snapshot, *self._more.size, self._page if alone else 0)
+        if alone:
+            self._page, self._pages = min(self._page, count - 1), count
+        self._more.show(rows)
 
     def _keeping(self, name: str, make: Maker) -> Maker:
         """Return a function that makes rows again only when figures are due."""
@@ -219,6 +248,11 @@ class EnvironmentView(BaseView):
             return found
 
         return rows
+
+
+def _chosen(known: dict[str, Section], *names: str) -> list[Section]:
+    """Return panels by name, without those that are not known."""
+    return [known[name] for name in names if name in known]
 
 
 def _resize(widget: Widget, *, width: int | None = None, height: int | None = None) -> None:

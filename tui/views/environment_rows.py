@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 from rich.segment import Segment
@@ -14,11 +16,12 @@ from ...training.units import plural
 from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, styled
-from .figures import Entry, hint, pair, pairs, speeds
+from .action_values import action_values
+from .figures import Entry, hint, pair, pairs, sign_of, speeds
 
 COLUMN, LABEL = 8, 7
 NAME, SHARE, LEAST_BAR = 15, 8, 4
-PAIRED = 40
+PAIRED, GAP = 40, 4
 
 
 def counted(number: int, first: int = 0) -> str:
@@ -31,6 +34,7 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     record = snapshot.environments[env]
     outcome, reward = int(record["last_outcome"]), float(record["reward"])
     name, tone = snapshot.description.outcomes[outcome - 1] if outcome else (NA, "neutral")
+    mark = TONES.get(tone, TEXT)
     label, count = _columns(width, LABEL)
     length = whole(int(record["last_length"])) if outcome else NA
     now, before = decimal(float(record["episode_return"])), decimal(float(record["last_return"]))
@@ -43,9 +47,9 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
             _cell(counted(int(record["episode_length"])), TEXT),
             _cell(length, old),
         )[: 1 + count],
-        _ended("end", name, width, TONES.get(tone, TEXT) if outcome else FAINT),
+        _ended("end", f"{sign_of(mark)} {name}" if outcome else name, width, mark if outcome else FAINT),
         _ended("reward", decimal(reward), this, GREEN if reward > 0 else RED if reward < 0 else TEXT),
-        _ended("action", last_action(snapshot, env), this, TEXT),
+        _ended("action", last_action(snapshot, env), width if snapshot.description.component_names else this, TEXT),
     ]
 
 
@@ -88,11 +92,32 @@ def action_text(description: Description, action: Array | None) -> str:
     if action is None:
         return NA
     numbers = action.reshape(-1).tolist()
-    if description.bounds:
-        return " ".join(decimal(number) for number in numbers)
+    if not (description.bounds or description.choices):
+        return action_name(description, int(numbers[0]))
+    texts = [decimal(number) if description.bounds else str(int(number)) for number in numbers]
+    if not description.component_names:
+        return " ".join(texts)
+    pairs = zip(map(_part_name, description.component_names), texts, strict=False)
+    parts = groupby(pairs, itemgetter(0))
+    return ", ".join(f"{name}={' '.join(text for _, text in numbers)}" for name, numbers in parts)
+
+
+def _part_name(component: str) -> str:
+    """Return the name of a component without its number."""
+    name, _, number = component.rpartition(" ")
+    return name if name and number.isdigit() else component
+
+
+def _probable(description: Description, index: int, action: int) -> str:
+    """Return the name of one of the most probable actions; of several components, the choice of one."""
     if description.choices:
-        return " ".join(str(int(number)) for number in numbers)
-    return action_name(description, int(numbers[0]))
+        return f"{_component(description, index, f'{index}:')} {action}"
+    return action_name(description, action)
+
+
+def _component(description: Description, index: int, default: str) -> str:
+    """Return the name of a component of an action."""
+    return description.component_names[index] if description.component_names else default
 
 
 def action_name(description: Description, action: int) -> str:
@@ -110,12 +135,15 @@ def action_name(description: Description, action: int) -> str:
 
 def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The task's own scalars."""
-    names = snapshot.description.info
-    values = snapshot.info[env].tolist()
-    across = 2 if width >= PAIRED and len(names) > 1 else 1
-    wide, high = width // across, -(-len(names) // across)
-    rows = pairs([Entry(spoken(name), figure(value)) for name, value in zip(names, values, strict=False)], wide)
-    return beside([rows[start : start + high] for start in range(0, len(rows), high)], [wide] * across)
+    entries = [
+        Entry(spoken(name), figure(value))
+        for name, value in zip(snapshot.description.info, snapshot.info[env].tolist(), strict=False)
+    ]
+    if width < PAIRED or len(entries) < 2:
+        return pairs(entries, width)
+    wide, high = (width - GAP) // 2, -(-len(entries) // 2)
+    halves = [pairs(part, wide) for part in (entries[:high], entries[high:])]
+    return beside(halves, [wide + GAP, wide])
 
 
 def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
@@ -128,30 +156,33 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         Entry(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s"),
         Entry(f"{plural(units.frame)}, last {units.step}", counted(int(record["frames"]))),
         Entry("worker", counted(worker, first=1)),
-        *([Entry("return (100)", decimal(float(state["return_mean"])), "mean")] if units.episodes else []),
     ]
     return pairs(entries, width)
 
 
 def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """Value, entropy, and the most probable actions or the mean and deviation of continuous ones."""
+    """Value, entropy, and the most probable actions, their values, or the mean and deviation of continuous ones."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
         return hint("shown after the next action", width)
+    if output.values:
+        names = [action_name(snapshot.description, int(action)) for action in output.actions]
+        return action_values(output, names, width, chosen=int(snapshot.environments["action"][env]))
     rows = [
-        pair("value", decimal(output.value, 3), "", width, CYAN),
-        pair("entropy", decimal(output.entropy, 3), "nats", width),
+        pair(Entry("value", decimal(output.value, 3), color=CYAN), width),
+        pair(Entry("entropy", decimal(output.entropy, 3), "nats"), width),
     ]
     for index, (mean, deviation) in enumerate(zip(output.means, output.deviations, strict=True)):
-        rows.append(pair(f"number {index}", f"{decimal(mean, 3)} ± {decimal(deviation, 3)}", "", width))
+        name = _component(snapshot.description, index, f"number {index}")
+        rows.append(pair(Entry(name, f"{decimal(mean, 3)} ± {decimal(deviation, 3)}"), width))
     for index, (action, share) in enumerate(zip(output.actions, output.probabilities, strict=False)):
-        several = bool(snapshot.description.choices)
-        name = f"{index}: {int(action)}" if several else action_name(snapshot.description, int(action))
-        label = min(NAME, max(0, width - SHARE - LEAST_BAR))
-        room = max(0, width - label - SHARE)
+        name = _probable(snapshot.description, index, int(action))
+        label = min(NAME, max(0, width - SHARE - LEAST_BAR - 1))
+        room = max(0, width - label - SHARE - 1)
         rows.append(
             (
                 styled(fit(name, label), SOFT),
+                blank(1),
                 *bar(float(share), room, ACCENT),
                 styled(f"{percent(100 * float(share), 1):>{SHARE}}", TEXT),
             )

@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.chart import against_ideal, axis_of
+from ...training.units import first_of
 from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
+from ..drawing.speedup import against_ideal, axis_of
 from ..drawing.styles import (
     ACCENT,
     BRIGHT,
+    CYAN,
     FAINT,
     GREEN,
     GROUND,
@@ -30,10 +32,15 @@ from ..drawing.styles import (
     bar,
     blank,
     fit,
+    spread,
     styled,
+    width_of,
 )
 
-UNIT, LOW = 6, 24
+FAR = 9
+"""Columns between a label and its number from which on they are hard to read together."""
+SHOWN_ABOVE = {"fps", "sps", "return_mean", "length_mean"}
+"""Metrics that other panels show."""
 EPISODE_METRICS = ("return_mean", "length_mean", "info/")
 COLORS = {
     "environment": GREEN,
@@ -60,66 +67,74 @@ class Entry(NamedTuple):
     value: str
     unit: str = ""
     color: str = TEXT
+    bold: bool = False
 
 
-def pair(label: str, value: str, unit: str, width: int, color: str = TEXT, *, column: int = UNIT) -> Row:
-    """Return a label on the left, and on the right a number with its unit in a column."""
-    room = max(0, width - column - 1)
+def pair(entry: Entry, width: int, column: int = 0) -> Row:
+    """Return a label on the left, and on the right a number with its unit in a column, joined by dots if far apart."""
+    label, value, unit, color, bold = entry
+    column = max(column, len(unit))
+    room = max(0, width - column - bool(column))
     name = fit(label, max(0, room - len(value) - 1)).rstrip()
-    return (
-        styled(name, SOFT),
-        blank(room - len(name) - len(value)),
-        styled(value, FAINT if value == NA else color),
-        styled(f" {unit:<{column}}", FAINT),
-    )
+    gap = room - len(name) - len(value)
+    dots = f" {'·' * (gap - 2)} " if gap > FAR else " " * max(0, gap)
+    end = (styled(f" {unit:<{column}}", FAINT),) if column else ()
+    number = styled(value, FAINT if value == NA else color, bold=bold)
+    return (styled(name, SOFT), styled(dots, LINE), number, *end)
 
 
 def pairs(entries: Sequence[Entry], width: int) -> list[Row]:
-    """Return a row for each entry. The column of the units is made narrow where labels would be cut otherwise."""
-    widest = max((len(entry.label) + len(entry.value) for entry in entries), default=0)
-    narrow = widest + UNIT + 2 > width
-    column = max((len(entry.unit) for entry in entries), default=0) if narrow else UNIT
-    return [pair(label, value, unit, width, color, column=column) for label, value, unit, color in entries]
+    """Return a row for each entry, with the numbers aligned."""
+    column = max((len(entry.unit) for entry in entries), default=0)
+    return [pair(entry, width, column) for entry in entries]
 
 
-def throughput(snapshot: Snapshot, width: int) -> list[Row]:
-    """Frames and steps per second."""
+def throughput(snapshot: Snapshot, width: int, *, scaled: bool = True) -> list[Row]:
+    """Frames and steps per second; if `scaled`, with speedup and efficiency, or how to measure them."""
     state, units = snapshot.state, snapshot.description.units
     limit = float(state["speed"])
-    speed = [Entry("speed limit", whole(limit), units.sps, YELLOW)] if limit else []
-    return pairs([*speeds(snapshot), Entry(units.sps, whole(float(state["sps"])), "/s"), *speed], width)
+    entries = [*speeds(snapshot), Entry(units.sps, whole(float(state["sps"])), "/s")]
+    if limit:
+        entries.append(Entry("speed limit", whole(limit), units.sps, YELLOW))
+    if scaled and snapshot.baseline is not None:
+        entries += scales(snapshot)
+    rows = pairs(entries, width)
+    if snapshot.baseline is None and not snapshot.description.watched:
+        rows.append(spread((styled("speedup", SOFT),), (styled("press B to measure", FAINT),), width))
+    return rows
 
 
 def speeds(snapshot: Snapshot) -> list[Entry]:
     """Frames per second of all environments together and of each."""
     units, per_env = snapshot.description.units, snapshot.fps / max(1, snapshot.num_envs)
     return [
-        Entry(f"{units.fps}(total)", whole(snapshot.fps), "/s", BRIGHT),
+        Entry(f"{units.fps}(total)", whole(snapshot.fps), "/s", CYAN, bold=True),
         Entry(f"{units.fps}(per-{units.env})", decimal(per_env, 1), "/s"),
     ]
 
 
-def scaling(snapshot: Snapshot, width: int) -> list[Row]:
+def scales(snapshot: Snapshot) -> list[Entry]:
     """Speedup and efficiency against the baseline."""
     moving = snapshot.fps > 0
     speedup, efficiency = (snapshot.speedup, snapshot.efficiency) if moving else (None, None)
     color = TEXT if efficiency is None else GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
-    known = snapshot.baseline is not None
     return [
-        pair("speedup", times(speedup).removesuffix("x"), "x" if speedup is not None else "", width, BRIGHT),
-        pair("efficiency", percent(efficiency).removesuffix(" %"), "%" if efficiency is not None else "", width, color),
-        pair("baseline", whole(snapshot.baseline), "/s" if known else "key B", width),
+        Entry("speedup", times(speedup).removesuffix("x"), "x" if speedup is not None else "", BRIGHT, bold=True),
+        Entry("efficiency", percent(efficiency).removesuffix(" %"), "%" if efficiency is not None else "", color),
     ]
 
 
+def scaling(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Speedup and efficiency, the baseline, and the speedup at every measured N in `height` lines."""
+    rows = pairs([*scales(snapshot), Entry("baseline", whole(snapshot.baseline), "/s")], width)
+    return [*rows, *scaling_curve(snapshot, width, height)]
+
+
 def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Speedup at every measured N, with the ideal line; without a baseline, how to measure it."""
-    baseline = snapshot.baseline
-    if baseline is None:
-        one = snapshot.description.units.environment
-        return hint(f"speedup and efficiency are relative to one {one}: press B to measure it", width)
-    tried = [(item.num_envs, item.fps / baseline) for item in snapshot.scaling]
-    if not tried or height < 3 or width < 16:
+    """Speedup at every measured N, with the ideal line."""
+    baseline = snapshot.baseline or 0.0
+    tried = [(item.num_envs, item.fps / baseline) for item in snapshot.scaling] if baseline else []
+    if len(tried) < 2 or height < 3 or width < 16:
         return []
     counts, speedups = [count for count, _ in tried], [speedup for _, speedup in tried]
     axis = axis_of(counts, speedups)
@@ -155,17 +170,15 @@ def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:
     return [*named, *([("ended", counts[0], TEXT)] if counts and counts[0] and named else [])]
 
 
-def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Return `3 cleared, 9 topped out` in one row; if that is too long, a row for each reason, or signs."""
+def ends_row(snapshot: Snapshot, width: int) -> list[Row]:
+    """Return `✓ 3 cleared  ✗ 9 topped out` in one row; if that is too long, a row for each reason."""
     found = ends(snapshot)
-    texts = [f"{count:,} {name}" for name, count, _ in found]
-    if height < LOW and len({color for *_, color in found}) == len(found) > 1:
-        texts = [f"{count:,}{sign_of(color)}" for _, count, color in found]
-    if sum(2 + len(text) for text in texts) > width:
-        return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
-    parts = [styled(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
-    commas = [segment for item in parts[:-1] for segment in (item, styled(", ", FAINT))]
-    return [(styled("  "), *commas, *parts[-1:])] if found else []
+    row: Row = ()
+    for name, count, color in found:
+        row = (*row, styled(f"{'  ' if row else ''}{sign_of(color)} {count:,} {name}", color))
+    if width_of(row) <= width:
+        return [row] if row else []
+    return [pair(Entry(f"{sign_of(color)} {name}", whole(count), color=color), width) for name, count, color in found]
 
 
 def sign_of(color: str) -> str:
@@ -173,15 +186,15 @@ def sign_of(color: str) -> str:
     return {GREEN: SIGNS.good, RED: SIGNS.bad}.get(color, SIGNS.neutral)
 
 
-def episodes(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Episodes with their ends by reason, return and length."""
+def episodes(snapshot: Snapshot, width: int) -> list[Row]:
+    """Episodes with their ends by reason, each with the sign that boards have, and length."""
     state = snapshot.state
-    return [
-        pair("episodes", whole(float(state["episodes"])), "", width, BRIGHT),
-        *ends_row(snapshot, width, height),
-        pair("return (100)", decimal(float(state["return_mean"])), "mean", width),
-        pair("length (100)", decimal(float(state["length_mean"]), 1), "steps", width),
+    entries = [
+        Entry("episodes", whole(float(state["episodes"])), color=BRIGHT),
+        Entry("mean length", decimal(float(state["length_mean"]), 1)),
     ]
+    first, *rest = pairs(entries, width)
+    return [first, *ends_row(snapshot, width), *rest]
 
 
 def shares(snapshot: Snapshot) -> list[tuple[str, float]]:
@@ -229,8 +242,8 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
                 styled(" %", FAINT),
             )
         )
-        if height >= 3 * len(found) + 2:
-            rows += [bar(seconds / wall, width, COLORS[name]), ()]
+        if height >= 2 * len(found) + 2:
+            rows += [bar(seconds / wall, width, COLORS[name]), ()][: 2 if height > 3 * len(found) else 1]
     return rows
 
 
@@ -243,7 +256,8 @@ def known(snapshot: Snapshot) -> list[str]:
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:
     """The trainer's metrics, in its order."""
-    names = [name for name in known(snapshot) if name not in {"fps", "sps"}]
+    above = {*SHOWN_ABOVE, first_of(snapshot.description.figures, snapshot.metrics).name}
+    names = [name for name in known(snapshot) if name not in above]
     if not names:
         return hint("waiting for the first iteration", width)
     return pairs([Entry(snapshot.metric_title(name), figure(snapshot.metrics[name])) for name in names], width)

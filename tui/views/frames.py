@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ...envs.fields import Array
+from ...training.telemetry.moments import Moment
 from ...training.telemetry.records import RECORDING, Notice, Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..boards import BoardFrame, mixed
+from ..boards import BoardFrame
 from ..drawing.numbers import decimal
-from ..drawing.styles import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW
+from ..drawing.styles import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW, mixed
 from .figures import sign_of
 
 OUTCOME_SECONDS, OUTCOME_EPISODES = 1.0, 0.5
 """How long an outcome is shown at most, in seconds and in episodes."""
 OUTCOME_COLOR = 0.4
 """Share of the outcome's color in the frame. It is weak, since early in training episodes end all the time."""
+DRAWN_ON_REQUEST = frozenset({"pixels", "text"})
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 
 
@@ -22,7 +27,7 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     """Return the frames of the boards `first..first + count`."""
     table = snapshot.environments[first : first + count]
     total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
-    columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
+    columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return", "last_return"))
     since = now - _outcome_seconds(snapshot)
     frames = [
         _frame(
@@ -43,6 +48,23 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     return frames
 
 
+def with_messages(
+    frames: Sequence[BoardFrame], boards: Array, snapshot: Snapshot, moment: Moment | None = None
+) -> list[BoardFrame]:
+    """Return the frames of boards `(count, ...)`, with a message in those that have nothing to show.
+
+    Pictures and text are drawn on request, and empty until then. Of a `moment` of the past, a board that was not drawn
+    then was not kept.
+    """
+    shown, main = list(frames), snapshot.description.board
+    kept = moment is None or moment.shown
+    if kept and (main is None or main.kind not in DRAWN_ON_REQUEST or snapshot.phase.over):
+        return shown
+    for index in np.flatnonzero(~boards.reshape(len(boards), -1).any(axis=1)).tolist():
+        shown[index] = shown[index]._replace(message="drawing..." if kept else "not kept")
+    return shown
+
+
 def _outcome_seconds(snapshot: Snapshot) -> float:
     """Return for how many seconds a board shows an outcome: shorter than the next episode takes."""
     sps, length = float(snapshot.state["sps"]), float(snapshot.state["length_mean"])
@@ -51,20 +73,24 @@ def _outcome_seconds(snapshot: Snapshot) -> float:
     return min(OUTCOME_SECONDS, OUTCOME_EPISODES * length * snapshot.num_envs / sps)
 
 
-def _frame(snapshot: Snapshot, frame: BoardFrame, since: float, values: tuple[int, float, int, float]) -> BoardFrame:
-    """Return a frame with color, sign and caption for `values`: worker status, time of the last end, outcome, return.
+def _frame(
+    snapshot: Snapshot, frame: BoardFrame, since: float, values: tuple[int, float, int, float, float]
+) -> BoardFrame:
+    """Return a frame with color, sign and captions for `values`: worker status, time of the last end, outcome, returns.
 
-    An outcome is shown if the episode has ended after the time `since`.
+    An outcome is shown if the episode has ended after the time `since`, with the return of that episode.
     """
-    status, ended, outcome, score = values
+    status, ended, outcome, score, last = values
     if status:
-        return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
+        return frame._replace(
+            sign=SIGNS.broken, color=MAGENTA, mark=MAGENTA, captions=("hung" if status == 1 else "dead",)
+        )
     if ended > since and outcome:
         name, tone = snapshot.description.outcomes[outcome - 1]
-        mark = TONES.get(tone, YELLOW)
-        sign = sign_of(mark)
-        return frame._replace(sign=sign, color=mixed(mark, LINE, OUTCOME_COLOR), mark=mark, caption=name)
-    caption = decimal(score, 2)
+        mark, total = TONES.get(tone, YELLOW), decimal(last)
+        color = mixed(mark, LINE, OUTCOME_COLOR)
+        return frame._replace(sign=sign_of(mark), color=color, mark=mark, captions=(f"{name} {total}", total))
+    captions = (decimal(score),)
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
-        return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)
-    return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
+        return frame._replace(sign=SIGNS.stepping, color=STEPPING, captions=captions)
+    return frame._replace(sign=SIGNS.paused, color=FAINT, captions=captions)

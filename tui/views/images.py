@@ -12,6 +12,7 @@ from ...envs.fields import Array
 from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, renderer_for
 from ..drawing.styles import FAINT, Row, blank, fit, styled
+from ..preferences import preferences
 
 CHANNELS = 4
 """Most channels of an image."""
@@ -49,7 +50,7 @@ def _shades(values: Array) -> NDArray[np.uint8]:
 
 def image_rows(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row]:
     """Return images `(P, H, W, 3)`, numbered if there are several; what does not fit is left out."""
-    renderer = _renderer(pictures.shape[1:])
+    renderer = _renderer(pictures.shape[1:], preferences().theme)
     for scale in renderer.scales:
         across = min(len(pictures), max(1, (width + 1) // (scale.columns + 1)))
         lines = -(-len(pictures) // across) * (scale.lines + (len(pictures) > 1))
@@ -68,7 +69,7 @@ def image_rows(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row
 
 
 @lru_cache(maxsize=2)
-def _renderer(shape: tuple[int, ...]) -> Renderer:
+def _renderer(shape: tuple[int, ...], _theme: str) -> Renderer:
     return renderer_for(ShapedPanel("pixels", "", "", shape=shape))
 
 

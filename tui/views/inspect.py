@@ -8,23 +8,31 @@ from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import decimal, figure, percent, spoken, whole
-from ..drawing.panels import Rows, Section, column, columns
+from ..drawing.panels import Rows, Section, column, columns, pages
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
-from .environment_rows import action_text, seat_of
+from .action_values import action_values
+from .environment_rows import action_name, action_text, seat_of
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 
-WIDE, LEFT, HIGH, SHORT, FEW = 70, 34, 44, 30, 4
+WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
 NAME = 14
 MOST_ACTIONS = 8
 
 
-def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
-    """Return the panels of the selected environment, side by side if there is room."""
+def inspected(snapshot: Snapshot, width: int, height: int, page: int = 0) -> tuple[Rows, int]:
+    """Return the panels of the selected environment, side by side if there is room, and the number of pages.
+
+    Args:
+        snapshot: The session.
+        width: Columns for the panels.
+        height: Lines for the panels.
+        page: The page, from 0, of panels that do not fit below each other; after the last one, the last one.
+    """
     moment = snapshot.moment
     if moment is None:
         waiting = Section("Inspect", lambda room, _: hint("waiting for the next step", room), fills=True)
-        return column([waiting], width, height)
+        return column([waiting], width, height), 1
     about = snapshot.description
     thought = [
         Section("Decision", lambda room, _: decided(snapshot, moment, room), note=seat_of(snapshot)),
@@ -33,35 +41,40 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
     if about.masked:
         seen.append(Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
-    more = [Section("State", lambda room, _: stated(about, moment, room))]
+    more = [Section("Step", lambda room, _: stated(about, moment, room))]
     if snapshot.action_counts is not None:
         more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
-    if width < WIDE and height < SHORT:
+    if width >= WIDE:
+        left = max(LEFT, width // 3)
+        return columns([[*thought, *more], seen], [left, width - left], height), 1
+    if height >= SHORT:
+        found = pages([*thought, *seen, *more], width, height)
+    else:
         brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW], note=seat_of(snapshot))
-        return column([brief, seen[0]], width, height)
-    if width < WIDE:
-        return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)
-    left = max(LEFT, width // 3)
-    return columns([[*thought, *more], seen], [left, width - left], height)
+        found = [[brief, seen[0]], *pages([*thought, *reversed(more), *seen[1:]], width, height)]
+    return column(found[min(page, len(found) - 1)], width, height), len(found)
 
 
 def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
-    """The last or next action, and the policy's value, entropy and probabilities."""
+    """The last or next action, and the policy's value with its entropy and probabilities, or the values of actions."""
     about = snapshot.description
     chosen = moment.next_action if moment.next_action is not None else moment.action
     title = "next" if moment.next_action is not None else "last"
     rows = [
-        pair(title, action_text(about, chosen), "", width, BRIGHT),
-        pair("value", decimal(moment.values["value"], 3), "", width, CYAN),
+        pair(Entry(title, action_text(about, chosen), color=BRIGHT), width),
+        pair(Entry("value", decimal(moment.values["value"], 3), color=CYAN), width),
     ]
     output = snapshot.policy if moment.back == 0 else None
     if output is None:
         if moment.back:
-            rows += hint("the probabilities of past steps are not stored", width)
+            rows += hint("the policy's output of past steps is not stored", width)
         return rows
-    rows[1] = pair("value", decimal(output.value, 3), "", width, CYAN)
-    rows.append(pair("entropy", decimal(output.entropy, 3), "nats", width))
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
+    if output.values:
+        names = [action_name(about, int(action)) for action in output.actions]
+        return [rows[0], *action_values(output, names, width, sampled)]
+    rows[1] = pair(Entry("value", decimal(output.value, 3), color=CYAN), width)
+    rows.append(pair(Entry("entropy", decimal(output.entropy, 3), "nats"), width))
     for action, share in zip(output.actions, output.probabilities, strict=False):
         rows.append(_share(about, int(action), float(share), width, marked=int(action) == sampled))
     return rows
@@ -73,8 +86,8 @@ def _share(about: Description, action: int, share: float, width: int, *, marked:
     sign = SIGNS.stepping if marked else " "
     return (
         styled(f"{sign} ", ACCENT, bold=marked),
-        styled(fit(action_text(about, np.array(action)), name), color, bold=marked),
-        *bar(share, max(0, width - name - 10), ACCENT),
+        styled(f"{fit(action_text(about, np.array(action)), name)} ", color, bold=marked),
+        *bar(share, max(0, width - name - 11), ACCENT),
         styled(f"{percent(100 * share, 1):>8}", color),
     )
 
@@ -106,7 +119,7 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     if not totals.all():
         return hint("waiting for the first step", width)
     shares_of = counts / totals[:, None]
-    name = min(NAME, width // 3)
+    name = min(NAME, width // 3) + 1
     room = max(0, (width - name - 14) // 2)
     rows: list[Row] = [
         (blank(name), styled(f"Env {env + 1}".ljust(room + 7), FAINT), styled("all".ljust(room + 7), FAINT)),
@@ -119,21 +132,22 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
             for share in shares_of[:, action].tolist()
             for segment in (*bar(share, room, ACCENT), styled(f"{percent(100 * share):>6} ", TEXT))
         ]
-        rows.append((styled(fit(action_text(snapshot.description, np.array(action)), name), SOFT), *bars))
+        label = fit(action_text(snapshot.description, np.array(action)), name - 1)
+        rows.append((styled(f"{label} ", SOFT), *bars))
     return rows
 
 
 def stated(about: Description, moment: Moment, width: int) -> list[Row]:
     """The episode, its length and the task's scalars."""
     values = moment.values
+    entries = [Entry("episode", whole(values["episode"] + 1))]
+    if (length := values["episode_length"]) >= 0:
+        entries.append(Entry("length", whole(length), "step" if length == 1 else "steps"))
     if moment.info is None:
-        return hint("the scalars of this step are not stored", width)
-    entries = [
-        Entry("episode", whole(values["episode"] + 1)),
-        Entry("length", whole(values["episode_length"]), "step" if values["episode_length"] == 1 else "steps"),
-        *(Entry(spoken(name), figure(value)) for name, value in zip(about.info, moment.info.tolist(), strict=False)),
-    ]
-    return pairs(entries, width)
+        missing = hint("the scalars of this step are not stored", width) if about.info else []
+        return [*pairs(entries, width), *missing]
+    scalars = zip(about.info, moment.info.tolist(), strict=False)
+    return pairs([*entries, *(Entry(spoken(name), figure(value)) for name, value in scalars)], width)
 
 
 def legal(about: Description, moment: Moment, width: int) -> list[Row]:

@@ -17,7 +17,7 @@ from .figures import hint
 
 TITLE = "Output"
 SOURCE, SIGN = 10, 2
-LOOKS = {Severity.PLAIN: (" ", TEXT), Severity.WARNING: ("!", YELLOW), Severity.ERROR: (SIGNS.bad, RED)}
+COLORS = {Severity.PLAIN: TEXT, Severity.WARNING: YELLOW, Severity.ERROR: RED}
 
 
 class LogView(BaseView):
@@ -86,7 +86,8 @@ class LogView(BaseView):
         return [self._row(first + begin + at, line, width) for at, line in enumerate(kept[begin:end])]
 
     def _row(self, number: int, line: LogLine, width: int) -> Row:
-        sign, color = LOOKS[line.severity]
+        color = COLORS[line.severity]
+        sign = {Severity.WARNING: "!", Severity.ERROR: SIGNS.bad}.get(line.severity, " ")
         text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
         head = (

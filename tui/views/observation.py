@@ -38,12 +38,27 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         return _planes(about, np.asarray(values, np.float32), width, height)
     flat = np.asarray(values, np.float64).reshape(-1)
     if about.slices and values.ndim == 1:
-        named = [(name, flat[first:last]) for name, first, last in about.slices]
-        return [row for name, piece in named for row in _slice(name, piece, width)]
+        parts = [
+            (name, flat[first:last], _pictures(about, first, flat[first:last])) for name, first, last in about.slices
+        ]
+        return [row for part in parts for row in _part(*part, width, height)]
     if len(flat) <= height:
         most = float(np.abs(_finite(flat)).max())
         return [_number(str(index), value, most, width) for index, value in enumerate(flat.tolist())]
     return _slice("all", flat, width)
+
+
+def _pictures(about: Description, first: int, values: Array) -> NDArray[np.uint8] | None:
+    """Return the part of a vector that begins at `first` as images; None if it is none or has too few pixels."""
+    shape = dict(about.observation.images).get(first)
+    return None if shape is None else images_in((255 * _finite(values)).astype(np.uint8).reshape(shape))
+
+
+def _part(name: str, values: Array, pictures: NDArray[np.uint8] | None, width: int, height: int) -> list[Row]:
+    """A part of a vector: an image in at most half of the lines, if it is one; else bars."""
+    if pictures is None:
+        return _slice(name, values, width)
+    return [(styled(fit(name, width), SOFT),), *image_rows(pictures, width, max(1, height // 2))]
 
 
 def _planes(about: Description, values: NDArray[np.float32], width: int, height: int) -> list[Row]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...envs.fields import Array
+from ...envs.panels import Glyph
 from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, Scale, heading, named
 from ..drawing.panels import FRAME, Section
@@ -103,13 +104,16 @@ def stacked(panel: ShapedPanel, boards: Mapping[str, Array]) -> Array:
 
 
 def legend(panel: ShapedPanel, board: Array, width: int, *, colors: bool) -> list[Row]:
-    """Return the names of all glyphs on a board in order of appearance; for a grid, the names of all actions."""
+    """Return the names of all glyphs on a board in order of appearance; for a grid, the names of all actions.
+
+    Glyphs of the same name are counted together.
+    """
     if panel.kind == "grid":
         return [named(glyph, width, colors=colors) for glyph in panel.glyphs]
     codes, first, counts = np.unique(board, return_index=True, return_counts=True)
-    found = sorted(zip(first.tolist(), codes.tolist(), counts.tolist(), strict=True))
-    return [
-        named(panel.glyphs[code], width, colors=colors, count=count)
-        for _, code, count in found
-        if code < len(panel.glyphs) and panel.glyphs[code].name
-    ]
+    found: dict[str, tuple[Glyph, int]] = {}
+    for _, code, count in sorted(zip(first.tolist(), codes.tolist(), counts.tolist(), strict=True)):
+        if code < len(panel.glyphs) and (glyph := panel.glyphs[code]).name:
+            shown, total = found.get(glyph.name, (glyph, 0))
+            found[glyph.name] = shown, total + count
+    return [named(glyph, width, colors=colors, count=count) for glyph, count in found.values()]

@@ -10,15 +10,15 @@ from ...envs.fields import Array
 from ...training.telemetry.description import ShapedPanel
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardGrid, Renderer, renderer_for
-from ..drawing.panels import FRAME, Section, column, columns, framed, shares
+from ..drawing.panels import FRAME, Section, column, columns, framed, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
-from . import figures
+from . import figures, goal
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
-from .frames import frames_of
+from .frames import frames_of, with_messages
 from .headline import Headline
 from .inspect import inspected
 from .panels import stacked
@@ -28,8 +28,10 @@ LEAST_CHARTS = 8
 MORE_CHARTS = 24
 SLIMMEST_CHARTS = 60
 BOTH_CHARTS = 110
+CHARTS = 4
 TALL, HIGH = 30, 46
-CURVE_LINES, HIGH_CURVE_LINES = 9, 13
+CURVE_LINES, HIGH_CURVE_LINES = 6, 9
+LOW_GOAL, GOAL, HIGH_GOAL = 5, 11, 15
 
 
 class SummaryView(BaseView):
@@ -56,6 +58,10 @@ class SummaryView(BaseView):
         yield self._side
         yield self._inspector
 
+    def restyle(self, *, colors: bool) -> None:
+        """Forget the drawn boards and curves."""
+        self._colors, self._renderer, self._curves = colors, None, Curves()
+
     def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - the grid shows all environments of its page
         """Request the boards of this page and the learning curve."""
         return ViewRequest(self._first, self.grid.page, curves=self.curves)
@@ -70,6 +76,7 @@ class SummaryView(BaseView):
         if not quiet and update.snapshot.first == self._first:
             boards = self._boards_of(update.snapshot)
             frames = frames_of(update.snapshot, self._first, len(boards), update.now, update.env)
+            frames = with_messages(frames, boards, update.snapshot)
             self.grid.show(boards, self._headline.added(frames, update.snapshot, self.grid.grid_layout))
         self._inspector.display = update.inspecting and not quiet
         if update.inspecting and update.details:
@@ -88,7 +95,7 @@ class SummaryView(BaseView):
             )
             self._inspector.styles.dock = "left" if beside_it else "right"
         width, height = self._inspector.size
-        rows = inspected(update.snapshot, width - FRAME, height - 2)
+        rows, _ = inspected(update.snapshot, width - FRAME, height - 2)
         return framed(
             f"{update.snapshot.description.units.env.capitalize()} {update.env + 1}", rows, width, height, "i closes"
         )
@@ -112,28 +119,35 @@ class SummaryView(BaseView):
         return stacked(self._panel, snapshot.boards)
 
     def _sections(self, update: ViewUpdate) -> list[Section]:
-        """The panels of the right column: as many as fit, without those that the charts show."""
+        """The panels of the right column, the most important ones first."""
         snapshot, height = update.snapshot, self._side.size.height
-        lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
-        sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width))]
-        if not snapshot.description.watched:  # the number of environments of a script cannot be changed
-            sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width)))
-            if height >= TALL:
-                curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
-                sections.append(curve)
+        high = height >= HIGH
+        tall = height >= TALL
+        sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width, scaled=not tall))]
+        if tall and snapshot.baseline is not None:
+            curve = HIGH_CURVE_LINES if high else CURVE_LINES
+            sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width, curve)))
         if snapshot.description.units.episodes:
-            sections.append(Section("Episodes", lambda *room: figures.episodes(snapshot, *room)))
-        trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
-        if self._charts.display:
-            return [*sections, trainer]
-        return [*sections, self._curves.section(update, self.curves[0])]
+            sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
+        if tall:
+            sections.append(Section("Trainer", lambda width, _: figures.learning(snapshot, width)))
+            more = self.curves[CHARTS + 1 :] if self._charts.display else self.curves[1:]
+            lines, room = HIGH_GOAL if high else GOAL, height - taken(sections, *self._side.size) - 2
+            if more and room >= lines + LEAST_CHARTS + 2:
+                sections.append(self._curves.section(update, more[0]))
+            else:
+                lines = max(lines, room)
+            return [goal.section(update, self._curves, lines), *sections]
+        room = height - taken(sections, *self._side.size) - 2
+        return [goal.section(update, self._curves, max(LOW_GOAL, room)), *sections]
 
     def _show_charts(self, update: ViewUpdate) -> None:
-        """Draw the learning curve below the boards; if there is room, also the time of a step and other curves."""
+        """Draw curves below the boards; if there is room, also the time of a step."""
         width, height = self._charts.size
-        goal, *others = (self._curves.section(update, name) for name in self.curves)
+        names = self.curves[1:] if self._side.display and len(self.curves) > 1 else self.curves
+        first, *others = (self._curves.section(update, name) for name in names[:CHARTS])
         if width < BOTH_CHARTS:
-            self._charts.show(column([goal], width, height))
+            self._charts.show(column([first], width, height))
             return
         times = Section(
             f"Time of a {update.snapshot.description.units.step}",
@@ -142,7 +156,7 @@ class SummaryView(BaseView):
         )
         two = bool(others) and height >= MORE_CHARTS
         upper = height - height // 2 if two else height
-        rows = columns([[goal], [times]], [width - width // 3, width // 3], upper)
+        rows = columns([[first], [times]], [width - width // 3, width // 3], upper)
         if two:
             rows += columns([[other] for other in others], shares(width, len(others)), height - upper)
         self._charts.show(rows)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from ...training.telemetry.snapshot import Snapshot
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import Units, plural
+from ..curve_options import CurveOptions
+from ..drawing.chart import Line, chart
 from ..drawing.numbers import duration, steady, whole
 from ..drawing.panels import Section, column
-from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
+from ..drawing.styles import BRIGHT, CYAN, FAINT, LINE, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
 from ..drawing.widgets import TextLines
 from .base import BaseView, ViewUpdate
+from .curves import plot_of, points
 from .figures import COLORS, NAMES, hint, shares, stacked
+from .lanes import lanes_section
 
 MEANINGS = {
     "environment": "stepping the environments: in each step, the slowest worker",
@@ -24,31 +28,63 @@ MEANINGS = {
 NAME = 16
 STEP, EACH, SHARE = 12, 18, 9
 NUMBERS = STEP + EACH + SHARE
+SPEED = "sps"
+ROOMY, CLOSE, LEAST_CURVE = 26, 11, 8
+"""Lines of the bars with and without explanations, and of a curve."""
+HIGH, LANE = 46, 2
+"""Lines from which on there is room for explanations, and for lanes of so many lines."""
 
 
 class TimingView(BaseView):
-    """Bars in ms per step and in %, whose sum is the wall time of the window."""
+    """Bars in ms per step and in %, whose sum is the wall time of the window; lanes of processes; time over steps."""
 
     def __init__(self) -> None:
         super().__init__(id="timing")
         self._lines = TextLines()
 
     def compose(self) -> ComposeResult:
-        """One panel."""
+        """One column of panels."""
         yield self._lines
 
+    def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - times are not of one environment
+        """Request what threads and processes did last, and the speed."""
+        return ViewRequest(count=0, curves=(SPEED,), timeline=True)
+
     def show(self, update: ViewUpdate) -> None:
-        """Draw the bars."""
-        if update.figures:
-            steps, wall = float(update.snapshot.times["steps"]), float(update.snapshot.times["wall"])
-            units = update.snapshot.description.units
-            bars = Section(
-                f"Time of a {units.step} by phase",
-                lambda width, height: rows_of(update.snapshot, width, height),
-                fills=True,
-                note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
-            )
-            self._lines.show(column([bars], *self._lines.size))
+        """Draw the bars, and below them what there is room for."""
+        if not update.figures:
+            return
+        snapshot, (width, height) = update.snapshot, self._lines.size
+        steps, wall = float(snapshot.times["steps"]), float(snapshot.times["wall"])
+        units = snapshot.description.units
+        roomy = height >= HIGH
+        bars = Section(
+            f"Time of a {units.step} by phase",
+            lambda width, _: rows_of(snapshot, width, min(ROOMY if roomy else CLOSE, height - 2)),
+            note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
+        )
+        lanes = lanes_section(snapshot.lanes, LANE if roomy else 1)
+        below = [section for section in (lanes, time_over_steps(update)) if section]
+        self._lines.show(column([bars, *below], width, height))
+
+
+def time_over_steps(update: ViewUpdate) -> Section | None:
+    """Return the curve of the time that one step of one environment took; None before there is one."""
+    found = points(update, SPEED)
+    if found is None or not (found[1] > 0).any():
+        return None
+    units, moves = update.snapshot.description.units, found[1] > 0
+    x, y = found[0][moves], 1000 / found[1][moves]
+    plot = plot_of(update.snapshot, SPEED, CurveOptions(update.curves.over))
+    title = f"Time of one {units.env} {units.step}, ms"
+    note = duration(float(y[-1]) / 1000)
+    return Section(
+        title,
+        lambda width, height: chart([Line(x, y, CYAN)], width, height, plot).rows,
+        fills=True,
+        note=note,
+        least=LEAST_CURVE,
+    )
 
 
 def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
@@ -69,7 +105,7 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         if roomy:
             rows += [(blank(2), styled(MEANINGS[name], FAINT)), ()]
     if not low:
-        rows.append((styled("─" * width, FAINT),))
+        rows.append((styled("─" * width, LINE),))
     total = _figures(1.0, wall * n / steps, wall / steps, wide=wide)
     whole_step = f"one {units.step} of all {plural(units.environment)}" if wide else f"one {units.step}"
     return [*rows, (styled(fit(whole_step, max(0, width - width_of(total))), BRIGHT), *total)]
@@ -86,7 +122,8 @@ def _phase(name: str, share: float, numbers: Row, width: int) -> Row:
     room = left - NAME - 2
     if room < 4:
         return (styled(fit(NAMES[name], max(0, left)), COLORS[name]), *numbers)
-    return (styled(fit(NAMES[name], NAME), SOFT), *bar(share, room, COLORS[name]), blank(2), *numbers)
+    label = (styled("■ ", COLORS[name]), styled(fit(NAMES[name], NAME - 1), SOFT))
+    return (*label, *bar(share, room - 1, COLORS[name]), blank(2), *numbers)
 
 
 def _figures(share: float, step: float, env_step: float, *, wide: bool) -> Row:

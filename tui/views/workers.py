@@ -1,4 +1,4 @@
-"""The table of workers, and the log of events."""
+"""The table of workers, the speed, and the log of events."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.records import Level
-from ...training.telemetry.snapshot import Event, Snapshot
+from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
 from ...training.units import plural
 from ..drawing.numbers import figure, percent, spoken, whole
-from ..drawing.panels import Section, column
+from ..drawing.panels import Section, column, taken
 from ..drawing.styles import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, styled
 from ..drawing.widgets import TextLines
 from .base import BaseView, ViewUpdate
+from .curves import Curves
 from .figures import hint
 
 LEVELS = {
@@ -34,31 +35,37 @@ COLUMNS = (
     ("envs", 11),
     ("state", 9),
     ("steps/s", 10),
-    ("heartbeat", 10),
-    ("restarts", 9),
-    ("cpu", 8),
-    ("rss", 10),
+    ("heartbeat", 11),
+    ("restarts", 10),
+    ("cpu", 7),
+    ("rss", 11),
 )
 SHARE = 0.6
 FIRST = 6
 LEAST_ERROR = 10
+FPS = "fps"
+LEAST_CURVE = 10
 NARROW = tuple(column for column in COLUMNS if column[0] != "pid")
 ROLE, DEVICE = ("process", 16), ("device", 9)
 """Columns that are shown where there are several roles; the first one instead of the number of the worker."""
 
 
 class WorkersView(BaseView):
-    """The table of workers above the log of events."""
+    """The table of workers, the speed, and the log of events."""
 
     def __init__(self) -> None:
         super().__init__(id="workers")
         self._first = 0
         self._count = 0
-        self._lines = TextLines()
+        self._lines, self._curves = TextLines(), Curves()
 
     def compose(self) -> ComposeResult:
-        """Two panels."""
+        """A column of panels."""
         yield self._lines
+
+    def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - workers are not of one environment
+        """Request the speed."""
+        return ViewRequest(count=0, curves=(FPS,))
 
     @property
     def page(self) -> int:
@@ -66,7 +73,7 @@ class WorkersView(BaseView):
         return max(1, int(self._lines.size.height * SHARE) - 3)
 
     def show(self, update: ViewUpdate) -> None:
-        """Draw both."""
+        """Draw the panels; the speed only if there is room."""
         if not update.figures:
             return
         snapshot = update.snapshot
@@ -88,7 +95,14 @@ class WorkersView(BaseView):
             fills=True,
             note=str(len(snapshot.events)),
         )
-        self._lines.show(column([*sections, log], *self._lines.size))
+        width, height = self._lines.size
+        left = height - taken(sections, width, height)
+        if left < 2 * LEAST_CURVE or FPS not in snapshot.curves:
+            self._lines.show(column([*sections, log], width, height))
+            return
+        halves = ([self._curves.section(update, FPS)], left // 2), ([log], left - left // 2)
+        below = [row for group, lines in halves for row in column(group, width, lines)]
+        self._lines.show([*column(sections, width, height), *below])
 
     def turn_page(self, by: int) -> None:
         """Scroll the table of workers."""

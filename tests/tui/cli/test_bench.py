@@ -53,6 +53,7 @@ def test_engine(capsys):
     found = json_of(capsys, "engine")
     assert found["placements_per_second"]["median"] > 0
     assert found["autochess_decisions_per_second"]["median"] > 0
+    assert found["treasure_agent_steps_per_second"]["median"] > 0
     assert found["holdem_hands_per_second"]["median"] > 0
 
 

@@ -45,6 +45,16 @@ REFUSED_BY_THE_COMMAND = {
     "option": Case((*HEADLESS, "--num-env", "4"), 2, ("unknown option '--num-env' (did you mean --num-envs?)",)),
     "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),
     "twice": Case((*HEADLESS, "--seed", "1", "--seed", "2"), 2, ("--seed is given more than once",)),
+    "a setting twice": Case(
+        (*HEADLESS, "--ppo.gae-lambda", "1", "--set", "ppo.gae_lambda=1"),
+        2,
+        ("--ppo.gae-lambda is given more than once; give it once",),
+    ),
+    "a setting of the resolver twice": Case(
+        ("eval", "gone", "--resolver.max-depth=1", "--resolver.max-depth=2"),
+        2,
+        ("--resolver.max-depth is given more than once",),
+    ),
     "command": Case(("atach",), 2, ("unknown command 'atach'", "Did you mean attach?")),
     "command of runs": Case(("runs", "lst"), 2, ("unknown command 'lst'", "Did you mean list?")),
     "subject": Case(("bench", "foo"), 2, ("unknown command 'foo'", "watch")),
@@ -95,6 +105,7 @@ def folder(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["key.yaml"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", REFUSED_BY_THE_COMMAND)
 def test_the_command_refuses(name, capsys):

@@ -73,6 +73,7 @@ def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
     assert "solver" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_the_help_names_the_default_numbers_of_hands(capsys):
     """The help contains the default numbers of hands."""
     assert main(["eval", "--help"]) == 0

@@ -81,6 +81,7 @@ def test_a_task_without_buttons_is_refused():
         ButtonGame("CartPole-v1", seed=0)
 
 
+@pytest.mark.thorough
 async def test_keys_play():
     """In the app, space drops the pill, p pauses and q quits."""
     app = PlayApp(ButtonGame("drmario", seed=1))

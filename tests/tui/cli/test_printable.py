@@ -73,6 +73,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("json_flag", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command).replace(ATTACK, "ATTACK")[:40])
 def test_no_command_prints_raw_input(command, json_flag, capfd):

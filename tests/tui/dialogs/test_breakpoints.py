@@ -24,6 +24,7 @@ async def opened(app, pilot):
     await until(lambda: isinstance(app.screen, BreakpointsDialog))
 
 
+@pytest.mark.thorough
 async def test_a_condition_is_typed_and_sent(fake, open_app):
     """In a text, Space is a character; Enter sends the text; the session's list is shown."""
     async with open_app(fake, (120, 40)) as (app, pilot):
@@ -52,6 +53,7 @@ async def test_an_error_is_shown_in_the_dialog_with_the_text(fake, open_app):
         assert not app._notifications
 
 
+@pytest.mark.thorough
 async def test_a_breakpoint_is_selected_switched_and_removed(fake, open_app):
     """Arrow keys, Space and Delete do so while the input is empty."""
     listed(fake, "ended", "hung")

@@ -19,6 +19,7 @@ def chess(runtime_directory):
     fake.close()
 
 
+@pytest.mark.thorough
 async def test_buttons_names_and_numbers_are_played(chess, open_app):
     """Each is one step; an empty input is the policy's action; the session is paused first."""
     async with open_app(chess, (120, 40)) as (app, pilot):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -14,6 +15,8 @@ from pac.tui.dialogs.run_picker import RunPicker
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, tidy
 from ..fake_session import SIZES, screen_text, seen, until
+
+CONTROL = re.compile(rb"\x1b\[[0-9;?<>=]*[A-Za-z]")
 
 
 def kept(folder, name, state="completed", *, saved=True, **metadata):
@@ -47,6 +50,15 @@ async def opened(app, pilot):
     await until(lambda: isinstance(app.screen, RunPicker))
 
 
+async def test_names_of_runs_are_not_cut_for_their_curves(fake, runs, open_app):
+    """In 80 columns, a long name takes the room of the curve, which is shown below the table anyway."""
+    name = "CartPole-v1-20261123-152426"
+    kept(runs, name)
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await opened(app, pilot)
+        await seen(app, f"{name} ", "best")
+
+
 async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
     """A killed run is shown as died; damaged metadata is reported for its run only."""
     async with open_app(fake, (120, 40)) as (app, pilot):
@@ -56,6 +68,7 @@ async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
         await seen(app, "damaged", "cannot", "1 of 1", "no checkpoint to resume from")
 
 
+@pytest.mark.thorough
 async def test_in_a_low_terminal_the_list_has_all_the_room(fake, runs, open_app):
     """The facts of one run would leave no room for the list."""
     async with open_app(fake, (40, 12)) as (app, pilot):
@@ -63,6 +76,7 @@ async def test_in_a_low_terminal_the_list_has_all_the_room(fake, runs, open_app)
         await seen(app, "usual", "cart", "killed", "broken")
 
 
+@pytest.mark.thorough
 async def test_the_input_filters(fake, runs, open_app):
     """Every word must occur; Esc clears the filter, then closes the dialog."""
     async with open_app(fake, (120, 40)) as (app, pilot):
@@ -78,6 +92,7 @@ async def test_the_input_filters(fake, runs, open_app):
         await until(lambda: not isinstance(app.screen, RunPicker))
 
 
+@pytest.mark.thorough
 async def test_opening_a_run_leaves_the_present_one(fake, runs, open_app):
     """The usual question is asked; Esc stays; `d` detaches, and the app knows which run is next."""
     async with open_app(fake, (120, 40)) as (app, pilot):
@@ -108,6 +123,7 @@ async def test_a_run_without_a_checkpoint_cannot_be_resumed(fake, runs, open_app
         assert isinstance(app.screen, RunPicker)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_list_fits_every_size(fake, runs, open_app, size):
     """The selected run stays visible."""
@@ -171,12 +187,17 @@ def _state(place, name):
 
 def _pressed(terminal, keys, *texts):
     """Press keys and wait until the texts are drawn after them in this order."""
-    at = len(terminal.drawn)
+    at = len(_drawn(terminal))
     terminal.press(keys)
     for text in texts:
         wait(partial(_found, terminal, text, at), text)
-        at = terminal.drawn.index(text, at)
+        at = _drawn(terminal).index(text, at)
 
 
 def _found(terminal, text, at):
-    return text in terminal.drawn[at:]
+    return text in _drawn(terminal)[at:]
+
+
+def _drawn(terminal):
+    """Return what was drawn without control sequences: edges of panels below a message divide its text."""
+    return CONTROL.sub(b"", terminal.drawn)

@@ -41,6 +41,7 @@ async def test_a_sweep_shows_its_progress_and_can_be_canceled(fake, open_app):
         await until(lambda: not isinstance(app.screen, SweepDialog))
 
 
+@pytest.mark.thorough
 async def test_no_key_is_named_that_the_input_would_take(fake, open_app):
     """Without a baseline the curve is left out, since its hint names the key B."""
     fake.scaling(n1=100.0, n8=380.0)

@@ -3,7 +3,7 @@
 import pytest
 
 from pac.tui.drawing.panels import Section, beside, column, pages, shares
-from pac.tui.drawing.styles import styled, width_of
+from pac.tui.drawing.styles import fit_ends, styled, width_of
 
 
 def lines(count):
@@ -86,3 +86,11 @@ def test_pages_show_every_section_once_and_uncut(height):
     if height == 12:
         assert [[section.title for section in page] for page in found] == [["One", "Four"], ["Two"], ["Three"]]
     assert len(found) == (1 if height == 40 else len(found))
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(24, "drmario-ppo-1123-093328 "), (17, "drmari…123-093328"), (10, "drm…093328"), (0, "")]
+)
+def test_the_time_at_the_end_of_a_name_remains(width, shown):
+    """The middle is left out."""
+    assert fit_ends("drmario-ppo-1123-093328", width) == shown

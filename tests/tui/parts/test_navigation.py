@@ -14,7 +14,7 @@ from pac.tui.navigation import PAGE_STEPS, Navigation
 
 
 class RecordingViews:
-    """Views that note what navigation asks of them: a grid four boards wide, and an output."""
+    """Views that note what navigation asks of them: a grid four boards wide, an output, and curves."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -43,6 +43,12 @@ class RecordingViews:
     def find(self) -> bool:
         return self.matches
 
+    def move_cursor(self, by: int) -> None:
+        self.calls.append(("cursor", by))
+
+    def zoom(self, factor: float) -> None:
+        self.calls.append(("zoom", factor))
+
 
 @pytest.fixture
 def views():
@@ -59,7 +65,7 @@ def debugger(state, host):
 @pytest.fixture
 def navigation(state, debugger, views, host):
     """Navigation that starts in the summary, at environment 1."""
-    return Navigation(state, debugger, views, host)
+    return Navigation(state, debugger, views, views, host)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +168,11 @@ def test_a_worker_has_nothing_to_inspect(navigation, debugger, host, solver):
     assert "already shows everything" in host.messages[0]
 
 
-def test_curves_run_over_steps_or_time(navigation, state):
-    """One key switches."""
-    navigation.toggle_axis()
-    assert state.by_time
-    navigation.toggle_axis()
-    assert not state.by_time
+def test_arrows_move_the_cursor_of_curves_and_zoom(navigation, state, views):
+    """Left and right move it, up zooms in, down out; the keys of time move it further."""
+    state.view = "learning"
+    navigation.move(-1, 0)
+    navigation.travel(PAGE_STEPS)
+    navigation.move(0, -1)
+    navigation.move(0, 1)
+    assert views.calls == [("cursor", -1), ("cursor", PAGE_STEPS), ("zoom", 0.5), ("zoom", 2.0)]

@@ -72,6 +72,7 @@ async def test_an_episode_is_shown_from_its_first_state(path):
             await until(partial(has_text, app, text), text)
 
 
+@pytest.mark.thorough
 async def test_keys_step_play_and_leave(path):
     """Arrows, n, End and Home go to steps; Space plays to the end, and then from the first state."""
     async with opened(path) as (app, pilot):
@@ -89,6 +90,15 @@ async def test_keys_step_play_and_leave(path):
         assert app.rate == 8.0
         await pilot.press("q")
         await until(lambda: app.return_code == 0)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(100, 30), (80, 24)])
+async def test_a_replay_shows_its_own_keys_and_nothing_of_learning(path, size):
+    """An episode alone has no mean of returns to wait for."""
+    async with opened(path, size) as (app, _):
+        await seen(app, "← → step  Space play  Home End first, last", "Policy")
+        assert "waiting for the first" not in screen_text(app)
 
 
 @pytest.mark.thorough
@@ -131,6 +141,7 @@ def test_a_file_that_is_no_episode_is_refused(tmp_path, capsys):
     assert "cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_an_asciicast_shows_every_step(path, tmp_path):
     """It has a header, a first screen, and the changes of every step at increasing times."""
     target = tmp_path / "pole.cast"

@@ -1,0 +1,95 @@
+"""The palette: commands by group, and their keys."""
+
+import tomllib
+
+import pytest
+
+from pac.tui.dialogs.palette import CommandPalette
+from pac.tui.keys import GROUPS, shown
+
+from ..fake_session import SIZES, screen_text, seen, until
+
+
+@pytest.mark.thorough
+async def test_commands_are_listed_by_group_with_their_keys(fake, open_app):
+    """In the order of the groups; a search also finds groups and keys."""
+    async with open_app(fake, (120, 60)) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await seen(app, *GROUPS[:4], "Pause or resume")
+        lines = [line.strip("│ ") for line in screen_text(app).splitlines()]
+        pause = next(line for line in lines if "Pause or resume" in line)
+        assert "Space" in pause
+        await pilot.press(*"runs open")
+        await until(lambda: "Pause or resume" not in screen_text(app))
+        await seen(app, "Runs: open a running one", "1 of 1")
+
+
+async def test_an_unavailable_command_says_why(fake, open_app):
+    """In the palette, before it is chosen."""
+    fake.facts["watched"] = True
+    fake.restart(8)
+    async with open_app(fake) as (app, pilot):
+        await until(lambda: app.unavailable("play"))
+        await pilot.press("ctrl+p", *"by hand")
+        await seen(app, "Unavailable (grey): a watched script runs its environments itself")
+
+
+@pytest.mark.thorough
+async def test_a_command_gets_another_key(config_file, fake, open_app):
+    """At once, everywhere; Ctrl+S keeps it in the file."""
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await pilot.press("ctrl+p", *"pause or", "f2")
+        await seen(app, "Press the new key")
+        await pilot.press("f9")
+        await seen(app, "Pause or resume: F9", "Ctrl+S saves the changes")
+        await pilot.press("ctrl+s")
+        await seen(app, "saved in")
+        assert tomllib.loads(config_file.read_text()) == {"keys": {"pause": "f9"}}
+        await pilot.press("escape", "escape")
+        await until(lambda: not isinstance(app.screen, CommandPalette))
+        await seen(app, "F9 pause")
+        await pilot.press("space")
+        await pilot.press("f9")
+        await until(lambda: fake.commands)
+        assert fake.commands == [("pause", {})]
+
+
+@pytest.mark.thorough
+async def test_a_key_that_is_in_use_is_refused_or_swapped(config_file, fake, open_app):
+    """The refusal names the other command; the same key again swaps them, and Tab does nothing meanwhile."""
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await pilot.press("ctrl+p", *"timing", "f2", "tab")
+        await seen(app, 'Tab is the key of "Next view', "swap the two keys")
+        assert shown("view.timing") == "t"
+        assert app.state.view == "summary"
+        await pilot.press("f2", "tab")
+        await until(lambda: (shown("view.timing"), shown("view.next")) == ("Tab", "t"))
+
+
+@pytest.mark.thorough
+async def test_the_old_key_back_leaves_nothing_to_save(config_file, fake, open_app):
+    """A default is not written into the file."""
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await pilot.press("ctrl+p", *"pause or", "f2", "f9")
+        await seen(app, "Ctrl+S saves the changes")
+        await pilot.press("f2", "space")
+        await until(lambda: shown("pause") == "Space")
+        await until(lambda: "Ctrl+S" not in screen_text(app))
+
+
+async def test_escape_changes_no_key(config_file, fake, open_app):
+    """And the palette stays."""
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await pilot.press("ctrl+p", *"pause or", "f2", "escape")
+        await until(lambda: isinstance(app.screen, CommandPalette))
+        assert shown("pause") == "Space"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_palette_fits(fake, open_app, size):
+    """At every size; the last command can be reached."""
+    async with open_app(fake, size) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*["pagedown"] * 6)
+        await seen(app, "Ctrl+C")

@@ -1,0 +1,120 @@
+"""The dialog that lists the curves: shows, hides and moves them, and switches their scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from ..curve_options import CurveOptions
+from ..drawing.panels import FRAME, framed
+from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, SIGNS, SOFT, Row, fit, styled
+from ..drawing.widgets import TextLines
+from ..views.figures import hint
+
+MOST_COLUMNS, SCALE = 64, 8
+KEYS = "Space shows, hides   Shift+↑ ↓ or u d moves   y scale   r resets all   Esc closes"
+
+
+class CurveList(ModalScreen[None]):
+    """Lists all curves in order. What is changed here applies at once.
+
+    Args:
+        names: The names of all curves in their usual order.
+        usually_log: Those that have logarithmic axes unless the user says otherwise.
+        options: Returns what the user has selected.
+        change: Selects something else.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter", "dismiss", "Close"),
+        Binding("up", "select(-1)", "Select"),
+        Binding("down", "select(1)", "Select"),
+        Binding("pageup", "select(-10)", "Select"),
+        Binding("pagedown", "select(10)", "Select"),
+        Binding("shift+up,u", "move(-1)", "Move"),
+        Binding("shift+down,d", "move(1)", "Move"),
+        Binding("space", "show_or_hide", "Show or hide"),
+        Binding("y", "scale", "Scale"),
+        Binding("r", "reset", "Reset"),
+    ]
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        usually_log: frozenset[str],
+        options: Callable[[], CurveOptions],
+        change: Callable[[CurveOptions], None],
+    ) -> None:
+        super().__init__()
+        self._names, self._usually_log, self._options, self._change = names, usually_log, options, change
+        self._selected = 0
+        self._lines = TextLines(id="curves")
+
+    def compose(self) -> ComposeResult:
+        """One panel."""
+        yield self._lines
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self._draw()
+
+    @property
+    def _curve(self) -> str:
+        """The selected curve."""
+        return self._options().arranged(self._names)[self._selected]
+
+    def action_select(self, by: int) -> None:
+        """Select another curve."""
+        self._selected = min(len(self._names) - 1, max(0, self._selected + by))
+        self._draw()
+
+    def action_move(self, by: int) -> None:
+        """Move the selected curve."""
+        self._apply(self._options().moved(self._names, self._curve, by))
+        self.action_select(by)
+
+    def action_show_or_hide(self) -> None:
+        """Hide the selected curve, or show it again."""
+        self._apply(self._options().toggled(self._curve))
+
+    def action_scale(self) -> None:
+        """Switch the y axis of the selected curve."""
+        self._apply(self._options().with_log(self._curve))
+
+    def action_reset(self) -> None:
+        """Show all curves in their usual order and with their usual scales."""
+        self._apply(self._options().chosen())
+
+    def _apply(self, options: CurveOptions) -> None:
+        self._change(options)
+        self._draw()
+
+    def _draw(self) -> None:
+        width, tall = min(self.size.width, MOST_COLUMNS), max(1, self.size.height - 2)
+        inner = max(1, width - FRAME)
+        foot = [(), *hint(KEYS, inner)] if tall > 2 * len(hint(KEYS, inner)) else []
+        room = max(1, tall - len(foot))
+        options = self._options()
+        order = options.arranged(self._names)
+        first = max(0, min(self._selected - room // 2, len(order) - room))
+        rows = [self._row(options, at, order[at], inner) for at in range(first, min(len(order), first + room))]
+        rows += foot
+        self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
+        note = f"{sum(name not in options.hidden for name in order)} of {len(order)} shown"
+        self._lines.show(framed("Curves", rows, width, len(rows) + 2, note))
+
+    def _row(self, options: CurveOptions, at: int, name: str, width: int) -> Row:
+        shown, selected = name not in options.hidden, at == self._selected
+        scale = "log" if options.is_log(name, usually=name in self._usually_log) else ""
+        return (
+            styled("▌" if selected else " ", ACCENT),
+            styled(f"{SIGNS.good if shown else ' '} ", GREEN),
+            styled(
+                fit(name, max(0, width - 3 - SCALE)), (BRIGHT if selected else SOFT) if shown else FAINT, bold=selected
+            ),
+            styled(f"{scale:>{SCALE}}", SOFT),
+        )

@@ -1,0 +1,164 @@
+"""The dialog of settings: theme, characters, colors and refresh rates, which change at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from ...envs import PacError
+from ..drawing.panels import FRAME, framed
+from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Row, fit, styled
+from ..drawing.theme import NO_COLOR
+from ..drawing.widgets import TextLines
+from ..preferences import Preferences, Rates, are_kept, path, preferences
+from ..preferences_file import keep
+from ..views.figures import wrapped
+
+MOST_COLUMNS, LABEL = 62, 20
+RATES = (0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
+
+
+class Setting(NamedTuple):
+    """A line of the dialog.
+
+    Attributes:
+        name: Its name in the file, in a section or not.
+        label: Its name in the dialog.
+        values: What it can be.
+        about: What it means.
+    """
+
+    name: tuple[str, ...]
+    label: str
+    values: Sequence[Any]
+    about: str
+
+    @property
+    def value(self) -> Any:
+        """What it is now."""
+        found: Any = preferences()
+        for name in self.name:
+            found = getattr(found, name)
+        return found
+
+    def changed(self, by: int) -> Preferences:
+        """Return the preferences with the next value, or with the one before if `by` is negative."""
+        value = self.value
+        at = min(range(len(self.values)), key=lambda index: _distance(self.values[index], value))
+        after: Any = self.values[(at + by) % len(self.values)]
+        if isinstance(value, float):
+            after = self.values[min(len(self.values) - 1, max(0, at + by))]
+        for depth in range(len(self.name) - 1, -1, -1):
+            parent: Any = preferences()
+            for name in self.name[:depth]:
+                parent = getattr(parent, name)
+            after = parent.model_copy(update={self.name[depth]: after})
+        found: Preferences = after
+        return found
+
+
+def _distance(one: Any, other: Any) -> float:
+    return abs(one - other) if isinstance(other, float) else float(one != other)
+
+
+def _settings() -> list[Setting]:
+    """Return the lines of the dialog, with the values and descriptions of the preferences."""
+    about = {name: field.description or "" for name, field in Preferences.model_fields.items()}
+    return [
+        Setting(("theme",), "theme", ("dark", "light", "colorblind"), about["theme"]),
+        Setting(("characters",), "characters", ("auto", "unicode", "ascii"), about["characters"]),
+        Setting(("color",), "colors", (True, False), about["color"]),
+        *(
+            Setting(("rates", name), f"rate: {name}", RATES, f"Hz. {field.description}")
+            for name, field in Rates.model_fields.items()
+        ),
+    ]
+
+
+class SettingsDialog(ModalScreen[None]):
+    """Changes the preferences, and keeps them in their file on request.
+
+    Args:
+        change: Uses other preferences at once.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,comma,enter", "dismiss", "Close"),
+        ("up", "select(-1)", "Up"),
+        ("down", "select(1)", "Down"),
+        ("left", "change(-1)", "Value before"),
+        ("right,space", "change(1)", "Next value"),
+        ("s,ctrl+s", "keep", "Save"),
+    ]
+
+    def __init__(self, change: Callable[[Preferences], None]) -> None:
+        super().__init__()
+        self._change = change
+        self._settings = _settings()
+        self._selected, self._error = 0, ""
+        self._lines = TextLines(id="settings")
+
+    def compose(self) -> ComposeResult:
+        """One panel."""
+        yield self._lines
+
+    def on_resize(self) -> None:
+        """Fill it for the size of the terminal."""
+        self._draw()
+
+    def action_select(self, by: int) -> None:
+        """Select another setting."""
+        self._selected = (self._selected + by) % len(self._settings)
+        self._draw()
+
+    def action_change(self, by: int) -> None:
+        """Change the selected setting."""
+        self._error = ""
+        self._change(self._settings[self._selected].changed(by))
+        self._draw()
+
+    def action_keep(self) -> None:
+        """Write the changes into the file."""
+        try:
+            keep()
+            self._error = ""
+        except PacError as error:
+            self._error = str(error)
+        self._draw()
+
+    def _draw(self) -> None:
+        width = max(1, min(MOST_COLUMNS, self.size.width))
+        inner = max(1, width - FRAME)
+        selected = self._settings[self._selected]
+        rows = [self._row(setting, selected=setting is selected) for setting in self._settings]
+        about = selected.about
+        if NO_COLOR and selected.name == ("color",):
+            about = "Colors are off because the variable NO_COLOR is set."
+        rows += [(), *((styled(line, SOFT),) for line in wrapped(about, inner)), (), *self._state(inner)]
+        height = min(len(rows) + 2, self.size.height)
+        self._lines.styles.width, self._lines.styles.height = width, height
+        self._lines.show(framed("Settings", rows, width, height, "← → change   s saves   Esc closes"))
+
+    def _row(self, setting: Setting, *, selected: bool) -> Row:
+        value = setting.value
+        text = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else str(value)
+        if isinstance(value, float):
+            text = f"{value:g} Hz"
+        return (
+            styled("▌ " if selected else "  ", ACCENT),
+            styled(fit(setting.label, LABEL), BRIGHT if selected else SOFT, bold=selected),
+            styled("< " if selected else "  ", FAINT),
+            styled(str(text), BRIGHT, bold=selected),
+            styled(" >" if selected else "", FAINT),
+        )
+
+    def _state(self, width: int) -> list[Row]:
+        """Where the preferences are kept."""
+        if self._error:
+            return [(styled(line, RED),) for line in wrapped(self._error, width)]
+        text = f"no unsaved changes in {path()}" if are_kept() else f"not saved: s writes the changes into {path()}"
+        return [(styled(line, GREEN if are_kept() else YELLOW),) for line in wrapped(text, width)]

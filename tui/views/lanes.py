@@ -1,0 +1,78 @@
+"""What threads and processes did last: a lane for each, colored by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from ...training.telemetry.timeline import Lane
+from ..drawing.numbers import duration
+from ..drawing.panels import Section
+from ..drawing.styles import ACCENT, CYAN, FAINT, GREEN, GROUND, MAGENTA, ORANGE, SOFT, YELLOW, Row, blank, fit, styled
+from .figures import COLORS, NAMES
+
+NAME = 16
+OTHERS = (CYAN, GREEN, MAGENTA, YELLOW, ACCENT, ORANGE)
+"""Colors of phases that are not those of a training thread."""
+HALF = 2
+
+
+def lanes_section(lanes: Sequence[Lane], lines: int) -> Section | None:
+    """Return a panel with `lines` lines for each lane over the time that all lanes cover; None without lanes."""
+    drawn = [lane for lane in lanes if lane.laps]
+    if not drawn:
+        return None
+    begin, end = max(lane.laps[0].begin for lane in drawn), max(lane.laps[-1].end for lane in drawn)
+    colors = _colors(drawn)
+
+    def rows(width: int, _: int) -> list[Row]:
+        room = max(1, width - NAME)
+        found: list[Row] = []
+        for lane in drawn:
+            phases = _phases(lane, np.linspace(begin, end, HALF * room + 1))
+            line = _line([colors.get(phase, GROUND) for phase in phases])
+            found.append((styled(fit(lane.name, NAME - 1), SOFT), blank(1), *line))
+            found += [(blank(NAME), *line)] * (lines - 1)
+        return [*found, _legend(colors, width)]
+
+    return Section("Timeline", rows, note=f"last {duration(end - begin)}", whole=True)
+
+
+def _colors(lanes: Sequence[Lane]) -> dict[str, str]:
+    """The colors of all phases, in order of appearance."""
+    names = list(dict.fromkeys(lap.phase for lane in lanes for lap in lane.laps))
+    others = [name for name in names if name not in COLORS]
+    return {name: COLORS.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
+
+
+def _phases(lane: Lane, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[str]:
+    """The phase that took most of the time between each two edges; empty where it took less than half of it."""
+    names = list(dict.fromkeys(lap.phase for lap in lane.laps))
+    times = np.array([(lap.begin, lap.end) for lap in lane.laps]).reshape(-1)
+    taken = np.empty((len(names) + 1, len(edges) - 1))
+    taken[-1] = np.diff(edges) / HALF
+    for row, name in enumerate(names):
+        lengths = [(0.0, lap.end - lap.begin if lap.phase == name else 0.0) for lap in lane.laps]
+        taken[row] = np.diff(np.interp(edges, times, np.cumsum(lengths)))
+    return [(*names, "")[index] for index in taken.argmax(axis=0).tolist()]
+
+
+def _line(colors: Sequence[str]) -> Row:
+    """Colors, two to a character."""
+    pairs = zip(colors[::HALF], colors[1::HALF], strict=True)
+    runs = ((pair, len(list(run))) for pair, run in groupby(pairs))
+    return tuple(styled("▌" * count, left, ground=right) for (left, right), count in runs)
+
+
+def _legend(colors: Mapping[str, str], width: int) -> Row:
+    """The names of the phases, as many as fit."""
+    row: Row = (blank(NAME),)
+    used = NAME
+    for name, color in colors.items():
+        label = f"{NAMES.get(name, name)}  "
+        used += len(label) + HALF
+        if used <= width:
+            row = (*row, styled("■ ", color), styled(label, FAINT))
+    return row

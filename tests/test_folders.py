@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from .folders import runtime, sweep
 
 KILLED = (
@@ -11,6 +13,7 @@ KILLED = (
 )
 
 
+@pytest.mark.thorough
 def test_the_folders_of_the_dead_are_swept():
     """Those of the living stay."""
     root = Path(__file__).parents[1]

@@ -11,6 +11,8 @@ import numpy as np
 
 from ...envs import PacError, Task
 from ...envs.fields import Array
+from ...envs.task import seed_from
+from ..ranks import Ranks, SingleRank
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
 from ..telemetry.records import encode_clipped
 from .history import History, ReplaySpan
@@ -38,6 +40,7 @@ class Rewinder:
         history: Returns the present history.
         publish: Called with each answer, a record of `moment_dtype`.
         report: Called with a sentence about a request that failed, once per sentence.
+        ranks: The processes of the training, each with its own environments.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class Rewinder:
         history: Callable[[], History],
         publish: Callable[[Array], None],
         report: Callable[[str], None],
+        *,
+        ranks: Ranks | None = None,
     ) -> None:
-        self._task, self._seed = task, seed
+        self._task, self._seed, self._ranks = task, seed, ranks or SingleRank()
         self._current, self._publish, self._report = history, publish, report
         self._reported: set[str] = set()
         self._history: History | None = None
@@ -144,7 +149,8 @@ class Rewinder:
         """Replay a span; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
         self._publish_progress(history, span, seat, 0.0)
-        replayed = ReplayedEnv(self._task, self._seed, span.env)
+        seed = seed_from(self._seed, self._ranks.first_env(history.num_envs))
+        replayed = ReplayedEnv(self._task, seed, span.env)
         try:
             count = len(span.actions)
             replayed.draw(wanted=not count)

@@ -13,6 +13,7 @@ from typing import Any
 from ...envs import Task
 from ...envs.fields import Array
 from ..past.rewinder import Rewinder
+from ..ranks import Ranks, SingleRank
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.description import describe
 from ..telemetry.events import EventLog
@@ -34,11 +35,15 @@ class BaseSession:
         directory: Where telemetry, gate and socket are.
         linger: Seconds for which it continues without a viewer.
         seed: Seed of the environments.
+
+    Attributes:
+        ranks: The processes of the training, which decide together.
     """
 
     def __init__(self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0) -> None:
         self.task = task
         self.directory = directory
+        self.ranks: Ranks = SingleRank()
         self.events = EventLog()
         self.timer = Timer()
         self.timeline = Timeline()
@@ -58,7 +63,7 @@ class BaseSession:
         self.viewers = Viewers(linger)
         self.processes = ProcessSupervisor(task, directory, self.events)
         report = partial(self.events.add, Level.ERROR)
-        self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report)
+        self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report, ranks=self.ranks)
         self.state.started = time.time()
         self._facts: dict[str, Any] = {}
         self._generation = self._published_events = 0

@@ -9,7 +9,6 @@ from pathlib import Path
 from ...backends import backend_names, default_num_envs
 from ...envs import UnknownName, find
 from ..config import Config
-from ..ranks import Ranks, SingleRank
 from ..trainers import trainer_kind, trainer_settings, transformed_task
 from .base_session import BaseSession
 from .failures import FailureHandler
@@ -32,7 +31,6 @@ class ConfiguredSession(BaseSession):
         settings: The settings of the trainer.
         planner: Decides the number of environments.
         failures: The error that the session ends with, if any.
-        ranks: The processes of the training, which decide together.
         sampler: Publishes processes, system load and viewers.
     """
 
@@ -50,5 +48,4 @@ class ConfiguredSession(BaseSession):
         for text in config.breakpoints:
             self.debugger.breakpoints.add(text, self.planner.num_envs)
         self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
-        self.ranks: Ranks = SingleRank()
         self.sampler = SystemSampler(self)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pac.training.past.rewinder import Rewinder
+from pac.training.ranks import SingleRank
 from pac.training.telemetry.moments import MAX_STEPS_BACK, MomentSource
 
 from ...waiting import until
@@ -49,6 +50,21 @@ def test_every_step_back_is_what_was_there(spec, seat):
                     continue  # nobody looked when it was played
                 nan = name in {"terms", "info"}
                 assert np.array_equal(moment[name], truth[name], equal_nan=nan), (name, steps)
+
+
+class SecondRank(SingleRank):
+    """The second process of a training."""
+
+    rank, size = 1, 2
+
+
+def test_an_environment_of_another_process_is_replayed_with_its_global_number():
+    """Environment 1 of the second process of three environments each has the seeds of environment 4."""
+    journey = Journey("drmario", 100, first_env=3)
+    back = Rewinder(journey.task, journey.seed, lambda: journey.history, [].append, pytest.fail, ranks=SecondRank())
+    moment = back.moment(1, 1)
+    assert moment["source"] == MomentSource.REBUILT, moment["note"]
+    assert np.array_equal(moment["observation"], journey.truth[99][1]["observation"])
 
 
 def test_the_step_that_ends_an_episode_is_that_episodes():

@@ -61,7 +61,9 @@ class SecondRank(SingleRank):
 def test_an_environment_of_another_process_is_replayed_with_its_global_number():
     """Environment 1 of the second process of three environments each has the seeds of environment 4."""
     journey = Journey("drmario", 100, first_env=3)
-    back = Rewinder(journey.task, journey.seed, lambda: journey.history, [].append, pytest.fail, ranks=SecondRank())
+    back = Rewinder(
+        journey.task, journey.seed, lambda: journey.history, lambda _moment: None, pytest.fail, ranks=SecondRank()
+    )
     moment = back.moment(1, 1)
     assert moment["source"] == MomentSource.REBUILT, moment["note"]
     assert np.array_equal(moment["observation"], journey.truth[99][1]["observation"])

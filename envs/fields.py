@@ -10,9 +10,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .packed import packed_width, unpack_pixels
+
 Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
-Encoding: TypeAlias = Literal["raw", "bits"]
+Encoding: TypeAlias = Literal["raw", "bits", "2bpp"]
 
 FINAL_OBSERVATION = "final_observation"
 """The field with the last observations of episodes that ended. In a ring, only those of the newest step are kept."""
@@ -32,7 +34,9 @@ class Field:
         name: The key in the buffer.
         dtype: NumPy name of the stored type; `uint8` when the encoding packs.
         shape: Logical shape of one row.
-        encoding: `raw` stores the logical shape; `bits` stores one bit per element, first element in the lowest bit.
+        encoding: `raw` stores the logical shape. `bits` stores one bit per element, first element in the lowest bit.
+            `2bpp` stores images `(..., H, W)` of shades 0 to 3, four pixels per byte, first pixel in the lowest bits;
+            every row of an image begins with a byte.
         per: Whether there is a row per seat or per environment; with `all`, one row for all environments.
         timed: Whether the field has a slot for every step of a rollout, or one that every step overwrites.
         low: Smallest value of an element.
@@ -57,7 +61,9 @@ class Field:
     @property
     def stored_shape(self) -> tuple[int, ...]:
         """Shape of one row as stored."""
-        return (math.ceil(math.prod(self.shape) / 8),) if self.encoding == "bits" else self.shape
+        if self.encoding == "bits":
+            return (math.ceil(math.prod(self.shape) / 8),)
+        return (*self.shape[:-1], packed_width(self.shape[-1])) if self.encoding == "2bpp" else self.shape
 
     @property
     def row_bytes(self) -> int:
@@ -73,6 +79,8 @@ class Field:
         """Return rows `(..., *stored_shape)` in their logical shape `(..., *shape)`."""
         if self.encoding == "raw":
             return stored
+        if self.encoding == "2bpp":
+            return unpack_pixels(stored, self.shape[-1])
         flat = np.unpackbits(stored, axis=-1, count=math.prod(self.shape), bitorder="little")
         return flat.reshape(*stored.shape[:-1], *self.shape)
 

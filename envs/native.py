@@ -21,7 +21,8 @@ MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
 MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 
 SHARED_SOURCES = tuple(
-    Path(__file__).with_name(f"{name}.py") for name in ("native", "kernel_tables", "fields", "task", "text")
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("native", "kernel_tables", "fields", "packed", "packed_kernels", "task", "text")
 )
 """The sources of this folder that are compiled into kernels, or that decide their types."""
 

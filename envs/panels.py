@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid"]
+PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid", "shades"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Panel:
             each on a line with name and note. `pixels` are uint8 `(H, W, 3)`. `text` is uint32 `(H, W)`, characters
             with colors as `pac.envs.text` packs them. `bars` are float32 `(K,)`, one per label, or `(K, 1 + C)` with C
             more numbers in each line. A `table` is float32 `(K,)`, shown as numbers. A `grid` is uint8 `(H, W, A)`, the
-            shares of A actions in every cell, all 0 where they are unknown.
+            shares of A actions in every cell, all 0 where they are unknown. `shades` are an image `(H, W)` of shades 0
+            to 3 in the encoding `2bpp`.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
         labels: Names of bars, of rows of tables, and of rows or cells of grids.

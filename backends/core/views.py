@@ -37,7 +37,7 @@ class BatchViews:
         if item.encoding == "bits":
             flags: NDArray[np.bool_] = rows.view(np.bool_)
             return flags
-        return rows.copy() if self._copy else rows
+        return rows.copy() if self._copy and item.encoding == "raw" else rows
 
     def flag(self, name: str, slot: int) -> NDArray[np.bool_]:
         """Return `(rows,)` of a flag."""

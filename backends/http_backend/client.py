@@ -19,6 +19,7 @@ from ...envs import BadParameter, Field, Task
 from ...envs.errors import brief
 from ...envs.fields import Array
 from ...envs.files import MIB, parse_json
+from ...envs.packed import pack_pixels
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ..core.errors import BackendBroken
 from ..core.layout import Buffer
@@ -223,6 +224,8 @@ class HttpConnections(Connections):
         item, into = self._fields[name], self._buffer[name]
         if item.encoding == "bits":
             into[slot, row] = np.packbits(_numbers(name, values, np.uint8, item.shape).ravel(), bitorder="little")
+        elif item.encoding == "2bpp":
+            into[slot, row] = pack_pixels(_numbers(name, values, np.uint8, item.shape))
         else:
             into[slot, row] = _numbers(name, values, into.dtype, item.shape)
 

@@ -64,7 +64,10 @@ def test_a_native_game_is_equal_on_all_backends(backend, num_envs, workers):
 @pytest.mark.parametrize(
     ("spec", "backend"),
     [
-        *((spec, "inline") for spec in ("drmario:level=2", "autochess", "kuhn", "treasure", "CartPole-v1", "noop")),
+        *(
+            (spec, "inline")
+            for spec in ("drmario:level=2", "autochess", "kuhn", "treasure", "frames", "CartPole-v1", "noop")
+        ),
         *(("drmario:level=2", backend) for backend in ("threads", "shm", "socket", "http")),
     ],
 )

@@ -16,7 +16,7 @@ from pac.envs.fields import Array
 from pac.envs.kernel_tables import FieldArrays, KernelTable
 
 GAMES = (
-    *("drmario", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt:bots=1"),
+    *("drmario", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt:bots=1", "frames"),
     *("leduc", "holdem:betting=fcpa,stack=8"),
 )
 STEPS = 40

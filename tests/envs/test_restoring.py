@@ -17,6 +17,7 @@ SPECS = (
     pytest.param("autochess", marks=pytest.mark.thorough),
     "autochess:players=8",
     "treasure:bots=1,agents=3",
+    "frames:steps=12",
     "staghunt:bots=2,prey=stag",
     "leduc",
     "liars_dice",

@@ -8,7 +8,8 @@ from rich.style import Style
 from textual.app import App
 from textual.geometry import Region
 
-from pac.envs import find
+from pac.envs import Field, find
+from pac.envs.packed import pack_pixels
 from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
 from pac.training.telemetry.description import ShapedPanel
@@ -40,7 +41,8 @@ GRID = ShapedPanel(
 NAMED_GRID = ShapedPanel(
     "grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2)
 )
-PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(find("treasure")), *looks(CHESS), GRID, NAMED_GRID]
+TASKS = (find("drmario"), find("autochess"), find("treasure"), find("frames"), CHESS)
+PANELS = [*(panel for task in TASKS for panel in looks(task)), GRID, NAMED_GRID]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
@@ -49,6 +51,7 @@ def test_every_line_has_the_width_of_its_scale(panel, colors):
     """At every scale, and every Segment has a style."""
     renderer = renderer_for(panel, colors=colors)
     shape = panel.shape[-2:] if panel.kind == "cells" else panel.shape
+    shape = Field("", "uint8", shape, "2bpp").stored_shape if panel.kind == "shades" else shape
     layers = (1 + len(panel.layers),) if panel.layers else ()
     boards = (
         np.random.default_rng(0)
@@ -75,6 +78,20 @@ def test_without_colors_letters_distinguish_glyphs():
         for code in (1, 2, 3, 16, 17, 18)
     ]
     assert len(set(texts)) == 6
+
+
+def test_shades_are_colors_or_characters():
+    """Half blocks have the colors of their two pixels; without colors, brighter pixels are denser characters."""
+    panel = ShapedPanel("shades", "Picture", "picture", shape=(8, 8))
+    packed = pack_pixels(np.repeat([[0, 1, 2, 3, 3, 3, 3, 3]], 8, axis=0))[None]
+    colored, plain = (renderer_for(panel, colors=colors) for colors in (True, False))
+    scale = next(scale for scale in colored.scales if scale.name == "1")
+    pairs = [part.style for part in colored.line(colored.prepare(packed, scale)[0, 0], 0, scale)]
+    assert [style.color == style.bgcolor for style in pairs if style] == [True] * 4
+    assert len({str(style) for style in pairs}) == 4
+    assert "".join(part.text for part in plain.line(plain.prepare(packed, scale)[0, 0], 0, scale)) == " :+#####"
+    half = next(scale for scale in plain.scales if scale.name == "-2")
+    assert "".join(part.text for part in plain.line(plain.prepare(packed, half)[0, 0], 0, half)) == ".*##"
 
 
 def test_text_keeps_its_letters_and_colors():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...envs.fields import Array
-from ..trainer import Lap, Timer
+from ..trainer import Lap
 from .blocks import TelemetryWriter
 from .records import LANE, MAX_LANES, MAX_LAPS, encode_clipped
 
@@ -49,12 +49,6 @@ class Timeline:
         if len(self._lanes) == MAX_LANES:
             raise ValueError(f"a timeline has at most {MAX_LANES} lanes")
         self._lanes[name] = (os.getpid() if pid is None else pid, laps)
-
-    def new_timer(self, name: str) -> Timer:
-        """Return a new timer of another thread, whose phases are the lane `name`."""
-        timer = Timer()
-        self.add(name, timer.laps.copy)
-        return timer
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write the last phases of all lanes."""

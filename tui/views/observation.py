@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rich.segment import Segment
 
 from ...envs.fields import Array
+from ...envs.packed import BRIGHTEST
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
@@ -20,6 +21,7 @@ from .images import channels_first, image_rows, images_in
 
 NAME = 14
 TILE, LEAST_TILE = 8, 5
+LIGHTEST = 255
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*#@"
 SHADES = " ░▒▓█"
@@ -31,7 +33,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     values = moment.observation
     if values is None:
         return hint(moment.note or "the observation of this step is not stored", width)
-    if not about.slices and (pictures := images_in(values)) is not None:
+    if not about.slices and (pictures := images_in(_bright(about, values))) is not None:
         return image_rows(pictures, width, height)
     if values.ndim == 3:
         values = values if about.slices else channels_first(values)
@@ -46,6 +48,11 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         most = float(np.abs(_finite(flat)).max())
         return [_number(str(index), value, most, width) for index, value in enumerate(flat.tolist())]
     return _slice("all", flat, width)
+
+
+def _bright(about: Description, values: Array) -> Array:
+    """Return packed pixels, unpacked, as bytes up to 255."""
+    return values * np.uint8(LIGHTEST // BRIGHTEST) if about.observation.encoding == "2bpp" else values
 
 
 def _pictures(about: Description, first: int, values: Array) -> NDArray[np.uint8] | None:

@@ -61,7 +61,7 @@ class PanelSection:
         found = [scale for scale in self._renderer.scales if scale.columns <= width]
         if self.panel.layers or self.panel.kind == "grid":
             found = [scale for scale in found if scale.lines <= HIGHEST]
-        elif self.panel.kind in {"cells", "pixels"}:
+        elif self.panel.kind in {"cells", "pixels", "shades"}:
             found = [scale for scale in found if scale.lines <= LOW and scale.columns <= SLIM]
         usual = [scale for scale in found if scale.name in USUAL and not self.panel.layers]
         scale = (usual or found or [self._renderer.scales[-1]])[0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pac.envs import Field
-from pac.training.nets.decoding import DecodeBits, decoder
+from pac.training.nets.decoding import DecodeBits, DecodePixels, decoder
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
@@ -18,6 +18,19 @@ def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> No
     field = Field("observation", "uint8", (count,), encoding="bits")
     stored = np.frombuffer(random.randbytes(rows * field.stored_shape[0]), np.uint8).reshape(rows, -1)
     assert np.array_equal(DecodeBits((count,))(torch.tensor(stored)).numpy(), field.decode(stored))
+
+
+@given(st.integers(1, 9), st.integers(1, 3), st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_packed_pixels_are_decoded_as_the_field_says(width: int, rows: int, random) -> None:
+    """Shades become floats from 0 to 1, for any width; both look-ups give the same floats."""
+    field = Field("observation", "uint8", (3, width), "2bpp", low=0, high=3)
+    stored = np.frombuffer(random.randbytes(rows * field.row_bytes), np.uint8).reshape(rows, *field.stored_shape)
+    decode = DecodePixels(field)
+    decoded = decode(torch.tensor(stored))
+    assert torch.equal(decoded[:, 0], torch.from_numpy(field.decode(stored) / np.float32(3)))
+    entries = decode.table[torch.tensor(stored).long()].reshape(rows, 1, 3, -1)
+    assert torch.equal(decoded, entries[..., :width])
 
 
 def test_images_are_scaled_and_have_their_channels_first() -> None:

@@ -1,0 +1,28 @@
+"""Checks which states are possible; kernels do not check again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..driver import Limits
+from . import layout as at
+from .layout import FrameNumbers, Ints
+
+
+def possible(n: FrameNumbers, states: Ints) -> NDArray[np.bool_]:
+    """Return which of `(environments, WORDS)` states are possible."""
+    known = {
+        (at.EPISODES, 1): (0, 1 << 62),
+        (at.STEPS, 1): (0, n.steps - 1),
+        (at.STAGE, 1): (0, n.shapes - 1),
+        (at.ROW, 1): (0, at.ROWS - 1),
+        (at.COLUMN, 1): (0, at.COLUMNS - 1),
+        (at.DISTANCE, 2): (0, at.FARTHEST),
+    }
+    for drifter in range(at.MOST_DRIFTERS):
+        me = at.DRIFTERS + drifter * at.DRIFTER_WORDS
+        known[me + at.DRIFTER_ROW, 1] = 0, at.HEIGHT - at.DRIFTER
+        known[me + at.DRIFTER_COLUMN, 1] = 0, at.WIDTH - at.DRIFTER
+        known[me + at.DOWN, 2] = min(at.SPEEDS), max(at.SPEEDS)
+    return Limits(at.WORDS, known).hold(states)

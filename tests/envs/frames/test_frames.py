@@ -1,0 +1,109 @@
+"""The kernels of `frames` and the slow rules give the same bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pac.envs import Task, allocate, check, find
+from pac.envs.errors import IllegalAction, ImpossibleState
+from pac.envs.fields import Array
+from pac.envs.frames import layout as at
+
+from .twin import Pictures
+
+SEED, NUM_ENVS = 5, 2
+EXAMPLES = min(10, settings().max_examples)  # the reference draws every pixel
+SPECS = st.builds(
+    "frames:shapes={},drifters={},steps={},tau={}".format,
+    st.integers(1, 3),
+    st.integers(0, 4),
+    st.integers(10, 20),
+    st.sampled_from([0, 0.02, 0.15, 0.3, 1]),
+)
+
+
+def compare(task: Task, buffers: dict[str, Array], env: int, expected: dict[str, Any]) -> None:
+    """Compare fields of an environment with what they should be."""
+    fields = {item.name: item for item in task.fields}
+    for name, value in expected.items():
+        found = fields[name].decode(buffers[name][0])[env]
+        assert np.array_equal(found, np.asarray(value, found.dtype)), (name, env)
+
+
+def began(twin: Pictures) -> dict[str, Any]:
+    """What a buffer shows of the first state of a stage, or of any state in it."""
+    return {"observation": twin.picture(), **twin.shown(twin.stage)}
+
+
+@pytest.mark.thorough
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(SPECS, st.integers(0, 999))
+def test_random_episodes_are_the_same(spec: str, seed: int):
+    """Every field, over random parameters and actions, beyond the ends of stages and episodes."""
+    task = find(spec)
+    buffers, random = allocate(task, NUM_ENVS), np.random.default_rng(seed)
+    buffers["final_drawn"].fill(-1)
+    environments = task.make(0, NUM_ENVS, buffers, SEED)
+    environments.reset(np.ones(NUM_ENVS, np.bool_), 0)
+    twins = [Pictures(task, SEED, env, 0) for env in range(NUM_ENVS)]
+    episodes = [0] * NUM_ENVS
+    for _ in range(25):
+        for env, twin in enumerate(twins):
+            compare(task, buffers, env, began(twin))
+        buffers["action"][0] = random.integers(task.num_actions, size=NUM_ENVS)
+        actions = buffers["action"][0].copy()
+        environments.step(0)
+        for env, twin in enumerate(twins):
+            boards = twin.step(int(actions[env]))
+            if twin.outcome:
+                episodes[env] += 1
+                compare(task, buffers, env, {f"final_{name}": value for name, value in boards.items()})
+                compare(task, buffers, env, {"final_observation": boards["frame"]} | twin.results)
+                twins[env] = Pictures(task, SEED, env, episodes[env])
+            else:
+                expected = twin.results.copy()
+                if twin.distance != twin.first:  # a new stage writes its own distance
+                    compare(task, buffers, env, expected)
+    environments.close()
+
+
+@pytest.mark.thorough
+def test_it_conforms():
+    """The task keeps the rules of all tasks, over many ends of stages and episodes."""
+    check(find("frames:steps=20,tau=0.2"))
+
+
+def test_a_shape_at_its_goal_matches_the_picture():
+    """Without drifters, the distance of the right place is 0, and that ends the last stage."""
+    task = find("frames:shapes=1,drifters=0,tau=0")
+    buffers = allocate(task, 1)
+    environments = task.make(0, 1, buffers, 0)
+    environments.reset(np.ones(1, np.bool_), 0)
+    for _ in range(60):
+        row, column = (int(buffers["state"][0, 0, word]) - 4 for word in (at.ROW, at.COLUMN))
+        buffers["action"][0] = (0 if row > 0 else 2) if row else (3 if column > 0 else 1)
+        environments.step(0)
+        if buffers["terminated"][0, 0]:
+            break
+    assert buffers["outcome"][0, 0] == 1
+    assert buffers["distance"][0, 0] == 0
+    assert np.array_equal(buffers["final_observation"][0, 0], buffers["goal"][0, 0])
+
+
+def test_wrong_actions_and_states_are_refused():
+    """Kernels write to addresses, so actions and states out of range are errors."""
+    task = find("frames")
+    buffers = allocate(task, 2)
+    environments: Any = task.make(0, 2, buffers, 0)
+    environments.reset(np.ones(2, np.bool_), 0)
+    buffers["action"][0, 1] = 5
+    with pytest.raises(IllegalAction, match="environment 1 expects an action from 0 to 4, got 5"):
+        environments.step(0)
+    buffers["state"][0, 1, at.COLUMN] = at.COLUMNS
+    with pytest.raises(ImpossibleState, match="environment 1"):
+        environments.restore(0)

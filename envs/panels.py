@@ -47,6 +47,21 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Sight:
+    """What a seat sees of a `cells` panel: a square around the cell that contains the seat's code.
+
+    Attributes:
+        seat: The code of seat 1; that of seat k is k - 1 more.
+        cells: How many cells a seat sees in each direction.
+        marked: Added to the codes of the cells that the selected seat sees; these codes have glyphs, too.
+    """
+
+    seat: int
+    cells: int
+    marked: int
+
+
+@dataclass(frozen=True)
 class Panel:
     """A drawing of one environment.
 
@@ -69,6 +84,7 @@ class Panel:
         steps: For each bar its thresholds. Bars with thresholds are listed only if they are not zero, those that have
             reached most first.
         close: Whether the characters of a text are drawn without gaps; otherwise a space may follow each.
+        sight: How to mark what the selected seat sees.
     """
 
     kind: PanelKind
@@ -83,6 +99,7 @@ class Panel:
     colors: tuple[str, ...] = ()
     steps: tuple[tuple[float, ...], ...] = ()
     close: bool = False
+    sight: Sight | None = None
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from ..native import below
 from .compiled import compiled, inlined
 from .layout import AGENT_WORDS, AGENTS, COLUMN, NOTHING, RANDOM, ROW, STAG
-from .looks import AGENT, SEEN
+from .looks import AGENT
 from .views import Scene
 
 ONE, NO_BITS = np.uint64(1), np.uint64(0)
@@ -74,25 +74,8 @@ def count_beside(s: Scene, row: int, column: int) -> int:
 
 @inlined
 def paint(s: Scene, row: int, column: int, code: int) -> None:
-    """Draw a cell, which stays as light as it is."""
-    at = row * s.g.size + column
-    s.cells[at] = (s.cells[at] & SEEN) | code
-
-
-@inlined
-def light(s: Scene, row: int, column: int, down: int, right: int) -> None:
-    """Lighten the dark cells and darken the light ones of a line across agent 1's view.
-
-    Args:
-        s: The environment.
-        row: The middle of the line.
-        column: The middle of the line.
-        down: 1 for a column, 0 for a row.
-        right: 1 for a row, 0 for a column.
-    """
-    for step in range(-s.g.sight, s.g.sight + 1):
-        if is_inside(s, row + down * step, column + right * step):
-            s.cells[(row + down * step) * s.g.size + column + right * step] ^= SEEN
+    """Draw a cell."""
+    s.cells[row * s.g.size + column] = code
 
 
 @compiled
@@ -104,8 +87,6 @@ def draw_grid(s: Scene) -> None:
     for agent in range(s.g.agents):
         me = agent_at(agent)
         s.cells[s.game[me + ROW] * s.g.size + s.game[me + COLUMN]] = AGENT + agent
-    for step in range(-s.g.sight, s.g.sight + 1):
-        light(s, s.game[AGENTS + ROW] + step, s.game[AGENTS + COLUMN], 0, 1)
 
 
 @compiled

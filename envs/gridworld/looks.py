@@ -6,7 +6,7 @@ from ..panels import Glyph
 from .layout import MOST_AGENTS, STAGHUNT, TREASURE
 
 GRASS, SEEN_GRASS, BLADES = "#17261b", "#22392a", "#2c4a35"
-"""The ground, the ground that agent 1 sees, and what grows on it."""
+"""The ground, the ground that the selected agent sees, and what grows on it."""
 INK = "#10161d"
 AGENT_COLORS = (
     *("#f2c14e", "#6cb4ee", "#ef7f9a", "#8fd16f", "#c59cf0", "#f39a5b", "#5fd3c4", "#e8e3d3"),
@@ -18,7 +18,7 @@ RESOURCES = {
 }
 
 SEEN = 64
-"""Added to the code of a cell that agent 1 sees."""
+"""Added to the code of a cell that the selected agent sees."""
 AGENT = 4
 """The code of agent 1. Code 0 is grass, then come the kinds of resources."""
 
@@ -37,6 +37,6 @@ def _agent(number: int) -> Glyph:
 
 
 def glyphs_of(name: str) -> tuple[Glyph, ...]:
-    """Return the glyph of every code of a game: cells out of agent 1's sight, then those within it."""
+    """Return the glyph of every code of a game: cells out of the selected agent's sight, then those within it."""
     far, near = _glyphs(name, GRASS), _glyphs(name, SEEN_GRASS)
     return (*far, *[far[0]] * (SEEN - len(far)), *near)

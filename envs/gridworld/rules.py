@@ -32,7 +32,6 @@ from .cells import (
     is_free,
     is_inside,
     kind_at,
-    light,
     paint,
     place,
 )
@@ -92,10 +91,6 @@ def walk(s: Scene, agent: int, row: int, column: int) -> None:
     s.game[me + ROW], s.game[me + COLUMN] = row, column
     paint(s, old_row, old_column, 0)
     paint(s, row, column, AGENT + agent)
-    if agent == 0:
-        down, right = row - old_row, column - old_column
-        light(s, old_row - down * s.g.sight, old_column - right * s.g.sight, abs(right), abs(down))
-        light(s, row + down * s.g.sight, column + right * s.g.sight, abs(right), abs(down))
 
 
 @inlined

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import BadParameter
 from ..family import Parameter, TaskFamily
 from ..fields import Field
-from ..panels import Panel
+from ..panels import Panel, Sight
 from ..task import Outcome, Task
 from .layout import (
     ACTION_NAMES,
@@ -152,11 +152,11 @@ def _task(
         ),
         headline=counts,
         panels=(
-            Panel("cells", "Grid", "grid", glyphs=glyphs, main=True),
+            Panel("cells", "Grid", "grid", glyphs=glyphs, main=True, sight=Sight(AGENT, view, SEEN)),
             Panel("bars", "Agents", "scores", labels=labels, columns=("return", *counts), colors=AGENT_COLORS[:agents]),
         ),
         boards=(
-            Field("grid", "uint8", (size, size), timed=False, low=0, high=len(glyphs) - 1),
+            Field("grid", "uint8", (size, size), timed=False, low=0, high=AGENT + agents - 1),
             Field("scores", "float32", (agents, 1 + len(counts)), timed=False),
         ),
         state=Field("state", "int64", (words_of(len(kinds), agents, size, view),), timed=False),

@@ -10,14 +10,14 @@ from textual.geometry import Region
 
 from pac.envs import Field, find
 from pac.envs.packed import pack_pixels
-from pac.envs.panels import Glyph
+from pac.envs.panels import Glyph, Sight
 from pac.envs.text import cells_of
 from pac.training.telemetry.description import ShapedPanel
 from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import enlarged, single_color
 from pac.tui.boards.layout import Notes, best_layout
 from pac.tui.boards.widget import shortened
-from pac.tui.views.panels import legend
+from pac.tui.views.panels import legend, with_sight
 
 from .fake_session import CHESS, FakeSession, screen_text, until
 
@@ -43,6 +43,18 @@ NAMED_GRID = ShapedPanel(
 )
 TASKS = (find("drmario"), find("autochess"), find("treasure"), find("frames"), CHESS)
 PANELS = [*(panel for task in TASKS for panel in looks(task)), GRID, NAMED_GRID]
+
+
+def test_what_the_selected_seat_sees_is_marked():
+    """A square around it, cut at the edge, on each board; a panel without a sight is left as it is."""
+    panel = replace(PANELS[0], sight=Sight(seat=4, cells=1, marked=64))
+    boards = np.zeros((2, 3, 4), np.uint8)
+    boards[0, 0, 0], boards[0, 2, 3], boards[1, 1, 2] = 4, 5, 5
+    marked = with_sight(panel, boards, seat=1)
+    assert np.argwhere(marked[0] >= 64).tolist() == [[1, 2], [1, 3], [2, 2], [2, 3]]
+    assert (marked[1] >= 64).sum() == 9
+    assert np.array_equal(marked % 64, boards)
+    assert with_sight(replace(panel, sight=None), boards, seat=1) is boards
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")

@@ -9,6 +9,7 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from ...envs.fields import Array
 from ...training.telemetry.description import ShapedPanel
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
@@ -21,7 +22,7 @@ from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .frames import frames_of, with_messages
 from .inspect import inspected
-from .panels import FEWEST, PanelSection, legend, stacked
+from .panels import FEWEST, PanelSection, legend, stacked, with_sight
 from .status_message import StatusMessage
 
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
@@ -79,7 +80,7 @@ class EnvironmentView(BaseView):
             return
         if update.figures:
             self._kept.clear()
-        board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
+        board = self._board_of(snapshot)
         frames = frames_of(snapshot, env, 1, update.now, None)
         self._board.show(board[None], with_messages(frames, board[None], snapshot, snapshot.moment))
         if not update.details:
@@ -94,6 +95,11 @@ class EnvironmentView(BaseView):
             self._show_more(known, others)
         else:
             self._inspect(snapshot)
+
+    def _board_of(self, snapshot: Snapshot) -> Array:
+        if self._main is None:
+            return np.zeros((1, 1), np.uint8)
+        return with_sight(self._main, stacked(self._main, snapshot.focus_boards), snapshot.seat)
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:
         """Set up the panels of another task or environment."""

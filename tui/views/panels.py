@@ -103,6 +103,17 @@ def stacked(panel: ShapedPanel, boards: Mapping[str, Array]) -> Array:
     return np.stack([boards[name] for name in panel.fields], axis=-1)
 
 
+def with_sight(panel: ShapedPanel, boards: Array, seat: int) -> Array:
+    """Return boards `(..., H, W)` on which the cells that a seat sees are marked, if the panel says which these are."""
+    if panel.sight is None:
+        return boards
+    code, reach, marked = panel.sight.seat + seat, panel.sight.cells, boards.copy()
+    for *board, row, column in np.argwhere(boards == code).tolist():
+        seen = np.s_[max(0, row - reach) : row + reach + 1, max(0, column - reach) : column + reach + 1]
+        marked[(*board, *seen)] += panel.sight.marked
+    return marked
+
+
 def legend(panel: ShapedPanel, board: Array, width: int, *, colors: bool) -> list[Row]:
     """Return the names of all glyphs on a board in order of appearance; for a grid, the names of all actions.
 

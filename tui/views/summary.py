@@ -21,7 +21,7 @@ from .curves import Curves, main_curves
 from .frames import frames_of, with_messages
 from .headline import Headline
 from .inspect import inspected
-from .panels import stacked
+from .panels import stacked, with_sight
 from .status_message import StatusMessage
 
 LEAST_CHARTS = 8
@@ -116,7 +116,7 @@ class SummaryView(BaseView):
             return np.zeros((max(0, snapshot.num_envs - snapshot.first), 1), np.uint8)
         if self._panel.field not in snapshot.boards:
             return np.zeros((0, *self._panel.shape), np.uint8)
-        return stacked(self._panel, snapshot.boards)
+        return with_sight(self._panel, stacked(self._panel, snapshot.boards), snapshot.seat)
 
     def _sections(self, update: ViewUpdate) -> list[Section]:
         """The panels of the right column, the most important ones first."""

@@ -183,14 +183,12 @@ class Meadow:
         return found
 
     def grid(self) -> NDArray[np.uint8]:
-        """The drawn cells; those in agent 1's view have 64 added."""
+        """The drawn cells."""
         codes = np.zeros((self.size, self.size), np.uint8)
         for cell, kind in self.resources.items():
             codes[cell] = 1 + KINDS[self.name].index(kind)
         for number, agent in enumerate(self.agents):
             codes[agent.cell] = 4 + number
-        view, (row, column) = self.values["view"], self.agents[0].cell
-        codes[max(0, row - view) : row + view + 1, max(0, column - view) : column + view + 1] += 64
         return codes
 
     def shown(self, *, begun: bool) -> dict[str, Any]:

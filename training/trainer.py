@@ -124,6 +124,9 @@ class ParentSession(Protocol):
             Stopped: The session or its trainer ends this process. The function need not catch it.
         """
 
+    def lap(self, phase: str) -> None:
+        """Attribute the time since the last call to a phase, of at most 16 characters, for the process's timeline."""
+
     def check(self) -> None:
         """Raise `Stopped` if this process is to end. A process that has nothing to do calls it from time to time."""
 

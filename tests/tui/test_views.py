@@ -329,6 +329,22 @@ async def test_processes_of_several_roles_are_listed_with_their_roles(fake, open
         await seen(app, "rate/s", "worker 1", "1,234", "learner alice", "56", "cuda:1", "1 x shm")
 
 
+async def test_each_learner_has_its_figures_in_the_table_of_processes(fake, open_app):
+    """Lag in versions and gradient steps, replay, age of samples, loss, epsilon; the trainer's panel has ranges."""
+    fake.process(0, "actor", index=0, pid=4242)
+    for row, name in ((1, b"alice"), (2, b"bob")):
+        fake.process(row, "learner", index=row - 1, pid=4242 + row, name=name)
+    fake.history(
+        loss=[0.5],
+        **{"learner1/policy_lag": [12.0], "learner1/policy_lag_versions": [3.0]},
+        **{"learner1/replay_filled": [0.25], "learner1/sample_age": [1234.0], "learner1/loss": [0.75]},
+    )
+    async with open_app(fake, (160, 60)) as (app, pilot):
+        await seen(app, "0.500 to 0.750")
+        await pilot.press("w")
+        await seen(app, " actor ", "lag  replay     age     loss  epsilon", "3/12    25 %   1,234    0.750")
+
+
 async def test_curves_of_several_learners_have_their_names(fake, open_app):
     """Or their numbers; a metric that only one of them reports has no name after it."""
     fake.process(0, "learner", index=0, name=b"alice")

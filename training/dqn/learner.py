@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -63,6 +63,7 @@ class QLearner:
         device: Where the networks are.
         seed: Seeds the weights and the fractions of IQN.
         ranks: Processes that add their gradients.
+        lap: Called with the phase that has ended: `sample` or `gradient step`.
 
     Attributes:
         online: The network that learns.
@@ -70,9 +71,16 @@ class QLearner:
     """
 
     def __init__(
-        self, task: Task, settings: QLearningSettings, device: torch.device, seed: int, ranks: Ranks | None = None
+        self,
+        task: Task,
+        settings: QLearningSettings,
+        device: torch.device,
+        seed: int,
+        *,
+        ranks: Ranks | None = None,
+        lap: Callable[[str], None] = lambda _phase: None,
     ) -> None:
-        self._settings, self._device = settings, device
+        self._settings, self._device, self._lap = settings, device, lap
         self._objective, network = _algorithm(settings, seed, device)
         self.online = placed(network(task, settings, torch.Generator().manual_seed(seed)), device)
         self._target = deepcopy(self.online).requires_grad_(requires_grad=False)
@@ -124,6 +132,7 @@ class QLearner:
         settings = self._settings
         parts = self._sample(settings.batch)
         drawn = joined([part for _, part in parts])
+        self._lap("sample")
         batch = TransitionTensors.of(drawn, self._device)
         weights, errors = self._weights(drawn, decisions), torch.empty(settings.batch, device=self._device)
         targets = self._objective.targets(batch, self.online, self._target, self.updates)
@@ -146,6 +155,7 @@ class QLearner:
         if weights is not None:
             _learn_priorities(parts, errors.cpu().numpy())
         statistics: Array = found.cpu().numpy()
+        self._lap("gradient step")
         return statistics
 
     def _dense_gradient(self, device: torch.device) -> DenseGradient | None:

@@ -52,7 +52,7 @@ class DQN(Trainer):
         if context.ranks.size > 1:
             raise BadParameter(f"{self.name} runs in one process; train in several with ppo")
         keep_memory()
-        self.learner = QLearner(context.task, settings, self._device, context.seed, context.ranks)
+        self.learner = QLearner(context.task, settings, self._device, context.seed, ranks=context.ranks)
         self.decisions = self.steps = 0
         self._envs: Envs | None = None
         self._replay: Replay | None = None
@@ -168,7 +168,7 @@ class DQN(Trainer):
 
     def _figures(self, sums: Array, count: int, replay: Replay) -> Metrics:
         """Return the curves, from the sums of the statistics of `count` gradient steps."""
-        learned = dict(zip(STATISTICS, sums / count, strict=True)) if count else {}
+        learned = dict(zip(STATISTICS, sums / count, strict=True)) | {"sample_age": replay.sample_age} if count else {}
         return {
             **{name: float(value) for name, value in learned.items()},
             "epsilon": self._epsilon,

@@ -50,6 +50,7 @@ class AgentFigures:
         grad_norm: The norm of the gradient.
         learning_rate: The learning rate of the last gradient step.
         replay_filled: The share of the replay that is filled.
+        sample_age: How many steps ago the transitions of the last gradient step began, a mean.
         replay_missing: Transitions that could not be used because their last observation was no longer kept.
         replay_overwritten: Transitions that were drawn again because they were overwritten during the draw.
     """
@@ -60,6 +61,7 @@ class AgentFigures:
     grad_norm: float = float("nan")
     learning_rate: float = 0.0
     replay_filled: float = 0.0
+    sample_age: float = float("nan")
     replay_missing: float = 0.0
     replay_overwritten: float = 0.0
 
@@ -79,16 +81,26 @@ class AgentLearner:
         device: Where the networks are.
         seed: The run's seed.
         agent: The agent's number, which is that of its seat.
+        lap: Called with the phase that has ended, see `QLearner`.
 
     Attributes:
         learner: The networks and what learns them.
         figures: What was published last.
     """
 
-    def __init__(self, task: Task, settings: IndependentSettings, device: torch.device, seed: int, agent: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        settings: IndependentSettings,
+        device: torch.device,
+        seed: int,
+        agent: int,
+        *,
+        lap: Callable[[str], None] = lambda _phase: None,
+    ) -> None:
         self._settings = settings
         self._seed = int(episode_seed(np.uint64(seed), np.uint64(agent), np.uint64(0))) >> 1
-        self.learner = QLearner(task, settings.own, device, self._seed)
+        self.learner = QLearner(task, settings.own, device, self._seed, lap=lap)
         self._counts = Counts(learn_from=settings.learning_starts, generator=self._seed)
         self._sums, self._summed = np.zeros(len(STATISTICS)), 0
         self.figures = AgentFigures(epsilon=scheduled(settings.epsilon, 0))
@@ -151,6 +163,7 @@ class AgentLearner:
             value_mean=value,
             grad_norm=norm,
             replay_filled=replay.filled,
+            sample_age=replay.sample_age,
             replay_missing=replay.missing,
             replay_overwritten=replay.overwritten,
         )

@@ -43,7 +43,7 @@ class LearnerProcess:
         self._session, self._agent = session, int(arguments["agent"])
         self._settings = settings = IndependentSettings.read("independent", arguments["settings"])
         device, players = torch.device(arguments["device"]), session.task.players
-        self._learner = AgentLearner(session.task, settings, device, arguments["seed"], self._agent)
+        self._learner = AgentLearner(session.task, settings, device, arguments["seed"], self._agent, lap=session.lap)
         board = NamedArrays.attach(board_specs(players), Path(arguments["board"]), writable=True)
         self._board = Board(board)
         tensors = self._learner.tensors()
@@ -74,10 +74,12 @@ class LearnerProcess:
         decisions = int(board.decisions[self._agent])
         if self._ring and learner.due(decisions) > 0:
             self._session.pass_gate(learner.learner.updates)
+            self._session.lap("wait")
             learner.catch_up(decisions, self._after_update)
         else:
             self._session.check()
             board.call.wait(seen, IDLE)
+            self._session.lap("wait")
 
     def _after_update(self, due: int) -> None:
         """Publish from time to time and when nothing is due, and then let the actor know."""
@@ -95,6 +97,7 @@ class LearnerProcess:
         figures = learner.publication(int(self._board.decisions[self._agent]))
         self._mailbox.publish(learner.tensors(), np.array(learner.counts), np.array(astuple(figures)))
         self._published = learner.learner.updates
+        self._session.lap("publish")
 
     def _open(self) -> None:
         """Map the present ring. The one before stays mapped until the new one is full."""

@@ -23,6 +23,7 @@ from ..dqn.learner import replay_settings
 from ..nets.action_noise import ActionNoise
 from ..nets.weights import POLICY, copied, load_weights
 from ..replay.replay import Replay
+from ..telemetry.metric_names import metric_name
 from ..trainer import Context, Envs, Metrics, PolicyOutput, ProcessFailed, Trainer
 from .agent import AgentLearner, Counts, learn_again
 from .learners import LearnerProcesses, Learners
@@ -239,12 +240,11 @@ class Independent(Trainer):
     # -- figures and states -------------------------------------------------------------------------------------------
 
     def _figures(self, replay: Replay, waited: float) -> Metrics:
-        """Return the curves; those of the second agent and of later ones begin with `learner1/` and so on."""
+        """Return the curves; those of each agent have the names of its learner."""
         assert self._learners is not None
         figures: Metrics = {"decisions": float(self.decisions.sum()), "waiting_for_learners": waited}
         self._learners.collect()
         for number, agent in enumerate(self._agents):
-            prefix = f"learner{number}/" if number else ""
             lag, versions = self._learners.lag(number)
             returns = self._returns[number]
             mean = sum(returns) / len(returns) if returns else math.nan
@@ -254,7 +254,7 @@ class Independent(Trainer):
                 "policy_lag": float(lag),
                 "policy_lag_versions": float(versions),
             }
-            figures |= {prefix + name: value for name, value in own.items() if not math.isnan(value)}
+            figures |= {metric_name(number, name): value for name, value in own.items() if not math.isnan(value)}
         figures["replay_filled"] = replay.filled
         return figures
 

@@ -221,6 +221,7 @@ class Replay:
         self._episode = np.full(buffer["episode"].shape[1], -1, np.int64)
         self._changes = np.zeros((2 * rows, 3), np.int64)
         self._window = np.zeros(2, np.int64)
+        self._sampled: NDArray[np.int64] = np.zeros(0, np.int64)
 
     @property
     def head(self) -> int:
@@ -236,6 +237,11 @@ class Replay:
     def filled(self) -> float:
         """The share of the ring that is written."""
         return min(1.0, self.head / int(self._slots))
+
+    @property
+    def sample_age(self) -> float:
+        """How many positions ago the transitions of the last sample began, a mean; NaN if there is none yet."""
+        return self.head - float(self._sampled.mean()) if len(self._sampled) else math.nan
 
     @property
     def _first(self) -> int:
@@ -286,6 +292,7 @@ class Replay:
             fence()
             stale = self._stale(found, numbers)
             self.overwritten += len(stale)
+        self._sampled = found[:, 0]
         return batch
 
     def _draw(self, found: Array, numbers: Array) -> Array:

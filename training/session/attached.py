@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ...backends.core.layout import Buffer, Layout
+from ...backends.system.arrays import NamedArrays
 from ...backends.system.segment import Segment
 from ...backends.workers.control import Link
 from ...envs import Task, find
 from ...envs.task import transformed
+from ..telemetry.timeline import SharedLaps, laps_specs
 from ..trainer import Stopped
 from .gate import Gate
 
@@ -36,6 +38,9 @@ class AttachedSession:
         self.steps = 0
         self._link, self._given = link, given
         self._gate = Gate.attach(Path(given["directory"]), self.check)
+        laps = given["laps"]
+        arrays = NamedArrays.attach(laps_specs(laps["processes"]), Path(laps["path"]), writable=True)
+        self._laps = SharedLaps(arrays, laps["index"])
 
     @cached_property
     def buffer(self) -> Buffer:
@@ -53,6 +58,10 @@ class AttachedSession:
         self._gate.enter()
         self.steps += 1
         self._link.beat(self.steps if done is None else done)
+
+    def lap(self, phase: str) -> None:
+        """Attribute the time since the last call to a phase, see `pac.training.trainer.ParentSession`."""
+        self._laps.lap(phase)
 
     def check(self) -> None:
         """Raise `Stopped` if this process is to end."""

@@ -62,6 +62,7 @@ class BaseSession:
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
         self.viewers = Viewers(linger)
         self.processes = ProcessSupervisor(task, directory, self.events)
+        self.timeline.add_lanes(self.processes.lanes)
         report = partial(self.events.add, Level.ERROR)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report, ranks=self.ranks)
         self.state.started = time.time()

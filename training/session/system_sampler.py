@@ -14,7 +14,7 @@ import psutil
 
 from ...backends import usable_cores
 from ...backends.core.base import Backend
-from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter
+from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
 from .base_session import BaseSession
 from .gpu import Gpu
@@ -41,7 +41,7 @@ class SystemSampler:
         self._checks = [session.check_viewers, session.processes.poll]
         self.processes = ProcessTable()
         self.processes.add(self._workers)
-        self.processes.add(session.processes.statuses)
+        self.processes.add(self._trainer_processes)
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -103,6 +103,24 @@ class SystemSampler:
         with self._lock:
             workers = self._backend.workers if self._backend is not None else ()
             return [ProcessStatus.of_worker(worker) for worker in workers]
+
+    def _trainer_processes(self) -> list[ProcessStatus]:
+        """Return the processes of the trainer, after the one of the session, which acts for them."""
+        found, session, own = self._session.processes.statuses(), self._session, self._own
+        if not found:
+            return []
+        actor = ProcessStatus(
+            role=ProcessRole.ACTOR,
+            index=0,
+            pid=own.pid,
+            state=session.state.phase.name.lower(),
+            device=session.state.device,
+            count=session.counter.counts.steps,
+            heartbeat=max(0.0, time.perf_counter() - session.timer.last),
+            cpu_seconds=sum(own.cpu_times()[:2]),
+            rss=own.memory_info().rss,
+        )
+        return [actor, *found]
 
     def _write_processes(self) -> None:
         left_out = self.processes.write(self._session.writer, self.processes.statuses())

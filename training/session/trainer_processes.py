@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...backends.system.arrays import NamedArrays
 from ...backends.workers.background import BackgroundProcesses, ProcessExit
 from ...envs import BadParameter, Task
 from ..telemetry.events import EventLog
 from ..telemetry.processes import ProcessRole, ProcessStatus
 from ..telemetry.records import Level
+from ..telemetry.timeline import Lane, SharedLaps, laps_specs
 from ..trainer import Envs, ProcessFailed
 
 TARGET = "pac.training.session.attached:run"
@@ -32,7 +34,7 @@ class SupervisedProcesses:
     def __init__(
         self,
         function: str,
-        arguments: Sequence[Mapping[str, Any]],
+        arguments: Sequence[dict[str, Any]],
         events: EventLog,
         names: Sequence[str] = (),
         devices: Sequence[str] = (),
@@ -43,6 +45,11 @@ class SupervisedProcesses:
         self._events = events
         self._lock = threading.Lock()
         self._processes = BackgroundProcesses()
+        self._laps = NamedArrays.create(laps_specs(len(arguments)), "laps")
+        assert self._laps.segment is not None
+        for index, given in enumerate(arguments):
+            given["laps"] = {"path": str(self._laps.segment.path), "processes": len(arguments), "index": index}
+        self._restarts, self._errors = [-1] * len(arguments), [""] * len(arguments)
         self._failures: list[ProcessFailed] = []  # that were not raised yet
         for index in range(len(arguments)):
             self.restart(index)
@@ -52,7 +59,9 @@ class SupervisedProcesses:
         with self._lock:
             for ended in self._processes.poll():
                 if ended.failed:
-                    self._failures.append(ProcessFailed(self._names.index(ended.name), _describe(ended)))
+                    failed = ProcessFailed(self._names.index(ended.name), _describe(ended))
+                    self._errors[failed.index] = ended.reason
+                    self._failures.append(failed)
                     self._events.add(Level.ERROR, str(self._failures[-1]))
 
     def check(self) -> None:
@@ -64,25 +73,37 @@ class SupervisedProcesses:
         """Start a process again after it has ended."""
         with self._lock:
             self._processes.start(self._names[index], TARGET, self._arguments[index])
+            self._restarts[index] += 1
 
     def statuses(self) -> list[ProcessStatus]:
         """Return all running processes as they are now."""
         with self._lock:
             running = self._processes.statuses()
-        found = []
-        for name, status in running.items():
-            index = self._names.index(name)
-            learner = ProcessStatus.of_worker(status)
-            found.append(
-                replace(learner, role=ProcessRole.LEARNER, index=index, name=name, device=self._devices[index])
+        return [
+            replace(
+                ProcessStatus.of_worker(running[name]),
+                role=ProcessRole.LEARNER,
+                index=index,
+                name=name,
+                device=self._devices[index],
+                restarts=self._restarts[index],
+                error=self._errors[index],
             )
-        return found
+            for index, name in enumerate(self._names)
+            if name in running
+        ]
+
+    def lanes(self) -> list[Lane]:
+        """Return what all running processes did last."""
+        running = [(status.index, status.name, status.pid) for status in self.statuses()]
+        return [Lane(name, pid, tuple(SharedLaps(self._laps, index).read())) for index, name, pid in running]
 
     def close(self) -> None:
         """Stop all processes; those that do not end within 2 s are killed."""
         with self._lock:
             self._processes.stop()
             self._failures.clear()
+            self._laps.unlink()
 
 
 def _describe(ended: ProcessExit) -> str:
@@ -145,6 +166,10 @@ class ProcessSupervisor:
     def statuses(self) -> list[ProcessStatus]:
         """Return all processes as they are now."""
         return [status for processes in tuple(self._started) for status in processes.statuses()]
+
+    def lanes(self) -> list[Lane]:
+        """Return what all running processes did last."""
+        return [lane for processes in tuple(self._started) for lane in processes.lanes()]
 
     def close(self) -> None:
         """Stop all processes that the trainer has not stopped."""

@@ -21,6 +21,8 @@ class ProcessRole(StrEnum):
 
     WORKER = "worker"
     """Steps environments."""
+    ACTOR = "actor"
+    """Computes actions and steps the environments, where learners are processes of their own."""
     LEARNER = "learner"
     """Updates a network."""
     RANK = "rank"
@@ -40,7 +42,7 @@ class ProcessStatus:
         device: Where it computes; empty if that is not known.
         first_env: The first environment that it steps.
         end_env: One past the last environment that it steps.
-        count: What it has done since it was started: steps of a worker, updates of a learner or rank.
+        count: What it has done since it was started: steps of a worker or actor, updates of a learner or rank.
         heartbeat: Seconds since its last sign of life.
         restarts: How often it was replaced.
         cpu_seconds: Processor time that it has used.

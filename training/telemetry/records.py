@@ -12,7 +12,7 @@ WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 96
 TOP_ACTIONS = 8
 MAX_BREAKPOINTS = 32
-MAX_LANES, MAX_PHASES, MAX_LAPS = 16, 8, 256
+MAX_LANES, MAX_PHASES, MAX_LAPS = 24, 8, 256
 MESSAGE_BYTES = 480
 MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
@@ -142,7 +142,7 @@ POLICY = np.dtype(
 )
 PROCESS = np.dtype(
     [
-        ("role", "S8"),  # worker, learner or rank; empty in rows that are not used
+        ("role", "S8"),  # worker, actor, learner or rank; empty in rows that are not used
         ("index", "u4"),  # among the processes of this role, from 0
         ("name", "S40"),  # empty if it has only a number
         ("pid", "i4"),
@@ -150,7 +150,7 @@ PROCESS = np.dtype(
         ("first_env", "u4"),  # of a worker
         ("end_env", "u4"),
         ("state", "S12"),
-        ("count", "u8"),  # steps of a worker, updates of a learner or rank, since its start
+        ("count", "u8"),  # steps of a worker or actor, updates of a learner or rank, since its start
         ("rate", "f4"),  # of these per second, NaN if unknown
         ("heartbeat", "f4"),  # s since its last sign of life
         ("restarts", "u4"),

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from ...backends.system.arrays import ArraySpec, NamedArrays
+from ...backends.system.futex import fence
 from ...envs.fields import Array
 from ..trainer import Lap
 from .blocks import TelemetryWriter
 from .records import LANE, MAX_LANES, MAX_LAPS, encode_clipped
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(NamedTuple):
     """A thread or process and its last phases, oldest first.
 
     Attributes:
@@ -29,11 +31,57 @@ class Lane:
     laps: tuple[Lap, ...]
 
 
+def laps_specs(processes: int) -> dict[str, ArraySpec]:
+    """Return the arrays in which so many processes keep their last phases, see `SharedLaps`."""
+    return {
+        "count": ArraySpec((processes, 1), "int64"),
+        "phase": ArraySpec((processes, MAX_LAPS), "S16"),
+        "begin": ArraySpec((processes, MAX_LAPS), "float64"),
+        "end": ArraySpec((processes, MAX_LAPS), "float64"),
+    }
+
+
+class SharedLaps:
+    """The last phases of a process, in shared memory. The process writes them, and the session reads them.
+
+    Args:
+        arrays: Made with `laps_specs`.
+        index: The number of the process among those that share the arrays.
+    """
+
+    def __init__(self, arrays: NamedArrays, index: int) -> None:
+        self._count, self._phases, self._begin, self._end = (
+            arrays[name][index] for name in ("count", "phase", "begin", "end")
+        )
+        self._last, self._phase = time.monotonic(), ""
+
+    def lap(self, phase: str) -> None:
+        """Attribute the time since the last call to a phase; one that continues becomes longer."""
+        now, count = time.monotonic(), int(self._count[0])
+        if phase == self._phase:
+            self._end[(count - 1) % MAX_LAPS] = now
+        else:
+            at = count % MAX_LAPS
+            self._phases[at], self._begin[at], self._end[at] = phase.encode(), self._last, now
+            fence()
+            self._count[0], self._phase = count + 1, phase
+        self._last = now
+
+    def read(self) -> list[Lap]:
+        """Return the phases, oldest first, without the oldest one, which may be overwritten meanwhile."""
+        count = int(self._count[0])
+        fence()
+        places = np.arange(max(0, count - MAX_LAPS + 1), count) % MAX_LAPS
+        columns = (array[places].tolist() for array in (self._phases, self._begin, self._end))
+        return [Lap(phase.decode(), begin, end) for phase, begin, end in zip(*columns, strict=True)]
+
+
 class Timeline:
     """The lanes of a session, written by the training thread."""
 
     def __init__(self) -> None:
         self._lanes: dict[str, tuple[int, Callable[[], Iterable[Lap]]]] = {}
+        self._sources: list[Callable[[], Iterable[Lane]]] = []
 
     def add(self, name: str, laps: Callable[[], Iterable[Lap]], pid: int | None = None) -> None:
         """Add a lane.
@@ -50,11 +98,18 @@ class Timeline:
             raise ValueError(f"a timeline has at most {MAX_LANES} lanes")
         self._lanes[name] = (os.getpid() if pid is None else pid, laps)
 
+    def add_lanes(self, lanes: Callable[[], Iterable[Lane]]) -> None:
+        """Add the lanes that a function returns, such as those of processes that come and go."""
+        self._sources.append(lanes)
+
     def write(self, writer: TelemetryWriter) -> None:
-        """Write the last phases of all lanes."""
+        """Write the last phases of as many lanes as there is room for."""
+        lanes = [Lane(name, pid, tuple(laps())) for name, (pid, laps) in self._lanes.items()]
+        lanes += [lane for source in self._sources for lane in source()]
         with writer.write("timeline") as block:
-            for row, (name, (pid, source)) in zip(block, self._lanes.items(), strict=False):
-                laps = list(source())[-MAX_LAPS:]
+            block["name"] = b""
+            for row, (name, pid, found) in zip(block, lanes, strict=False):
+                laps = found[-MAX_LAPS:]
                 phases = list(dict.fromkeys(lap.phase for lap in laps))
                 row["name"], row["pid"], row["count"] = encode_clipped(name, LANE["name"].itemsize), pid, len(laps)
                 row["phases"][: len(phases)] = [phase.encode() for phase in phases]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...training.telemetry.metric_names import split_metric_name
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import first_of
 from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
@@ -255,9 +256,17 @@ def known(snapshot: Snapshot) -> list[str]:
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:
-    """The trainer's metrics, in its order."""
+    """The trainer's metrics, in its order; of a metric that several learners report, the lowest and highest value."""
     above = {*SHOWN_ABOVE, first_of(snapshot.description.figures, snapshot.metrics).name}
-    names = [name for name in known(snapshot) if name not in above]
-    if not names:
+    values: dict[str, list[float]] = {}
+    for name in known(snapshot):
+        if name not in above:
+            values.setdefault(split_metric_name(name)[1], []).append(snapshot.metrics[name])
+    if not values:
         return hint("waiting for the first iteration", width)
-    return pairs([Entry(snapshot.metric_title(name), figure(snapshot.metrics[name])) for name in names], width)
+    return pairs([Entry(name, _range(found)) for name, found in values.items()], width)
+
+
+def _range(values: list[float]) -> str:
+    """Return the lowest and the highest value, or one number if they look the same."""
+    return " to ".join(dict.fromkeys(map(figure, (min(values), max(values)))))

@@ -109,8 +109,8 @@ def with_sight(panel: ShapedPanel, boards: Array, seat: int) -> Array:
         return boards
     code, reach, marked = panel.sight.seat + seat, panel.sight.cells, boards.copy()
     for *board, row, column in np.argwhere(boards == code).tolist():
-        seen = np.s_[max(0, row - reach) : row + reach + 1, max(0, column - reach) : column + reach + 1]
-        marked[(*board, *seen)] += panel.sight.marked
+        above, left = max(0, row - reach), max(0, column - reach)
+        marked[tuple(board)][above : row + reach + 1, left : column + reach + 1] += panel.sight.marked
     return marked
 
 

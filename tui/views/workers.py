@@ -12,14 +12,14 @@ from ...envs.fields import Array
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
-from ...training.units import plural
-from ..drawing.numbers import figure, percent, spoken, whole
+from ..drawing.numbers import figure, spoken
 from ..drawing.panels import Section, column, taken
-from ..drawing.styles import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, styled
+from ..drawing.styles import BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, fit, styled
 from ..drawing.widgets import TextLines
 from .base import BaseView, ViewUpdate
 from .curves import Curves
 from .figures import hint
+from .process_table import process_rows
 
 LEVELS = {
     Level.INFO: ("info", SOFT),
@@ -28,26 +28,10 @@ LEVELS = {
     Level.ERROR: ("error", RED),
     Level.FATAL: ("fatal", RED),
 }
-STATES = {"ready": GREEN, "stepping": GREEN, "starting": YELLOW, "dead": MAGENTA, "hung": MAGENTA}
-COLUMNS = (
-    ("worker", 7),
-    ("pid", 8),
-    ("envs", 11),
-    ("state", 9),
-    ("steps/s", 10),
-    ("heartbeat", 11),
-    ("restarts", 10),
-    ("cpu", 7),
-    ("rss", 11),
-)
 SHARE = 0.6
 FIRST = 6
-LEAST_ERROR = 10
 FPS = "fps"
 LEAST_CURVE = 10
-NARROW = tuple(column for column in COLUMNS if column[0] != "pid")
-ROLE, DEVICE = ("process", 16), ("device", 9)
-"""Columns that are shown where there are several roles; the first one instead of the number of the worker."""
 
 
 class WorkersView(BaseView):
@@ -120,63 +104,6 @@ def _memory(snapshot: Snapshot) -> str:
     workers = _workers(snapshot)
     taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
     return f", {human_bytes(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
-
-
-def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
-    """Return the table of the processes `shown`, with its heading; with their roles, if there are several."""
-    processes, units = snapshot.processes, snapshot.description.units
-    if not len(processes):
-        owner = "script" if snapshot.description.watched else "session"
-        return hint(units.translate(f"no workers: the environments run in the {owner}'s own process"), width)
-    words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
-    columns = COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 else NARROW
-    if len(np.unique(processes["role"])) > 1:
-        words["steps/s"] = "rate/s"
-        columns = (ROLE, *columns[1:], DEVICE)
-    elif units.env == "worker":  # one process may run several workers of a solver
-        words["worker"] = "process"
-    names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
-    room = width - len(names) - 2
-    rows: list[Row] = [(styled(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
-    for record in processes[shown]:
-        cells = _cells(record)
-        error = _decoded(record["error"])
-        rows.append(
-            (
-                *(
-                    styled(
-                        f"{fit(cells[name], wide - 1).rstrip():>{wide}}",
-                        STATES.get(cells[name], TEXT) if name == "state" else TEXT,
-                    )
-                    for name, wide in columns
-                ),
-                styled("  " + fit(error, room).rstrip() if room >= LEAST_ERROR else "", RED),
-            )
-        )
-    return rows
-
-
-def _cells(record: np.void) -> dict[str, str]:
-    """Return what the columns show of a process."""
-    role, number = _decoded(record["role"]), str(record["index"] + 1)
-    first, end = int(record["first_env"]), int(record["end_env"])
-    return {
-        "worker": number,
-        "process": f"{role} {_decoded(record['name']) or number}",
-        "pid": str(record["pid"]),
-        "envs": f"{first + 1}-{end}" if end - first > 1 else str(end or ""),
-        "state": _decoded(record["state"]),
-        "steps/s": whole(record["rate"]),
-        "heartbeat": f"{float(record['heartbeat']):.1f} s",
-        "restarts": whole(int(record["restarts"])),
-        "cpu": percent(float(record["cpu"])),
-        "rss": human_bytes(float(record["rss"])),
-        "device": _decoded(record["device"]),
-    }
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode(errors="replace")
 
 
 def imbalance(snapshot: Snapshot) -> str:

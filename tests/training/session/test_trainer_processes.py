@@ -56,6 +56,8 @@ def test_a_process_reads_the_observations_in_the_buffer(following, lines, backen
     with following(backend) as watched:
         watched.until(running)
         until(lambda: len(set(lines())) > 1, "observations that change")
+        roles = watched.until(lambda snapshot: b"learner" in snapshot.processes["role"]).processes["role"].tolist()
+        assert roles[-2:] == [b"actor", b"learner"]
         assert {round(7 * float(line), 4) for line in lines()} <= set(range(8))
         assert watched.end()["steps"] > 0
 
@@ -100,9 +102,14 @@ def test_an_exception_in_a_process_is_reported_with_its_traceback(following):
 
 
 def test_a_trainer_can_restart_its_process(following):
-    """The error is raised where the trainer steps, and the step can be repeated."""
+    """The error is raised where the trainer steps, and the step can be repeated; it is in the table of processes."""
+
+    def failed_twice(snapshot):
+        learner = snapshot.processes[snapshot.processes["role"] == b"learner"]
+        return len(learner) and learner["restarts"][0] >= 2 and b"broken observation" in learner["error"][0]
+
     with following(crash=3, restarts=1000) as watched:
-        watched.until(lambda snapshot: snapshot.metrics.get("restarts", 0) >= 2)
+        watched.until(failed_twice)
 
 
 def test_a_restart_with_another_n_stops_the_old_process(following):

@@ -1,15 +1,17 @@
 """The last phases of threads and processes as readers of telemetry see them."""
 
+import itertools
 import os
 
 import pytest
 
+from pac.backends.system.arrays import NamedArrays
 from pac.envs import find
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.description import describe
-from pac.training.telemetry.records import MAX_LANES
+from pac.training.telemetry.records import MAX_LANES, MAX_LAPS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
-from pac.training.telemetry.timeline import Timeline
+from pac.training.telemetry.timeline import Lane, SharedLaps, Timeline, laps_specs
 from pac.training.trainer import KEPT_LAPS, Lap, Timer
 
 TASK = find("noop")
@@ -54,6 +56,34 @@ def test_a_timeline_is_read_on_request(folder):
     timeline = Timeline()
     timeline.add("training", lambda: [Lap("learner", 0.0, 1.0)])
     assert seen(timeline, folder, wanted=False) == ()
+
+
+def test_lanes_of_processes_come_and_go(folder):
+    """A source returns those that run now."""
+    running = [Lane("agent 1", 1, (Lap("wait", 0.0, 1.0),)), Lane("agent 2", 2, (Lap("sample", 0.0, 1.0),))]
+    timeline = Timeline()
+    timeline.add_lanes(lambda: running)
+    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    timeline.write(writer)
+    del running[0]
+    timeline.write(writer)
+    assert take_snapshot(TelemetryReader(folder), ViewRequest(count=0, timeline=True)).lanes == tuple(running)
+
+
+def test_a_process_keeps_its_last_phases_in_shared_memory():
+    """Each begins where the one before ended, and one that continues becomes longer; other processes have their own."""
+    arrays = NamedArrays(laps_specs(2))
+    laps = SharedLaps(arrays, 1)
+    for phase in ("wait", "wait", "sample", "gradient step", "wait"):
+        laps.lap(phase)
+    found = SharedLaps(arrays, 1).read()
+    assert [lap.phase for lap in found] == ["wait", "sample", "gradient step", "wait"]
+    assert all(before.end == after.begin for before, after in itertools.pairwise(found))
+    assert SharedLaps(arrays, 0).read() == []
+    for _ in range(MAX_LAPS):
+        laps.lap("sample")
+        laps.lap("wait")
+    assert len(laps.read()) == MAX_LAPS - 1
 
 
 def test_a_timeline_is_full_at_some_time():

@@ -98,7 +98,8 @@ class StepCounter:
         if self.uncounted:
             spans, self._counted = self._order.since(self._counted), self._order.head
             for span in spans:
-                self._reader.request(span, newest=debugger.breakpoints.fields, recorded=debugger.recorded)
+                newest = {*debugger.breakpoints.fields, *self.counts.chosen}
+                self._reader.request(span, newest=newest, recorded=debugger.recorded)
         for results in self._reader.delivered():
             self.counts.add(results)
             debugger.observe(results)
@@ -126,9 +127,9 @@ class StepCounter:
         """Record the trainer's figures; return them with the session's own. `limited` if there is a speed limit."""
         self.count()
         self._timer.lap("python")  # a window begins where its first phase does
-        self.counts.iterations += 1
+        shares = self.counts.end_iteration()
         self.throughput.add(self.mark(), limited=limited)
-        row = self.figures() | {name: float(value) for name, value in metrics.items()}
+        row = self.figures() | shares | {name: float(value) for name, value in metrics.items()}
         self.series.append(row, self.counts, self.clock.now())
         return row
 

@@ -19,6 +19,7 @@ from .step_results import StepResults
 
 RECENT_EPISODES = 100
 TOTALS = ("steps", "frames", "episodes", "iterations")
+QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 LAST_EPISODE = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
 
 
@@ -42,6 +43,8 @@ class Counts:
         self._task = task
         self._scalars = info_scalars(task)
         self._recent: deque[list[float]] = deque(maxlen=RECENT_EPISODES)  # return, length, scalars
+        self._ends = np.zeros(3, np.int64)  # steps of this iteration by how they ended an episode: not, terminated, cut
+        self._newest: dict[str, Array] = {}
         self.resize(0)
 
     def update_task(self, task: Task) -> None:
@@ -51,8 +54,14 @@ class Counts:
         for row in self._recent:
             row.extend(missing)
 
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The info fields whose quantiles over all environments are figures: those in the task's headline."""
+        return tuple(item.name for item in self._scalars if item.name in self._task.headline)
+
     def resize(self, num_envs: int) -> None:
         """Reset what is kept per environment."""
+        self._newest = {}
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
         self.last_terms = np.full_like(self.terms, np.nan)
         self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
@@ -62,6 +71,8 @@ class Counts:
         """Add the results of some steps."""
         self.frames += results.frames
         self.steps += results.decisions
+        self._ends += np.bincount(results.ends.ravel(), minlength=3)
+        self._newest.update((name, results.newest[name].copy()) for name in self.chosen if name in results.newest)
         if self._task.reward_terms:
             self._add_terms(results.reward_terms, results.ended_steps, results.ended_envs)
         if len(results.ended_envs):
@@ -108,6 +119,28 @@ class Counts:
         self.outcomes[:] = [outcomes.get(name, 0) for name in self._reasons]
         self._recent.extend(row for row in state.get("recent", ()) if len(row) == 2 + len(self._scalars))
 
+    def end_iteration(self) -> dict[str, float]:
+        """End an iteration; return rates and quantiles by name. They are empty until an episode has ended.
+
+        `rate/done`, `rate/truncated` and `rate/reset` are the shares of this iteration's steps, of all environments,
+        that ended an episode by termination, by truncation, or in either way. The quantiles of return and length are
+        over the last episodes of all environments, those of info fields over their newest values.
+        """
+        self.iterations += 1
+        (_, done, truncated), steps = self._ends.tolist(), int(self._ends.sum())
+        self._ends[:] = 0
+        if not self.episodes or not steps:
+            return {}
+        rates = {
+            "rate/done": done / steps,
+            "rate/truncated": truncated / steps,
+            "rate/reset": (done + truncated) / steps,
+        }
+        known = self.ended[~np.isnan(self.ended["ret"])]
+        values = {"return": known["ret"], "length": known["length"]}
+        values |= {f"info/{name}": numbers for name, numbers in self._newest.items()}
+        return rates | {name: value for each, numbers in values.items() for name, value in quantiles(each, numbers)}
+
     @property
     def _reasons(self) -> list[str]:
         """The names of the outcomes, an empty one first."""
@@ -138,3 +171,12 @@ class Counts:
         names = [f"info/{item.name}" for item in self._scalars]
         scalars = {name: float(column.mean()) for name, column in zip(names, known, strict=True) if len(column)}
         return {"return_mean": means[0], "length_mean": means[1], **scalars}
+
+
+def quantiles(name: str, values: Array) -> list[tuple[str, float]]:
+    """Return the quantiles of numbers that are known, such as `return/p10`; none if no number is."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return []
+    found = np.quantile(known, list(QUANTILES.values())).tolist()
+    return [(f"{name}/{level}", value) for level, value in zip(QUANTILES, found, strict=True)]

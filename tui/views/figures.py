@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import NamedTuple
@@ -42,7 +43,9 @@ FAR = 9
 """Columns between a label and its number from which on they are hard to read together."""
 SHOWN_ABOVE = {"fps", "sps", "return_mean", "length_mean"}
 """Metrics that other panels show."""
-EPISODE_METRICS = ("return_mean", "length_mean", "info/")
+EPISODE_METRICS = ("return_mean", "length_mean", "return/", "length/", "rate/", "info/")
+ONLY_CURVES = re.compile(r"rate/|.*/p[159]0$")
+"""Metrics that are shown only as curves: rates of ends, and quantiles."""
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -260,7 +263,7 @@ def learning(snapshot: Snapshot, width: int) -> list[Row]:
     above = {*SHOWN_ABOVE, first_of(snapshot.description.figures, snapshot.metrics).name}
     values: dict[str, list[float]] = {}
     for name in known(snapshot):
-        if name not in above:
+        if name not in above and not ONLY_CURVES.match(name):
             values.setdefault(split_metric_name(name)[1], []).append(snapshot.metrics[name])
     if not values:
         return hint("waiting for the first iteration", width)

@@ -84,14 +84,25 @@ def test_a_resumed_run_continues_its_counts(counter, source):
     assert (counter.resumed.steps, counter.resumed.seconds) == (100, 12.0)
 
 
+def shares(done):
+    """The rates and quantiles of episodes with returns 1 to 4 and length 1."""
+    return {
+        "rate/done": done,
+        "rate/truncated": 0.0,
+        "rate/reset": done,
+        **{f"return/{level}": pytest.approx(value) for level, value in (("p10", 1.3), ("p50", 2.5), ("p90", 3.7))},
+        **dict.fromkeys(("length/p10", "length/p50", "length/p90"), 1.0),
+    }
+
+
 def test_an_iteration_has_the_figures_of_trainer_and_session(counter, source):
     """Rates are included after the first iteration, which is a warm-up."""
     counter.clock.start()
     source.step(terminated=1, episode_return=[1, 2, 3, 4])
-    assert counter.end_iteration({"loss": 0.5}) == {"return_mean": 2.5, "length_mean": 1.0, "loss": 0.5}
+    assert counter.end_iteration({"loss": 0.5}) == {"return_mean": 2.5, "length_mean": 1.0, "loss": 0.5, **shares(1.0)}
     source.step()
     assert counter.end_iteration({})["sps"] > 0
-    assert counter.series.latest.keys() == {"return_mean", "length_mean", "fps", "sps"}
+    assert counter.series.latest.keys() == {"return_mean", "length_mean", "fps", "sps", *shares(0.0)}
 
 
 def test_the_phases_of_a_window_add_up_to_it(counter):

@@ -83,3 +83,23 @@ def test_a_resumed_run_counts_on():
     assert before.outcomes.tolist() == [1, 1, 2]
     assert after.outcomes.tolist() == [1, 2, 1]
     assert after.figures() == before.figures() == {"return_mean": 0, "length_mean": 0, "info/score": 6.75}
+
+
+def test_rates_and_quantiles_are_over_all_environments():
+    """Rates are of the steps of an iteration; info fields of the headline are read after the newest step."""
+    task = replace(PAIR, info=(Field("score", "int32"), Field("other", "int32")), headline=("score",))
+    buffer, counts = Layout(task, 2, slots=3).map(), Counts(task)
+    counts.resize(2)
+    assert counts.end_iteration() == {}
+    fields = {"terminated": [[1, 1, 0, 0], [0, 0, 0, 0]], "truncated": [[0, 0, 0, 0], [0, 0, 1, 1]]}
+    for name, values in {**fields, "score": [[5, 6], [1, 3]], "episode_length": [[2, 4], [1, 6]]}.items():
+        buffer[name][1:] = values
+    reader = HostStepReader(task, buffer)
+    reader.request(Span(slice(1, 3), slice(2)), newest=counts.chosen)
+    for results in reader.delivered():
+        counts.add(results)
+    found = counts.end_iteration()
+    assert [found[f"rate/{name}"] for name in ("done", "truncated", "reset")] == [0.25, 0.25, 0.5]
+    assert (found["info/score/p50"], found["length/p50"]) == (2, 4)
+    assert "info/other/p50" not in found
+    assert counts.end_iteration() == {}

@@ -96,6 +96,11 @@ class Logs:
         log = (Path(folder) if folder else directory) / "session.log"
         self._files = {log: _File("training", log)}
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a log file; a script that has a terminal has none."""
+        return any(path.exists() for path in self._files)
+
     def read(self) -> bool:
         """Read new output; return whether there was any."""
         for source, path in worker_logs(self._directory):

@@ -14,7 +14,7 @@ from ..training.session.host import RunningSession
 from ..training.telemetry.blocks import TelemetryReader
 from ..training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
-Origin: TypeAlias = Literal["process", "thread", "elsewhere"]
+Origin: TypeAlias = Literal["process", "thread", "script", "elsewhere"]
 START_LIMIT = 30.0
 STOP_LIMIT = 600.0  # s: a session that does not respond ends itself before that
 
@@ -26,7 +26,8 @@ class SessionConnection:
 
     Args:
         start: Starts a session, or finds one.
-        origin: Whether the app runs the session in a process or in a thread, or has found it running elsewhere.
+        origin: Whether the app runs the session in a process, in a thread or as a script, or has found it running
+            elsewhere.
 
     Attributes:
         number: This viewer's number among the viewers of the session; 0 before it has joined.

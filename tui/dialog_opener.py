@@ -181,7 +181,9 @@ class DialogOpener:
             self._app.ending.stop()
             return
         facts, then = snapshot.description, run.name if run is not None else ""
-        dialog = LeaveDialog(facts.run, watched=facts.watched, stops=self._app.ending.owns_session, then=then)
+        ending = self._app.ending
+        stops, runs = ending.owns_session, ending.runs_script
+        dialog = LeaveDialog(facts.run, watched=facts.watched, stops=stops, runs=runs, then=then)
         self._app.push_screen(dialog, self._app.ending.choose)
 
 

@@ -19,7 +19,7 @@ Choice = Literal["stop", "detach"]
 class OwnedSession(Protocol):
     """What the end needs of the connection to the session."""
 
-    origin: Literal["process", "thread", "elsewhere"]
+    origin: Literal["process", "thread", "script", "elsewhere"]
     detached: bool
 
     @property
@@ -48,6 +48,11 @@ class Ending:
     def owns_session(self) -> bool:
         """Whether the session ends with the app."""
         return self._process.owned
+
+    @property
+    def runs_script(self) -> bool:
+        """Whether this program runs the script whose session is shown."""
+        return self._process.origin == "script"
 
     @property
     def has_choice(self) -> bool:
@@ -103,6 +108,8 @@ class Ending:
         """Return the line that the footer shows while the session stops."""
         if not self.stop_requests or self._state.phase.over:
             return None
+        if self.runs_script:
+            return (styled(" interrupting the script... press q to send Ctrl-C again ", YELLOW, bold=True),)
         if self.stop_requests > 1:
             return (styled(" still stopping; press q again to quit now, without saving ", ORANGE, bold=True),)
         return (

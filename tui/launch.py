@@ -43,12 +43,12 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
 
     preferences()  # an error in them is reported before anything is started
     connection = SessionConnection(start, "thread" if in_process else "process")
-    left = _show(connection)
+    left = show_app(connection)
     if connection.detached:
         print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal
     else:
         _report_end(connection, left, report)
-    return _open_next_run(left, in_process=in_process)
+    return open_next_run(left, in_process=in_process)
 
 
 def attach_app(session: ConnectedSession) -> int:
@@ -59,13 +59,13 @@ def attach_app(session: ConnectedSession) -> int:
     """
     preferences()
     connection = SessionConnection(lambda: session, "elsewhere")
-    left = _show(connection)
+    left = show_app(connection)
     over = session.ended()
     if over is not None and over.phase is Phase.FAILED and left.next_run is None:
         raise SessionFailed("Session failed", over.message)
     now = "has ended or is no longer watched" if over else f"continues: pac-tui attach {left.name}"
     print(f"{left.name} {now}")  # noqa: T201 - as above
-    return _open_next_run(left)
+    return open_next_run(left)
 
 
 class AppExit(NamedTuple):
@@ -82,17 +82,17 @@ class AppExit(NamedTuple):
     next_run: RunOverview | None
 
 
-def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
+def open_next_run(left: AppExit, *, in_process: bool = False) -> int:
     """Show the run that the user has chosen, if any; return the exit code."""
     run = left.next_run
     if run is None or left.code == INTERRUPTED:
         return left.code
     if run.pid is not None:
-        return attach_app(ConnectedSession(find_session(str(run.pid), RUNS)))
+        return attach_app(ConnectedSession(find_session(run.name, RUNS)))
     return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 
-def _show(connection: SessionConnection) -> AppExit:
+def show_app(connection: SessionConnection) -> AppExit:
     """Run the app until it ends."""
     try:
         with borrowed_terminal(lambda: _end_session(connection)):
@@ -150,5 +150,6 @@ def _wait_for_end(connection: SessionConnection) -> None:
             break
         if not announced and time.monotonic() > limit - STOP_LIMIT + 0.5:
             announced = True
-            print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
+            doing = "interrupting the script" if connection.origin == "script" else "saving and stopping the session"
+            print(f"{doing}...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
         time.sleep(NAP)

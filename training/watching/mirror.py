@@ -45,6 +45,8 @@ class Mirror:
         autoreset: Autoreset,
         actions: WatchedActions | None = None,
         observations: Any = None,
+        *,
+        make_step_log: type[StepLog] = StepLog,
     ) -> None:
         """Make a buffer.
 
@@ -54,6 +56,7 @@ class Mirror:
             autoreset: When an environment is reset after the end of an episode.
             actions: How to read the script's actions; None if they are not kept.
             observations: A first batch.
+            make_step_log: The class that notes the steps.
         """
         self._last = min(MAX_SLOTS, max(MIN_SLOTS, STEPS_PER_FLUSH // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
@@ -63,7 +66,7 @@ class Mirror:
         self._autoreset = autoreset
         self._actions = actions if actions is not None and actions.reads else None
         action = None if self._actions is None else self.buffer["action"].dtype
-        self.step_log = StepLog(num_envs, action, observations)
+        self.step_log = make_step_log(num_envs, action, observations)
         self.step_log.flatten = None if self._actions is None else self._actions.flatten
         self.step_log.capacity = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)

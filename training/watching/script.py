@@ -8,6 +8,7 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -27,10 +28,12 @@ from ..session.control import ControlServer
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
 from ..telemetry.records import Level, Phase
+from . import requested
 from .boards import Render, WatchedBoards
 from .infos import Infos
 from .mirror import Autoreset, Mirror
 from .observations import observation_of
+from .step_log import StepLog
 from .task import WatchedActions, describe_script, info_fields
 
 ITERATION, MAX_DELAY = 1.0, 1.5
@@ -108,7 +111,11 @@ class WatchedScript(BaseSession):
         )
         self.process_soon()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
-        print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
+        if requested.output:
+            with suppress(OSError):  # the output can still be read where it is
+                os.link(requested.output, self.directory / "session.log")
+        if not requested.quiet:
+            print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
     def begin(self, mask: Any = None) -> None:
         """Note that the masked environments, or all, began an episode."""
@@ -272,30 +279,49 @@ class WatchedScript(BaseSession):
 
 def watch_environments(
     owner: object,
-    envs: Any,
-    name: str | None,
+    name: str,
     *,
+    kind: str,
+    num_envs: int,
     task: str,
     actions: gymnasium.Space[Any],
     render: Render | None,
     observations: Any,
     infos: Any,
     autoreset: Autoreset,
+    make_step_log: type[StepLog] = StepLog,
 ) -> WatchedScript:
-    """Begin to show a vector environment, whose first observations and infos are known, while `owner` lives."""
+    """Begin to show environments, whose first observations and infos are known, while `owner` lives.
+
+    Args:
+        owner: The object whose end is the end of the session.
+        name: Name of the session.
+        kind: The class of the environments' object.
+        num_envs: Number of environments N.
+        task: What the environments are called.
+        actions: The space of one environment's actions.
+        render: Draws an environment; None if they cannot be drawn.
+        observations: The first observations, a batch.
+        infos: The first infos.
+        autoreset: When an environment is reset after the end of an episode.
+        make_step_log: The class that notes the steps.
+    """
     boards = WatchedBoards(render, observations)
     read = WatchedActions(actions)
     described = describe_script(task, read, boards, begins_at_once=autoreset == "same step")
-    kind = type(envs.unwrapped).__name__
-    mirror = Mirror(described, envs.num_envs, autoreset, read, observations)
-    script = WatchedScript(described, _free_name(name or _script_name()), kind, mirror, boards)
+    mirror = Mirror(described, num_envs, autoreset, read, observations, make_step_log=make_step_log)
+    script = WatchedScript(described, _free_name(name), kind, mirror, boards)
     script.find_numbers(infos)
     weakref.finalize(owner, script.close).atexit = False
     return script
 
 
-def _script_name() -> str:
-    return Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in {"", "-c"} else "python"
+def script_name() -> str:
+    """Return what the running script is called: its file without the ending, or the folder of a `__main__.py`."""
+    if not sys.argv or sys.argv[0] in {"", "-c", "-m"}:
+        return "python"
+    path = Path(sys.argv[0]).absolute()
+    return path.parent.name if path.stem == "__main__" else path.stem
 
 
 def _free_name(name: str) -> str:
@@ -309,6 +335,24 @@ def log(metrics: Mapping[str, Any]) -> None:
     """Show figures in every watch of this process."""
     for script in tuple(_open):
         script.log(metrics)
+
+
+def log_numbers(metrics: Mapping[str, Any]) -> None:
+    """Show those of the figures that are numbers in every watch of this process."""
+    if _open:
+        numbers = {str(name): number for name, value in metrics.items() if (number := _number(value)) is not None}
+        if numbers:
+            log(numbers)
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, or a tensor or array of one element, as a number; None if it is something else."""
+    if isinstance(value, str | bytes):
+        return None
+    try:
+        return float(value.item() if hasattr(value, "item") else value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def _forget_all() -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
 from ...envs.fields import Array
 from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
+from .env_watch import EnvWatch
 from .mirror import Autoreset
-from .script import WatchedScript, watch_environments
-from .step_log import StepLog
+from .rendering import render_of_several
+from .script import WatchedScript
 
 RESETS: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.SAME_STEP: "same step",
@@ -22,28 +23,39 @@ RESETS: dict[AutoresetMode, Autoreset] = {
 }
 
 
+class VectorWatch(EnvWatch):
+    """Follows a vector environment of Gymnasium."""
+
+    def describe(self, env: VectorEnv[Any, Any, Array], observations: Any, infos: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return its name, its action space, how it is drawn and how it is reset."""
+        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        return {
+            "kind": type(env.unwrapped).__name__,
+            "num_envs": env.num_envs,
+            "task": _task_of(env),
+            "actions": env.single_action_space,
+            "render": render_of(env, borrow=self._unchanged),
+            "autoreset": RESETS[AutoresetMode(mode)],
+        }
+
+
 class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     """A vector environment that can be attached to from its first reset on."""
 
     def __init__(self, env: VectorEnv[Any, Any, Array], name: str | None = None) -> None:
         super().__init__(env)
-        self._name = name
-        self._script: WatchedScript | None = None
-        self._step_log: StepLog | None = None
+        self._watch = VectorWatch(name)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
         mask = (options or {}).get("reset_mask")  # before Gymnasium takes it out
         observations, infos = self.env.reset(seed=seed, options=options)
-        if self._script is None:
-            self._script = self._open(observations, infos)
-            self._step_log = self._script.step_log
-        self._script.begin(mask)
+        self._watch.begin(self, observations, infos, mask)
         return observations, infos
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Pass the gate and step all environments."""
-        step_log = self._step_log
+        step_log = self._watch.step_log
         if step_log is None:
             return self.env.step(actions)
         step_log.before(actions)
@@ -53,24 +65,12 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
 
     def close(self, **kwargs: Any) -> None:
         """Close the environments; viewers see that the script ended."""
-        if self._script is not None:
-            self._script.close()
+        self._watch.close()
         self.env.close(**kwargs)
 
-    def _open(self, observations: Any, infos: Any) -> WatchedScript:
-        env = self.env
-        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        return watch_environments(
-            self,
-            env,
-            self._name,
-            task=_task_of(env),
-            actions=env.single_action_space,
-            render=render_of(env),
-            observations=observations,
-            infos=infos,
-            autoreset=RESETS[AutoresetMode(mode)],
-        )
+    @property
+    def _script(self) -> WatchedScript | None:
+        return self._watch.script
 
 
 def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
@@ -91,12 +91,14 @@ def class_in(text: str) -> str:
     return found[1] if found else ""
 
 
-def render_of(env: VectorEnv[Any, Any, Array]) -> Render | None:
-    """Return what draws one environment as a picture or as text, if they can be drawn so."""
+def render_of(env: VectorEnv[Any, Any, Array], *, borrow: bool = False) -> Render | None:
+    """Return what draws one environment as a picture or as text, if they can be drawn so.
+
+    `borrow` allows drawing environments that were made without a render mode.
+    """
     base = env.unwrapped
     if isinstance(base, SyncVectorEnv):
-        envs: list[gymnasium.Env[Any, Any]] = base.envs
-        return (lambda index: envs[index].render()) if envs[0].render_mode in MODES else None
+        return render_of_several(base.envs, borrow=borrow)
     if env.render_mode not in MODES:
         return None
     if isinstance(base, AsyncVectorEnv):

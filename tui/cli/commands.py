@@ -19,6 +19,7 @@ from ..output import json_text
 from .errors import describe_error
 from .flags import Json, OptionalFlags, Switch, load_config, load_flags, refuse_repeated_settings, with_settings
 from .stdout import named_stdout
+from .watch import with_script_arguments
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 
@@ -81,6 +82,29 @@ def attach(
     from .attach import attach_session
 
     return attach_session(name, runs_dir, json=json)
+
+
+@app.command
+def watch(
+    *arguments: Annotated[str, Parameter(name="SCRIPT", allow_leading_hyphen=True)],
+    module: Annotated[str | None, Parameter(name=["--module", "-m"])] = None,
+    python: str | None = None,
+    headless: Switch = False,
+) -> int:
+    """Run a training script unchanged, and show its environments and curves in the app.
+
+    Everything after SCRIPT or MODULE belongs to the script. See docs/watch.md.
+
+    Args:
+        arguments: The script and its arguments.
+        module: Run a module as a script, as `python -m` does.
+        python: The interpreter that runs the script. Default: that of the active virtual environment, else the one of
+            pac-tui.
+        headless: Run the script in this terminal. `pac-tui attach` in another one shows its environments.
+    """
+    from .watch import watch_script
+
+    return watch_script(arguments, module=module, python=python, headless=headless)
 
 
 @app.command(name="eval")
@@ -284,9 +308,11 @@ def doctor(*, json: Json = False) -> int:
 @named_stdout()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. An error is one sentence on stderr."""
-    tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    tokens = with_script_arguments(given) if given[:1] == ["watch"] else with_settings(given)
     try:
-        refuse_repeated_settings(tokens)
+        if tokens[:1] != ["watch"]:
+            refuse_repeated_settings(tokens)
         done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(done or DONE)

@@ -23,6 +23,7 @@ class LeaveDialog(ModalScreen[Choice | None]):
     Args:
         name: The run's name.
         watched: Whether the session is a watched script.
+        runs: Whether this program runs the script.
         stops: Whether Enter stops the session; otherwise it detaches.
         then: The run that is opened afterwards, if any.
     """
@@ -34,11 +35,11 @@ class LeaveDialog(ModalScreen[Choice | None]):
         ("escape,q", "dismiss(None)", "Stay"),
     ]
 
-    def __init__(self, name: str, *, watched: bool, stops: bool, then: str = "") -> None:
+    def __init__(self, name: str, *, watched: bool, stops: bool, runs: bool = False, then: str = "") -> None:
         super().__init__()
         self._default: Choice = "stop" if stops else "detach"
         self._name, self._then = name, then
-        self._watched = watched
+        self._watched, self._runs = watched, runs
         self._lines = TextLines(id="leave")
 
     def compose(self) -> ComposeResult:
@@ -52,6 +53,7 @@ class LeaveDialog(ModalScreen[Choice | None]):
     def on_resize(self) -> None:
         """Fill it for the size of the terminal."""
         stop = "stop watching; the script continues" if self._watched else "stop: save and end the session"
+        stop = "stop: interrupt the script, as Ctrl-C does" if self._runs else stop
         choices = [("s", stop, "stop"), ("d", f"detach; return with pac-tui attach {self._name}", "detach")]
         keys = [(f"{key} Enter" if choice == self._default else key, text) for key, text, choice in choices]
         rows: list[Row] = [

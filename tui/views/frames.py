@@ -60,7 +60,7 @@ def with_messages(
     kept = moment is None or moment.shown
     if kept and (main is None or main.kind not in DRAWN_ON_REQUEST or snapshot.phase.over):
         return shown
-    for index in np.flatnonzero(~boards.reshape(len(boards), -1).any(axis=1)).tolist():
+    for index in np.flatnonzero(~boards.any(axis=tuple(range(1, boards.ndim)))).tolist():
         shown[index] = shown[index]._replace(message="drawing..." if kept else "not kept")
     return shown
 

@@ -55,7 +55,7 @@ class LogView(BaseView):
 
     def _opened(self, snapshot: Snapshot) -> Logs | None:
         directory, self._watched = self._directory(), snapshot.description.watched
-        if self._logs is None and directory is not None and not self._watched:
+        if self._logs is None and directory is not None:
             self._logs = Logs(directory, snapshot.description.folder)
         return self._logs
 
@@ -78,7 +78,8 @@ class LogView(BaseView):
     def _rows(self, width: int, height: int) -> list[Row]:
         first, kept = self._kept()
         if not kept:
-            text = "the output of a script stays in its own terminal" if self._watched else "nothing was printed yet"
+            elsewhere = self._watched and not (self._logs is not None and self._logs.exists)
+            text = "the output of a script stays in its own terminal" if elsewhere else "nothing was printed yet"
             return hint(text, width)
         end = max(self._last - first, min(height, len(kept)))
         begin = max(0, end - height)

@@ -1,0 +1,177 @@
+"""Scripts that are watched without being changed: they do exactly what they do without."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from pac.training.runs.sessions import sessions
+from pac.training.watching.launching import Interpreter, watched_environment
+
+from ...waiting import LIMIT, until
+
+pytestmark = pytest.mark.session
+HERE = Interpreter(sys.executable, has_package=True)
+
+
+def start(arguments, folder, *, watched, **request):
+    environment = watched_environment(HERE, quiet=True, **request) if watched else os.environ
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def both_ways(arguments, folder):
+    """Run a command with and without watching; return exit code, stdout and stderr of each."""
+    processes = [start(arguments, folder, watched=watched) for watched in (False, True)]
+    said = [process.communicate(timeout=LIMIT) for process in processes]
+    return [(process.returncode, out, err) for process, (out, err) in zip(processes, said, strict=True)]
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+SURROUNDINGS = """
+import argparse, os, sys
+import sitecustomize
+print(__name__, __file__, sys.argv, sys.path, sorted(os.environ.items()), sitecustomize.__file__)
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, required=True)
+parser.parse_args()
+"""
+
+
+def test_a_script_finds_the_same_surroundings(tmp_path, monkeypatch):
+    """Its name, arguments, path, environment variables, its own sitecustomize, its usage line and its exit code."""
+    write(tmp_path, "own/sitecustomize.py", "")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "own"))
+    write(tmp_path, "train.py", SURROUNDINGS)
+    plain, watched = both_ways(["train.py", "--seed", "1"], tmp_path)
+    assert plain == watched
+    assert plain[0] == 2
+    assert "usage: train.py [-h] --steps STEPS" in plain[2]
+
+
+TRAINING = """
+import hashlib, sys
+import gymnasium
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+from .task import MAKE
+
+def follow(envs, hashed, steps, single):
+    envs.action_space.seed(1)
+    observation, _ = envs.reset(seed=1)
+    for _ in range(steps):
+        observation, reward, terminated, truncated, _ = envs.step(envs.action_space.sample())
+        hashed.update(np.asarray(observation).tobytes() + np.asarray(reward).tobytes())
+        if single and (terminated or truncated):
+            observation, _ = envs.reset()
+    envs.close()
+
+if __name__ == "__main__":
+    hashed = hashlib.sha256()
+    for envs in (SyncVectorEnv(MAKE), AsyncVectorEnv(MAKE, context=sys.argv[1]), gymnasium.make("CartPole-v1")):
+        print(type(envs), repr(envs))
+        follow(envs, hashed, 50, isinstance(envs, gymnasium.Env))
+    print(hashed.hexdigest())
+"""
+TASK = """
+import gymnasium
+ENV = gymnasium.make("CartPole-v1")
+class Make:
+    def __init__(self, env):
+        self.env = env
+    def __call__(self):
+        return self.env
+MAKE = [Make(ENV)] + [Make(gymnasium.make("CartPole-v1"))]
+"""
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_a_module_steps_to_the_same_bytes(tmp_path, context):
+    """With relative imports, and environments that are pickled for other processes."""
+    write(tmp_path, "project/train.py", TRAINING)
+    write(tmp_path, "project/task.py", TASK)
+    (code, out, _), watched = both_ways(["-m", "project.train", context], tmp_path)
+    assert code == 0
+    assert watched[:2] == (code, out)
+
+
+ENDLESS = """
+import gymnasium
+env = gymnasium.make("CartPole-v1")
+env.reset(seed=1)
+while True:
+    if any(env.step(env.action_space.sample())[2:4]):
+        env.reset()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_script(tmp_path, number):
+    """SIGINT raises KeyboardInterrupt, and SIGTERM ends the process; no session remains."""
+    write(tmp_path, "endless.py", ENDLESS)
+    process = start(["endless.py"], tmp_path, watched=True)
+    (found,) = until(lambda: [found for found in sessions() if found.pid == process.pid and found.snapshot.num_envs])
+    assert (found.name, found.snapshot.num_envs) == ("endless", 1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == -number
+    assert ("KeyboardInterrupt" in err) == (number == signal.SIGINT)
+
+
+def test_training_and_evaluation_are_told_apart(tmp_path):
+    """By the variable or the function in which an environment is made; one that another contains has no session."""
+    write(
+        tmp_path,
+        "train.py",
+        """
+        import sys
+        import gymnasium
+        envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+        eval_env = gymnasium.make("CartPole-v1")
+        def evaluate():
+            env = gymnasium.make("Acrobot-v1")
+            env.reset(seed=1)
+            env.step(0)
+            return env
+        for env, action in ((envs, [0, 0]), (eval_env, 0)):
+            env.reset(seed=1)
+            env.step(action)
+        kept = evaluate()
+        print("ready", flush=True)
+        sys.stdin.read()
+        """,
+    )
+    process = subprocess.Popen(
+        [sys.executable, "train.py"],
+        cwd=tmp_path,
+        env=watched_environment(HERE, quiet=True),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    found = {session.name: session for session in sessions() if session.pid == process.pid}
+    assert {name: session.snapshot.description.task for name, session in found.items()} == {
+        "train": "CartPole-v1",
+        "train-eval": "CartPole-v1",
+        "train-eval-2": "Acrobot-v1",
+    }
+    process.communicate(timeout=LIMIT)
+    assert process.returncode == 0

@@ -1,0 +1,171 @@
+"""The classes of environments that are watched without the script's help, and where they are made."""
+
+from __future__ import annotations
+
+import functools
+from types import ModuleType
+from typing import Any
+
+from .after_import import Hook
+from .env_watch import EnvWatch
+from .interception import (
+    adopt,
+    common_methods,
+    fail,
+    intercept_instances,
+    making,
+    may_watch,
+    open_session,
+    reset_and_note,
+)
+
+
+def _vector_watch(*args: Any, **kwargs: Any) -> EnvWatch:
+    from .vector import VectorWatch
+
+    return VectorWatch(*args, **kwargs)
+
+
+def _vec_env_watch(*args: Any, **kwargs: Any) -> EnvWatch:
+    from .sb3 import VecEnvWatch
+
+    return VecEnvWatch(*args, **kwargs)
+
+
+def _single_watch(*args: Any, **kwargs: Any) -> EnvWatch:
+    from .single import SingleWatch
+
+    return SingleWatch(*args, **kwargs)
+
+
+def _parallel_watch(*args: Any, **kwargs: Any) -> EnvWatch:
+    from .parallel import ParallelWatch
+
+    return ParallelWatch(*args, **kwargs)
+
+
+def vector_env_methods(plain: Any) -> dict[str, Any]:
+    """Return the methods of a watched vector environment of Gymnasium."""
+
+    @functools.wraps(plain.reset)
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        mask = (kwargs.get("options") or {}).get("reset_mask")  # before Gymnasium takes it out
+        return reset_and_note(self, lambda watch, result: watch.begin(self, *result, mask), *args, **kwargs)
+
+    @functools.wraps(plain.step)
+    def step(self: Any, actions: Any) -> Any:
+        watch = self._pac_watch
+        step_log = watch.step_log if watch is not None else None
+        if step_log is None and (step_log := open_session(self)) is None:
+            return plain.step(self, actions)
+        step_log.before(actions)
+        result = plain.step(self, actions)
+        try:
+            step_log.after(result, result[4].get("final_obs"))
+        except Exception as error:
+            fail(self, error)
+        return result
+
+    return {**common_methods(plain, _vector_watch), "reset": reset, "step": step}
+
+
+def vec_env_methods(plain: Any) -> dict[str, Any]:
+    """Return the methods of a watched vector environment of Stable-Baselines3."""
+
+    @functools.wraps(plain.reset)
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return reset_and_note(self, lambda watch, result: watch.begin(self, result, self.reset_infos), *args, **kwargs)
+
+    @functools.wraps(plain.step_async)
+    def step_async(self: Any, actions: Any) -> None:
+        watch = self._pac_watch
+        if watch is not None and (watch.step_log is not None or open_session(self) is not None):
+            watch.before(actions)
+        plain.step_async(self, actions)
+
+    @functools.wraps(plain.step_wait)
+    def step_wait(self: Any) -> Any:
+        result = plain.step_wait(self)
+        if self._pac_watch is not None:
+            try:
+                self._pac_watch.after(result)
+            except Exception as error:
+                fail(self, error)
+        return result
+
+    methods = {"reset": reset, "step_async": step_async, "step_wait": step_wait}
+    return {**common_methods(plain, _vec_env_watch), **methods}
+
+
+def env_methods(plain: Any) -> dict[str, Any]:
+    """Return the methods of a watched single environment of Gymnasium."""
+
+    @functools.wraps(plain.reset)
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return reset_and_note(self, lambda watch, result: watch.begin(self, *result), *args, **kwargs)
+
+    @functools.wraps(plain.step)
+    def step(self: Any, action: Any) -> Any:
+        watch = self._pac_watch
+        step_log = watch.step_log if watch is not None else None
+        if step_log is None and (step_log := open_session(self)) is None:
+            return plain.step(self, action)
+        step_log.before(action)
+        result = plain.step(self, action)
+        try:
+            step_log.after(result)
+        except Exception as error:
+            fail(self, error)
+        return result
+
+    return {**common_methods(plain, _single_watch), "reset": reset, "step": step}
+
+
+def parallel_env_methods(plain: Any) -> dict[str, Any]:
+    """Return the methods of a watched parallel environment of PettingZoo."""
+
+    @functools.wraps(plain.reset)
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return reset_and_note(self, lambda watch, result: watch.begin(self, *result), *args, **kwargs)
+
+    @functools.wraps(plain.step)
+    def step(self: Any, actions: Any) -> Any:
+        watch = self._pac_watch
+        if watch is None or (watch.step_log is None and open_session(self) is None):
+            return plain.step(self, actions)
+        watch.before(actions)
+        result = plain.step(self, actions)
+        try:
+            watch.after(result)
+        except Exception as error:
+            fail(self, error)
+        return result
+
+    return {**common_methods(plain, _parallel_watch), "reset": reset, "step": step}
+
+
+def _hook_make(registration: ModuleType) -> None:
+    """Watch what `gymnasium.make` returns, where no other environment contains it."""
+    original = registration.make
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        with making():
+            env = original(*args, **kwargs)
+        if may_watch():
+            adopt(env, env_methods)
+        return env
+
+    registration.make = make  # type: ignore[attr-defined]
+
+
+def environment_hooks() -> dict[str, Hook]:
+    """Return what to do after the modules are imported that define environments."""
+    return {
+        "gymnasium.envs.registration": _hook_make,
+        "gymnasium.vector.vector_env": lambda module: intercept_instances(module.VectorEnv, vector_env_methods),
+        "stable_baselines3.common.vec_env.base_vec_env": lambda module: intercept_instances(
+            module.VecEnv, vec_env_methods
+        ),
+        "pettingzoo.utils.env": lambda module: intercept_instances(module.ParallelEnv, parallel_env_methods),
+    }

@@ -1,0 +1,9 @@
+"""What the command that started a watched script asks for.
+
+Attributes:
+    output: The file that gets what the script prints; None if it prints to a terminal or a file of its own.
+    quiet: Whether it does not print how to attach, since an app is in front.
+"""
+
+output: str | None = None
+quiet: bool = False

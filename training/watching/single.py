@@ -1,0 +1,158 @@
+"""A single environment of Gymnasium, watched as a batch of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import nan
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...envs.fields import Array
+from ..telemetry.step_results import nan_rows
+from .env_watch import EnvWatch
+from .rendering import render_of_several
+from .step_log import LoggedSteps, StepLog, join
+
+
+def batch_of(value: Any) -> Any:
+    """Return one observation or action as a batch of one, whatever its space is made of."""
+    if isinstance(value, Mapping):
+        return {name: batch_of(part) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(batch_of(part) for part in value)
+    return np.asarray(value)[None]
+
+
+class SingleStepLog(StepLog):
+    """Notes the steps of one environment as they are, and makes batches of them when they are processed.
+
+    Attributes:
+        over: Whether the newest step ended its episode.
+        observations: The newest observation, as a batch of one.
+    """
+
+    __slots__ = ("_current", "_rows", "over")
+
+    def __init__(self, num_envs: int, action: np.dtype[Any] | None = None, observations: Any = None) -> None:
+        super().__init__(num_envs, action, observations)
+        self._rows: list[tuple[Any, bytes, float, bool, bool]] = []
+        self.over = False
+
+    @property
+    def observations(self) -> Any:  # type: ignore[override]
+        """The newest observation, as a batch of one."""
+        return batch_of(self._current)
+
+    @observations.setter
+    def observations(self, batch: Any) -> None:
+        self._current = _only(batch)
+
+    def show(self, observation: Any) -> None:
+        """Take note of what a reset returned."""
+        self._current = observation
+
+    def before(self, actions: Any) -> None:
+        """Wait until the next step may be."""
+        super().before(actions if self.flatten is None else batch_of(actions))
+
+    def after(self, result: tuple[Any, Any, Any, Any, Any], last: Any = None) -> None:  # noqa: ARG002 - of a batch
+        """Note what came of the step: whoever owns the observation may write into it afterwards."""
+        if self.ended:
+            return
+        self.left = now = perf_counter()
+        self.inside += now - self.entered
+        observation, reward, terminated, truncated, info = result
+        self._current = observation
+        over = self.over = bool(terminated or truncated)
+        self._newest = None
+        if info and not self.info_reader.skips(infos := (info,)):
+            if self.info_reader.has_new_keys(infos):
+                self.on_new_keys(infos)
+            self._newest = infos
+            if over:
+                self._ends[len(self._rows)] = self.info_reader.read(infos)
+        if self._small:
+            seen = observation.tobytes()
+        else:
+            seen = b""
+            self._look(batch_of(observation))
+        action = self.actions
+        if self._action is None:
+            action = ()
+        elif self.flatten is not None:
+            action = self.flatten(action)[0]
+        elif isinstance(action, np.ndarray):
+            action = action.tolist()
+        rows = self._rows
+        rows.append((action, seen, reward, terminated, truncated))
+        if now >= self.due or len(rows) >= self.capacity:
+            self.process(now)
+
+    def take(self) -> LoggedSteps | None:
+        """Return the steps that were noted, and forget them; None if there are none."""
+        rows = self._rows
+        if not rows:
+            return None
+        actions, seen, rewards, terminated, truncated = zip(*rows, strict=True)
+        count = len(rows)
+        if self._small:
+            numbers: Array = np.frombuffer(join(seen), np.asarray(self._current).dtype).reshape(count, 1, -1)
+            self._unknown.update(nan_rows(numbers).tolist())
+        infos = self._numbers_of_infos(count)
+        unknown = sorted(self._unknown)
+        self._unknown.clear()
+        rows.clear()
+        return LoggedSteps(
+            np.array(actions).reshape(count, 1, -1),
+            _column(rewards, np.float64),
+            _column(terminated, np.bool_),
+            _column(truncated, np.bool_),
+            infos,
+            unknown,
+        )
+
+
+def _column(values: Any, kind: Any) -> Array:
+    """Return one number per step as `(steps, 1)`; some environments return arrays of one number, or None."""
+    try:
+        return np.array(values, kind).reshape(len(values), 1)
+    except (TypeError, ValueError):
+        numbers = [nan if value is None else np.asarray(value, kind).reshape(-1)[0] for value in values]
+        return np.array(numbers, kind).reshape(len(values), 1)
+
+
+def _only(batch: Any) -> Any:
+    """Return the only item of a batch of one."""
+    if isinstance(batch, Mapping):
+        return {name: _only(part) for name, part in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple(_only(part) for part in batch)
+    return None if batch is None else batch[0]
+
+
+class SingleWatch(EnvWatch):
+    """Follows a single environment."""
+
+    def begin(self, env: Any, observations: Any, infos: Any, mask: Any = None) -> None:  # noqa: ARG002 - of a batch
+        """Note that an episode began; after the end of another one, its first step says so, too."""
+        log = self.step_log
+        if isinstance(log, SingleStepLog):
+            log.show(observations)
+            if log.over:
+                return
+        super().begin(env, batch_of(observations), (infos,))
+
+    def describe(self, env: Any, observations: Any, infos: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return its name, its action space and how it is drawn."""
+        base = type(env.unwrapped).__name__
+        return {
+            "kind": base,
+            "num_envs": 1,
+            "task": env.spec.id if env.spec is not None else base,
+            "actions": env.action_space,
+            "render": render_of_several([env], borrow=self._unchanged),
+            "autoreset": "by hand",
+            "make_step_log": SingleStepLog,
+        }

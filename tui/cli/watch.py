@@ -1,0 +1,52 @@
+"""The command `pac-tui watch`: runs a script, with the app in front of its environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...envs import BadParameter
+from ...training.watching.launching import exec_script, find_interpreter
+from ..terminal import check_terminal
+
+WITH_VALUE = ("--python", "-m", "--module")
+
+
+def watch_script(arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool) -> int:
+    """Run a script so that it is watched; return its exit code.
+
+    Args:
+        arguments: The script and its arguments, or the arguments of the module.
+        module: The module that is run as `python -m` does.
+        python: The interpreter.
+        headless: Whether the script gets the terminal, and the app is attached from another one.
+
+    Raises:
+        BadParameter: There is no script, or it cannot be run so.
+    """
+    if module is None and not arguments:
+        raise BadParameter("watch expects a script: pac-tui watch train.py, or pac-tui watch -m package.train")
+    interpreter = find_interpreter(python)
+    command = [*(["-m", module] if module is not None else []), *arguments]
+    if headless:
+        return exec_script(interpreter, command)
+    check_terminal("use --headless, and `pac-tui attach` in a terminal")
+    from ..script_app import run_script_app
+
+    return run_script_app(interpreter, command)
+
+
+def with_script_arguments(tokens: Sequence[str]) -> list[str]:
+    """Return the tokens of a command line, with `--` before the arguments of a watched script.
+
+    What follows the script or the module belongs to the script, whatever it looks like.
+    """
+    if tokens[:1] != ["watch"]:
+        return list(tokens)
+    at = 1
+    while at < len(tokens) and tokens[at].startswith("-") and tokens[at] != "--":
+        option, equals, _ = tokens[at].partition("=")
+        at += 2 if option in WITH_VALUE and not equals else 1
+        if option in {"-m", "--module"}:
+            break
+    rest = list(tokens[at:])
+    return [*tokens[:at], *(["--"] if rest and rest[0] != "--" else []), *rest]

@@ -20,7 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-MAX_ENVS = 1_000_000
+from .limits import MAX_ENVS
+
 RUNS = Path("runs")
 """Default folder of the runs."""
 NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..training.config import MAX_ENVS
+from ..training.limits import MAX_ENVS
 
 DEBOUNCE = 0.5
 

@@ -13,9 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
-
-import psutil
+from typing import TYPE_CHECKING, Any, cast
 
 from ..core.status import WorkerState, WorkerStatus, usage
 from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS, ControlBlock
@@ -29,6 +27,9 @@ ROUNDS, PATIENCE = 5, 1.0
 """How often to look for processes to kill, as those may start others meanwhile; seconds to wait for their end."""
 TAIL = 4096
 LOG_LIMIT = 1 << 20
+
+if TYPE_CHECKING:
+    import psutil
 
 # Linux kills a worker when the thread that started it ends, so one thread that never ends starts all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
@@ -112,6 +113,8 @@ def kill(*processes: subprocess.Popen[bytes]) -> None:
     A process that left the worker's process group (a daemon) is found by the variable `PAC_WORKER` of its environment.
     Only one that has also cleared its environment is missed.
     """
+    import psutil  # a watched script has no workers, and may not have it
+
     for process in processes:
         with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group of dead processes
             os.killpg(process.pid, signal.SIGKILL)
@@ -133,6 +136,8 @@ def _token(process: subprocess.Popen[bytes]) -> str:
 
 
 def _variable(process: psutil.Process) -> str | None:
+    import psutil
+
     try:
         return process.environ().get(VARIABLE)
     except (psutil.Error, OSError):

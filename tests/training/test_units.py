@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from pac.envs import find
-from pac.training.telemetry.description import HEADER, describe
+from pac.training.telemetry.description import describe, rebuilt
 from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
 
 SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
@@ -37,5 +37,5 @@ def test_telemetry_contains_them():
     """The header of the telemetry contains them unchanged."""
     facts = {"run": "r", "trainer": "t", "backend": "b", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
     about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **facts)
-    again = HEADER.validate_python(asdict(about))
+    again = rebuilt(asdict(about))
     assert (again.units, again.figures) == (SOLVER, (NASH, RETURN))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.training.config import MAX_ENVS
+from pac.training.limits import MAX_ENVS
 from pac.tui.restart import DEBOUNCE, PendingRestart
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...backends.core.status import EnvStatus
 from ...envs import Field, Task
 from ...envs.fields import Array
-from ..config import MAX_ENVS
+from ..limits import MAX_ENVS
 from ..telemetry.moments import info_scalars
 from ..telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 from ..telemetry.step_results import StepResults

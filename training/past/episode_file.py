@@ -19,7 +19,7 @@ from ...envs import BadParameter, Field, PacError, Task, find
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
 from ...envs.trust import Vouch, check_trusted, refuse
-from ..config import MAX_ENVS
+from ..limits import MAX_ENVS
 from ..telemetry.moments import drawn_fields, field_named
 from .episode import Episode, RecordedStep
 

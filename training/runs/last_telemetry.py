@@ -9,7 +9,7 @@ from pathlib import Path
 from ...backends.system.segment import directories
 from ...envs import PacError
 from .folder import DIED, UNFINISHED, RunFolder
-from .sessions import read_session
+from .sessions import raw_description, read_session
 
 
 def keep_last_telemetry(directory: Path) -> None:
@@ -46,5 +46,9 @@ def remove_dead_sessions() -> None:
     """Remove what killed processes left. The last telemetry of sessions is kept, and their runs are marked."""
     for path, _, alive in directories():
         if not alive:
-            keep_last_telemetry(path)
+            if raw_description(path).get("folder"):
+                try:
+                    keep_last_telemetry(path)
+                except ImportError:  # in a script's interpreter; the next app or session keeps it
+                    continue
             shutil.rmtree(path, ignore_errors=True)

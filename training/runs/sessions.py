@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...backends.system.segment import directories, is_owned, owner_of
+from ...backends.system.segment import Segment, directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
-from ..telemetry.segment_layout import MALFORMED, OtherVersion
+from ..telemetry.segment_layout import MALFORMED, OtherVersion, read_header
 from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from .folder import LAST, LATEST
 
@@ -115,6 +115,22 @@ def _last_session(folder: Path) -> FoundSession | None:
 
 def _read(directory: Path, pid: int, *, alive: bool) -> FoundSession:
     return FoundSession(directory, pid, alive, take_snapshot(TelemetryReader(directory), ViewRequest(count=0)))
+
+
+def raw_description(directory: Path) -> Mapping[str, Any]:
+    """Return the description of the session in `directory` as it was written, without checks; empty if it has none.
+
+    Unlike `read_session`, this needs only NumPy.
+    """
+    for path in sorted(directory.glob("telemetry.*"), reverse=True):
+        with contextlib.suppress(PacError, *MALFORMED):
+            return dict(read_header(Segment.attach(path))["description"])
+    return {}
+
+
+def running_names() -> set[str]:
+    """Return the names of the runs of all sessions whose process lives."""
+    return {str(raw_description(path).get("run", "")) for path, _, alive in directories() if alive}
 
 
 def sessions() -> list[FoundSession]:

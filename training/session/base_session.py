@@ -6,7 +6,7 @@ import math
 import os
 import time
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,14 @@ from .gate import Gate
 from .monitor import Monitor
 from .trainer_processes import ProcessSupervisor
 from .viewers import Viewers
+
+
+def _version() -> str:
+    """Return the version of this package; an empty text where it is not installed, as for a watched script."""
+    try:
+        return version("pac-tui")
+    except PackageNotFoundError:
+        return ""
 
 
 class BaseSession:
@@ -119,7 +127,7 @@ class BaseSession:
         before.hand_over(self._generation)
 
     def _next_segment(self, task: Task, num_envs: int) -> TelemetryWriter:
-        description = describe(task, version=version("pac-tui"), pid=os.getpid(), **self._facts)
+        description = describe(task, version=_version(), pid=os.getpid(), **self._facts)
         writer = TelemetryWriter(task, description, num_envs, self._generation + 1, self.directory)
         self._generation += 1
         return writer

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_call
-
-from ..config import MAX_ENVS
+from ..limits import MAX_ENVS
+from ..schema import Bounds, InvalidValue, Length, checked_arguments
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
@@ -31,24 +29,16 @@ MAX_COUNTS = 32
 MAX_TEXT = 200  # characters
 MAX_COMPONENTS = 4096  # of an action
 MAX_NUMBER = 1e300
-LOOK = TypeAdapter(ViewRequest)
-"""Validates what a viewer says it displays, which the training thread reads."""
 
 Answer: TypeAlias = Mapping[str, Any] | None
-Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
-Whole: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
-Number: TypeAlias = Whole | Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-Action: TypeAlias = Number | Annotated[list[Number], Field(max_length=MAX_COMPONENTS)]
-StepCount: TypeAlias = Annotated[int, Field(ge=1, lt=2**31)]
-NumEnvs: TypeAlias = Annotated[int, Field(ge=1, le=MAX_ENVS)]
-Counts: TypeAlias = Annotated[list[NumEnvs], Field(min_length=1, max_length=MAX_COUNTS)]
-Speed: TypeAlias = Annotated[float, Field(ge=0, le=MAX_NUMBER)]
-
-
-@cache
-def validated(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a command whose arguments are validated by their annotations; nothing is converted."""
-    return validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))(command)
+Text: TypeAlias = Annotated[str, Length(most=MAX_TEXT)]
+Whole: TypeAlias = Annotated[int, Bounds(ge=-(2**31), lt=2**31)]
+Number: TypeAlias = Whole | Annotated[float, Bounds(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Action: TypeAlias = Number | Annotated[list[Number], Length(most=MAX_COMPONENTS)]
+StepCount: TypeAlias = Annotated[int, Bounds(ge=1, lt=2**31)]
+NumEnvs: TypeAlias = Annotated[int, Bounds(ge=1, le=MAX_ENVS)]
+Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
+Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 
 
 class BaseCommands:
@@ -70,13 +60,13 @@ class BaseCommands:
         own, command = (getattr(type(self), f"{kind}_{name}", None) for kind in ("as", "do"))
         try:
             if own is not None:
-                return validated(own)(self, viewer, **arguments)
+                return own(self, viewer, **checked_arguments(own, arguments, skip=2))  # type: ignore[no-any-return]
             if command is None:
                 raise CommandRefused(self.unknown(name))
             self._check(viewer, name)
-            return validated(command)(self, **arguments)
-        except ValidationError as error:
-            raise CommandRefused(_refusal(name, error)) from None
+            return command(self, **checked_arguments(command, arguments, skip=1))  # type: ignore[no-any-return]
+        except InvalidValue as error:
+            raise CommandRefused(_refusal(name, error, arguments)) from None
 
     def unknown(self, name: str) -> str:
         """Return an error message for an unknown command."""
@@ -100,7 +90,7 @@ class BaseCommands:
 
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Set what the viewer displays; only that is published in detail."""
-        found = LOOK.validate_python(look)
+        found = ViewRequest(**checked_arguments(ViewRequest, look, skip=0))
         viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
         self._session.update_view()
         if found.focus is not None and (found.back or found.last):
@@ -212,12 +202,10 @@ class Commands(BaseCommands):
         self._session.wants_checkpoint = True
 
 
-def _refusal(name: str, error: ValidationError) -> str:
+def _refusal(name: str, error: InvalidValue, arguments: Mapping[str, Any]) -> str:
     """Return a sentence that names the invalid argument of a command."""
-    item = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in item["loc"][:1])
-    given = "" if item["type"] == "missing_argument" else f", got {_short(item['input'])}"
-    return f"{name} {place[:MAX_TEXT]}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
+    given = f", got {_short(arguments[error.name])}" if error.name in arguments else ""
+    return f"{name} {error.name[:MAX_TEXT]}: {error}{given}"
 
 
 def _short(value: object) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import psutil
-
 from ...backends import usable_cores
 from ...backends.core.base import Backend
+from ...backends.core.status import usage
+from ...backends.system.machine import MachineLoad, machine_memory
 from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
 from .base_session import BaseSession
@@ -46,7 +46,7 @@ class SystemSampler:
         self._lock = threading.Lock()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
-        self._own = psutil.Process()
+        self._load = MachineLoad()
         self._cpu = RateMeter(unknown=0.0)
         self._gpu = Gpu()
         self._failed: set[str] = set()
@@ -128,17 +128,17 @@ class SystemSampler:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
 
     def _write_system(self) -> None:
-        own = self._own
-        others = {status.pid: status for status in self.processes.statuses() if status.pid != own.pid}.values()
-        cpu_seconds = sum(own.cpu_times()[:2]) + sum(status.cpu_seconds for status in others)
-        memory = psutil.virtual_memory()
+        own_seconds, own_rss = usage()
+        others = {status.pid: status for status in self.processes.statuses() if status.pid != os.getpid()}.values()
+        cpu_seconds = own_seconds + sum(status.cpu_seconds for status in others)
+        memory, available = machine_memory()
         values: dict[str, Any] = {
             "cores": usable_cores(),
             "cpu": 100 * self._cpu.update(cpu_seconds, time.monotonic()),
-            "cpu_machine": psutil.cpu_percent(),
-            "rss": own.memory_info().rss + sum(status.rss for status in others),
-            "memory": memory.total,
-            "memory_used": memory.total - memory.available,
+            "cpu_machine": self._load.percent(),
+            "rss": own_rss + sum(status.rss for status in others),
+            "memory": memory,
+            "memory_used": memory - available,
             "shm": _size_of(self._session.directory),
             "pulse": time.time(),
             **self._gpu.read(self._session.state.device),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from ...envs import Field, Panel, Task
 from ..units import RETURN, STEPPED, Figure, Units
@@ -73,8 +72,16 @@ class Description:
         return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
 
 
-HEADER = TypeAdapter(Description)
-"""Rebuilds and checks what `dataclasses.asdict` took apart."""
+@cache
+def _adapter() -> Any:
+    from pydantic import TypeAdapter  # only viewers read descriptions, and a watched script may not have it
+
+    return TypeAdapter(Description)
+
+
+def rebuilt(parts: Mapping[str, Any]) -> Description:
+    """Rebuild and check what `dataclasses.asdict` took apart."""
+    return _adapter().validate_python(parts)  # type: ignore[no-any-return]
 
 
 def describe(task: Task, **facts: Any) -> Description:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...envs import PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
 from . import records
-from .description import HEADER, Description
+from .description import Description, rebuilt
 from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
 
 MAGIC = 0x50414354
@@ -150,8 +151,8 @@ def create_segment(
     return MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
 
 
-def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
-    """Return the arrays of a segment, after checking that it contains all blocks that readers use.
+def read_header(segment: Segment) -> Mapping[str, Any]:
+    """Return the header of a segment as it was written: its blocks and the description of its session.
 
     Raises:
         OtherVersion: Another version wrote it.
@@ -170,11 +171,23 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
             "disk): remove it"
         )
     header = parse_json(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes], finite=False)
+    return {**header, "bytes": header_bytes}
+
+
+def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
+    """Return the arrays of a segment, after checking that it contains all blocks that readers use.
+
+    Raises:
+        OtherVersion: Another version wrote it.
+        NotTelemetry: It is not a telemetry segment, or has another size than in its header.
+        MALFORMED: It is damaged.
+    """
+    header = read_header(segment)
     blocks = [TelemetryBlock(name, descr_to_dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
-    description = HEADER.validate_python(header["description"])
+    description = rebuilt(header["description"])
     if not set(FIXED_BLOCKS) <= set(blocks):
         raise ValueError("its blocks are not those of this version")
     boards = {f"board:{name}" for panel in description.panels for name in panel.fields}
     if missing := (TASK_BLOCKS | boards) - {block.name for block in blocks}:
         raise ValueError(f"it has no block {min(missing)}")
-    return MappedSegment(segment, blocks, CONTROL_BYTES + header_bytes), description
+    return MappedSegment(segment, blocks, CONTROL_BYTES + header["bytes"]), description

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
 
 from ...envs.fields import Array
+from ..schema import Bounds, Length
 from ..trainer import PolicyOutput
 from .description import Description
 from .metric_names import split_metric_name
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 MAX_INT = 2**31 - 1
 MAX_CURVES, MAX_NAME_LENGTH = 1024, 1024
-Index: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_INT)]
-Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
-Flag: TypeAlias = Annotated[bool, Field(strict=True)]
-Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MAX_NAME_LENGTH)]
+Index: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_INT)]
+Step: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
+Name: TypeAlias = Annotated[str, Length(most=MAX_NAME_LENGTH)]
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,13 @@ class ViewRequest:
         last: The newest step, if the displayed step ended an episode and its last state is requested; else 0.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
     first: Index = 0
     count: Index = MAX_INT
     focus: Index | None = None
     seat: Index = 0
-    curves: Annotated[tuple[Name, ...], Field(max_length=MAX_CURVES)] = ()
-    detail: Flag = False
-    timeline: Flag = False
+    curves: Annotated[tuple[Name, ...], Length(most=MAX_CURVES)] = ()
+    detail: bool = False
+    timeline: bool = False
     back: Index = 0
     last: Step = 0
 

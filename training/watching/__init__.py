@@ -35,7 +35,7 @@ class WatchFunction:
 
         wrapped: Any
         if isinstance(envs, VectorEnv):
-            from .vector import WatchedVectorEnv
+            from .vector_wrapper import WatchedVectorEnv
 
             wrapped = WatchedVectorEnv(envs, name)
         elif "stable_baselines3" in sys.modules and _is_vec_env(envs):

@@ -51,8 +51,8 @@ class WatchedBoards:
                 with kept_signals():
                     drawn = self._render(0)
                 return drawing(drawn)
-            except Exception:
-                log.warning("the environments cannot be drawn: what they observe is shown", exc_info=True)
+            except Exception as error:
+                log.warning("the environments cannot be drawn: what they observe is shown (%s)", error)
                 self._render = None
         return None
 

@@ -50,7 +50,9 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
     @functools.wraps(plain.reset)
     def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
         mask = (kwargs.get("options") or {}).get("reset_mask")  # before Gymnasium takes it out
-        return reset_and_note(self, lambda watch, result: watch.begin(self, *result, mask), *args, **kwargs)
+        return reset_and_note(
+            self, lambda watch, result: watch.begin(self, result[0], result[1], mask), *args, **kwargs
+        )
 
     @functools.wraps(plain.step)
     def step(self: Any, actions: Any) -> Any:
@@ -61,7 +63,7 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
         step_log.before(actions)
         result = plain.step(self, actions)
         try:
-            step_log.after(result, result[4].get("final_obs"))
+            step_log.after(result, result[4].get(watch.last_observations))
         except Exception as error:
             fail(self, error)
         return result

@@ -157,8 +157,11 @@ def is_watched(env: Any) -> bool:
 
 
 def follow(env: Any) -> None:
-    """Follow a new object of a watched class from now on."""
-    vars(env)[KEY] = type(env)._pac_make_watch(label=creation_label(), unchanged=True)  # noqa: SLF001 - as above
+    """Follow a new object of a watched class from now on, if it can be followed."""
+    try:
+        vars(env)[KEY] = type(env)._pac_make_watch(label=creation_label(), unchanged=True)  # noqa: SLF001 - as above
+    except Exception as error:
+        report(env, error)
 
 
 def adopt(env: Any, methods: Methods) -> None:
@@ -200,11 +203,11 @@ def report(env: Any, error: Exception) -> None:
 
 def intercept_instances(base: type, methods: Methods) -> None:
     """Watch the instances of `base` and its subclasses that are made from now on, except wrappers."""
-    original = base.__new__
+    original: Any = base.__new__
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
         if may_watch() and "_pac_plain" not in vars(cls) and WRAPPERS.isdisjoint(c.__name__ for c in cls.__mro__):
             cls = watched_class(cls, methods)
         return object.__new__(cls) if original is object.__new__ else original(cls, *args, **kwargs)
 
-    base.__new__ = new  # type: ignore[method-assign]
+    type.__setattr__(base, "__new__", new)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...envs.fields import Array
+from .boards import MODES
 from .env_watch import EnvWatch
-from .rendering import MODES
 
 
 def stacked(parts: Sequence[Any]) -> Any:

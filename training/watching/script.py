@@ -21,7 +21,7 @@ from ...backends.system.segment import SharedMemoryFull, new_directory, remove_d
 from ...envs import BadParameter, Task
 from ...envs.printable import printable
 from ..runs.last_telemetry import remove_dead_sessions
-from ..runs.sessions import sessions
+from ..runs.sessions import running_names
 from ..session.base_session import BaseSession
 from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
@@ -326,7 +326,7 @@ def script_name() -> str:
 
 def _free_name(name: str) -> str:
     """Return a name that no running session has: the given one, or with a number after it."""
-    taken = {session.name for session in sessions() if session.alive}
+    taken = running_names()
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     return next(free for free in itertools.chain([name], numbered) if free not in taken)
 

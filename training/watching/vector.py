@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
 from ...envs.fields import Array
 from ...envs.signals import WithoutSdlHandlers
@@ -14,63 +15,30 @@ from .boards import MODES, Render
 from .env_watch import EnvWatch
 from .mirror import Autoreset
 from .rendering import render_of_several
-from .script import WatchedScript
 
-RESETS: dict[AutoresetMode, Autoreset] = {
-    AutoresetMode.SAME_STEP: "same step",
-    AutoresetMode.NEXT_STEP: "next step",
-    AutoresetMode.DISABLED: "by hand",
-}
+RESETS: dict[str, Autoreset] = {"SameStep": "same step", "NextStep": "next step", "Disabled": "by hand"}
+"""By the values of `gymnasium.vector.AutoresetMode`, which Gymnasium has from version 1.1 on."""
+DEFAULT_RESET = "SameStep" if gymnasium.__version__ < "1" else "NextStep"
+LAST_OBSERVATIONS = "final_observation" if gymnasium.__version__ < "1" else "final_obs"
+"""The key of infos that contains the last observations of episodes whose environments were reset in the same step."""
 
 
 class VectorWatch(EnvWatch):
     """Follows a vector environment of Gymnasium."""
 
+    last_observations = LAST_OBSERVATIONS
+
     def describe(self, env: VectorEnv[Any, Any, Array], observations: Any, infos: Any) -> Mapping[str, Any]:  # noqa: ARG002
         """Return its name, its action space, how it is drawn and how it is reset."""
-        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        mode = env.metadata.get("autoreset_mode", DEFAULT_RESET)
         return {
             "kind": type(env.unwrapped).__name__,
             "num_envs": env.num_envs,
             "task": _task_of(env),
             "actions": env.single_action_space,
             "render": render_of(env, borrow=self._unchanged),
-            "autoreset": RESETS[AutoresetMode(mode)],
+            "autoreset": RESETS[getattr(mode, "value", mode)],
         }
-
-
-class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
-    """A vector environment that can be attached to from its first reset on."""
-
-    def __init__(self, env: VectorEnv[Any, Any, Array], name: str | None = None) -> None:
-        super().__init__(env)
-        self._watch = VectorWatch(name)
-
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
-        mask = (options or {}).get("reset_mask")  # before Gymnasium takes it out
-        observations, infos = self.env.reset(seed=seed, options=options)
-        self._watch.begin(self, observations, infos, mask)
-        return observations, infos
-
-    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """Pass the gate and step all environments."""
-        step_log = self._watch.step_log
-        if step_log is None:
-            return self.env.step(actions)
-        step_log.before(actions)
-        result = self.env.step(actions)
-        step_log.after(result, result[4].get("final_obs"))
-        return result
-
-    def close(self, **kwargs: Any) -> None:
-        """Close the environments; viewers see that the script ended."""
-        self._watch.close()
-        self.env.close(**kwargs)
-
-    @property
-    def _script(self) -> WatchedScript | None:
-        return self._watch.script
 
 
 def _task_of(env: VectorEnv[Any, Any, Array]) -> str:

@@ -17,8 +17,9 @@ from ...envs import BadParameter, PacError
 from ...envs.files import MIB, UnreadableFile, read_json
 from ...training.bench import parts
 from ...training.bench.facts import Figures, facts
-from ...training.config import MAX_ENVS, RUNS, Config
+from ...training.config import RUNS, Config
 from ...training.exits import DONE, FAILED
+from ...training.limits import MAX_ENVS
 from ..progress import progress_bar
 from . import bench_show as shown
 from .flags import Flags, Json, OptionalFlags, Switch, load_config

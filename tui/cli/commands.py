@@ -17,9 +17,17 @@ from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from ..output import json_text
 from .errors import describe_error
-from .flags import Json, OptionalFlags, Switch, load_config, load_flags, refuse_repeated_settings, with_settings
+from .flags import (
+    Json,
+    OptionalFlags,
+    Switch,
+    load_config,
+    load_flags,
+    refuse_repeated_settings,
+    with_script_arguments,
+    with_settings,
+)
 from .stdout import named_stdout
-from .watch import with_script_arguments
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 
@@ -309,9 +317,10 @@ def doctor(*, json: Json = False) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. An error is one sentence on stderr."""
     given = sys.argv[1:] if arguments is None else arguments
-    tokens = with_script_arguments(given) if given[:1] == ["watch"] else with_settings(given)
+    watches = given[:1] == ["watch"]
+    tokens = with_script_arguments(given) if watches else with_settings(given)
     try:
-        if tokens[:1] != ["watch"]:
+        if not watches:
             refuse_repeated_settings(tokens)
         done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -323,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):  # the reader of stdout has closed it
             print(f"pac-tui: {text}", file=sys.stderr)
         try:
-            if "--json" in tokens:
+            if "--json" in tokens and not watches:
                 print(json_text({"title": title, "error": text, "code": code}))
             sys.stdout.flush()
         except OSError:  # otherwise Python reports an error when it flushes stdout at exit

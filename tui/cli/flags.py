@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SETTING = re.compile(r"--([a-z][\w-]*\.[a-z][\w-]*)(=.*)?", re.DOTALL)
 SET = "--set"
+BEFORE_SCRIPT = ("--python", "-m", "--module")
+"""Options of `pac-tui watch` that have a value."""
 
 Hidden = Parameter(parse=False)
 Switch = Annotated[bool, Parameter(show_default=False)]
@@ -114,3 +116,20 @@ def refuse_repeated_settings(tokens: Sequence[str]) -> None:
             from ...envs import BadParameter  # loads NumPy
 
             raise BadParameter(f"--{name} is given more than once; give it once")
+
+
+def with_script_arguments(tokens: Sequence[str]) -> list[str]:
+    """Return the tokens of a command line, with `--` before the arguments of a watched script.
+
+    What follows the script or the module belongs to the script, whatever it looks like.
+    """
+    if tokens[:1] != ["watch"]:
+        return list(tokens)
+    at = 1
+    while at < len(tokens) and tokens[at].startswith("-") and tokens[at] != "--":
+        option, equals, _ = tokens[at].partition("=")
+        at += 2 if option in BEFORE_SCRIPT and not equals else 1
+        if option in {"-m", "--module"}:
+            break
+    rest = list(tokens[at:])
+    return [*tokens[:at], *(["--"] if rest and rest[0] != "--" else []), *rest]

@@ -8,8 +8,6 @@ from ...envs import BadParameter
 from ...training.watching.launching import exec_script, find_interpreter
 from ..terminal import check_terminal
 
-WITH_VALUE = ("--python", "-m", "--module")
-
 
 def watch_script(arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool) -> int:
     """Run a script so that it is watched; return its exit code.
@@ -33,20 +31,3 @@ def watch_script(arguments: Sequence[str], *, module: str | None, python: str | 
     from ..script_app import run_script_app
 
     return run_script_app(interpreter, command)
-
-
-def with_script_arguments(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens of a command line, with `--` before the arguments of a watched script.
-
-    What follows the script or the module belongs to the script, whatever it looks like.
-    """
-    if tokens[:1] != ["watch"]:
-        return list(tokens)
-    at = 1
-    while at < len(tokens) and tokens[at].startswith("-") and tokens[at] != "--":
-        option, equals, _ = tokens[at].partition("=")
-        at += 2 if option in WITH_VALUE and not equals else 1
-        if option in {"-m", "--module"}:
-            break
-    rest = list(tokens[at:])
-    return [*tokens[:at], *(["--"] if rest and rest[0] != "--" else []), *rest]

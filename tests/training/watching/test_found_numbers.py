@@ -12,7 +12,7 @@ from pac.envs.gym.infos import LONGEST, MOST
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.infos import MAX_SEARCHES, InfoReader
-from pac.training.watching.vector import WatchedVectorEnv
+from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 LENGTH = 4
 ACTIONS = np.array([0, 1])

@@ -12,7 +12,7 @@ from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import mirror
-from pac.training.watching.vector import WatchedVectorEnv
+from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 from ...waiting import until
 from .scripted import counted_by, training

@@ -11,7 +11,7 @@ from pac.training import watch
 from pac.training.watching.boards import WatchedBoards
 from pac.training.watching.mirror import MIN_SLOTS, STEPS_PER_FLUSH, Mirror
 from pac.training.watching.task import WatchedActions, describe_script
-from pac.training.watching.vector import WatchedVectorEnv
+from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 from ...waiting import until
 from .scripted import cartpoles, counted_by

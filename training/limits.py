@@ -1,0 +1,4 @@
+"""Limits that hold everywhere."""
+
+MAX_ENVS = 1_000_000
+"""The largest number of environments N."""

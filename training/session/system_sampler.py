@@ -106,19 +106,20 @@ class SystemSampler:
 
     def _trainer_processes(self) -> list[ProcessStatus]:
         """Return the processes of the trainer, after the one of the session, which acts for them."""
-        found, session, own = self._session.processes.statuses(), self._session, self._own
+        found, session = self._session.processes.statuses(), self._session
         if not found:
             return []
+        cpu_seconds, rss = usage()
         actor = ProcessStatus(
             role=ProcessRole.ACTOR,
             index=0,
-            pid=own.pid,
+            pid=os.getpid(),
             state=session.state.phase.name.lower(),
             device=session.state.device,
             count=session.counter.counts.steps,
             heartbeat=max(0.0, time.perf_counter() - session.timer.last),
-            cpu_seconds=sum(own.cpu_times()[:2]),
-            rss=own.memory_info().rss,
+            cpu_seconds=cpu_seconds,
+            rss=rss,
         )
         return [actor, *found]
 

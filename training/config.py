@@ -105,6 +105,10 @@ class Config(StrictModel):
     stop_timeout: PositiveFloat = Field(
         30.0, description="Seconds without progress after which a stopping session is killed."
     )
+    eval_every: PositiveInt | None = Field(
+        None, description="Evaluate the policy every so many iterations, in the background, with the likeliest actions."
+    )
+    eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."

@@ -303,6 +303,14 @@ class Trainer(ABC):
             NonFiniteWeights: What was learned is useless.
         """
 
+    def policy_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the part of `state` that a player loads, as copies; must not change anything.
+
+        Raises:
+            NonFiniteWeights: What was learned is useless.
+        """
+        return self.state()
+
     @abstractmethod
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""

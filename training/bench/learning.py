@@ -18,14 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, median
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from ...backends import make
 from ...envs import BadParameter, Task, find
 from ..config import Config
 from ..loading import effective_settings, trainer_of
-from ..trainer import Context, Envs, Timer, Trainer
-from ..trainers import build_player, build_trainer
+from ..playing import context_of, play_episodes
+from ..trainer import Trainer
+from ..trainers import build_trainer
 from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed
 
@@ -158,35 +156,10 @@ def next_check(config: Config, decisions: int) -> int:
     return math.ceil(config.steps * number / CHECKS) if number <= CHECKS else decisions
 
 
-def context_of(task: Task, settings: Mapping[str, Any], seed: int) -> tuple[Context, list[Envs]]:
-    """Return a context whose environments are in this process, and the list of those that were made."""
-    made: list[Envs] = []
-
-    def envs(count: int, slots: int, **options: Any) -> Envs:
-        made.append(make(task, count, "inline", slots=slots, seed=seed, **options))
-        return made[-1]
-
-    return Context(task, envs, settings, "cpu", seed, Timer()), made
-
-
 def greedy_returns(name: str, task: Task, settings: Mapping[str, Any], trainer: Trainer) -> list[float]:
-    """Return the returns of the first episodes of `EPISODES` environments, played with the most likely actions."""
-    context, made = context_of(task, settings, PLAYED_SEED)
-    player = build_player(name, context)
-    player.start(EPISODES)
-    player.load_state(*trainer.state())
-    returns: dict[int, float] = {}
-    while len(returns) < EPISODES * task.players:
-        head = made[-1].order.head
-        player.iterate()
-        buffer = made[-1].buffer
-        # A rollout has just been carried, so all of its slots but the first are those of this iteration.
-        for slots in [span.written for span in made[-1].order.since(head)] or [slice(1, None)]:
-            ended = (buffer["terminated"][slots] | buffer["truncated"][slots]) > 0
-            for step, row in np.argwhere(ended).tolist():
-                returns.setdefault(row, float(buffer["episode_return"][slots][step, row]))
-    player.close()
-    return list(returns.values())
+    """Return the returns of all seats in the first episodes of `EPISODES` environments, with the likeliest actions."""
+    played = play_episodes(name, task, settings, trainer.policy_state(), episodes=EPISODES, seed=PLAYED_SEED)
+    return [value for episode in played for value in episode.returns]
 
 
 def train_sb3(config: Config, report: Report) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from .action_noise import ActionNoise
 from .device_buffer import DeviceBuffer
 from .distribution import Distribution
 from .output import policy_output
-from .weights import placed
+from .weights import placed, saved_tensors
 
 AnyPolicy = TypeVar("AnyPolicy", bound=nn.Module)
 
@@ -65,6 +65,10 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
             return None
         outputs, values = self.decided
         return policy_output(self._distribution, self._buffer.scale, outputs[row], values[row] * self.value_unit)
+
+    def policy_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of the weights, and the number of decisions if the trainer counts them."""
+        return saved_tensors(self.policy), {"decisions": int(getattr(self, "decisions", 0))}
 
     def close(self) -> None:
         """Release the buffer and close the environments."""

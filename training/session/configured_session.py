@@ -11,6 +11,7 @@ from ...envs import UnknownName, find
 from ..config import Config
 from ..trainers import trainer_kind, trainer_settings, transformed_task
 from .base_session import BaseSession
+from .evaluation import Evaluator
 from .failures import FailureHandler
 from .num_envs_planner import NumEnvsPlanner
 from .system_sampler import SystemSampler
@@ -31,6 +32,7 @@ class ConfiguredSession(BaseSession):
         settings: The settings of the trainer.
         planner: Decides the number of environments.
         failures: The error that the session ends with, if any.
+        evaluator: Evaluates the policy beside the training.
         sampler: Publishes processes, system load and viewers.
     """
 
@@ -49,3 +51,4 @@ class ConfiguredSession(BaseSession):
             self.debugger.breakpoints.add(text, self.planner.num_envs)
         self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
         self.sampler = SystemSampler(self)
+        self.evaluator = Evaluator(self.config, kind, task, self.settings, directory=directory, events=self.events)

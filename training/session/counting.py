@@ -129,7 +129,7 @@ class StepCounter:
         self._timer.lap("python")  # a window begins where its first phase does
         shares = self.counts.end_iteration()
         self.throughput.add(self.mark(), limited=limited)
-        row = self.figures() | shares | {name: float(value) for name, value in metrics.items()}
+        row = self.figures() | {name: float(value) for name, value in metrics.items()} | shares
         self.series.append(row, self.counts, self.clock.now())
         return row
 

@@ -56,6 +56,7 @@ def make_report(
             "seconds": mark.seconds,
             "sweep_seconds": session.planner.sweep_seconds(mark.seconds),
             **counter.counts.totals(),
+            **({"evaluation": evaluation} if (evaluation := session.evaluator.results) else {}),
             "discarded_steps": checkpoints.discarded_steps,
             "fps": fps,
             "fps_per_env": fps / num_envs,

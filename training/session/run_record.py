@@ -110,6 +110,7 @@ class RunRecord:
             "return_mean": counts.return_mean,
             **{figure.name: latest.get(figure.name) for figure in self._kind.figures},
             **counts.totals(),
+            **({"evaluation": evaluation} if (evaluation := session.evaluator.results) else {}),
             "config": self._full_config(),
         }
         self._try("run.json", lambda folder: folder.write_metadata(metadata))

@@ -136,6 +136,7 @@ class Session(ConfiguredSession):
                 self.clock.stop()
                 self._apply_requests(interrupted=True)
             else:
+                metrics |= self.evaluator.end_iteration(self.counter.counts.iterations + 1, self.trainer)
                 row = self.monitor.end_iteration(metrics)
                 self._publish()
                 self.record.write_metrics(row)
@@ -202,6 +203,7 @@ class Session(ConfiguredSession):
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, publish how the session ended; return the report."""
         self.envs.report_events()
+        self._finish_evaluation()
         if self._trainer is not None and self.counter.counts.steps:
             self.set_phase(Phase.STOPPING, "saving a checkpoint")
             self.checkpoints.save_last(self._trainer)
@@ -223,6 +225,15 @@ class Session(ConfiguredSession):
         if failed:
             keep_last_telemetry(self.directory)
         return report
+
+    def _finish_evaluation(self) -> None:
+        """Add the last evaluation to the figures, for which a training that has reached its limit waits."""
+        if self.limits.reached and self.failures.error is None:
+            self.set_phase(Phase.STOPPING, "evaluating the policy")
+            if (figures := self.evaluator.finish()) and self.counter.series.latest:
+                self.counter.series.latest |= figures
+                self.record.write_metrics(self.counter.series.latest)
+        self.evaluator.close()
 
     @property
     def _nothing_to_keep(self) -> bool:

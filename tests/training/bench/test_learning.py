@@ -12,7 +12,6 @@ from pac.training.bench.facts import Figures
 from pac.training.bench.learning import (
     EPISODES,
     OURS,
-    context_of,
     greedy_returns,
     learning,
     next_check,
@@ -20,6 +19,7 @@ from pac.training.bench.learning import (
     train_ours,
 )
 from pac.training.config import Config
+from pac.training.playing import context_of
 from pac.training.trainers import build_trainer, trainer_settings
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "learning"

@@ -1,0 +1,97 @@
+"""Evaluation beside a training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pac.envs import find
+from pac.training.config import Config
+from pac.training.playing import PlayedEpisode, context_of, evaluation_figures
+from pac.training.runs.checkpoint import load_newest
+from pac.training.runs.folder import RunFolder
+from pac.training.session.evaluation import Evaluator
+from pac.training.session.host import SessionFailed, launch
+from pac.training.telemetry.events import EventLog
+from pac.training.trainers import build_trainer, trainer_kind, trainer_settings
+
+from ...waiting import until
+
+PPO = {"batch": 128, "minibatch": 64, "epochs": 1, "threads": 1}
+COMMON: dict[str, Any] = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "steps": 640}
+
+
+def test_figures_are_shares_and_an_interval_over_episodes():
+    """Success is a good outcome, stages are reached in order, and seats of an episode are one sample."""
+    task = find("frames")
+    episodes = [
+        PlayedEpisode((3.0, 5.0), 20, 1, {"stage": 2.0}),
+        PlayedEpisode((2.0, 2.0), 40, 1, {"stage": 2.0}),
+        PlayedEpisode((0.0, 0.0), 60, 2, {"stage": 1.0}),
+    ]
+    found = evaluation_figures(task, episodes)
+    assert (found["return"], found["steps_to_success"], found["length"]) == (2, 30, 40)
+    assert found["return_high"] - found["return"] == pytest.approx(1.96 * 2 / 3**0.5)
+    shares = {name: found[name] for name in ("success", "outcome/out of time", "stage/1", "stage/2")}
+    assert shares == pytest.approx({"success": 2 / 3, "outcome/out of time": 1 / 3, "stage/1": 1, "stage/2": 2 / 3})
+
+
+def test_figures_that_are_unknown_are_missing():
+    """One episode has no interval, and an episode that failed has no steps to success."""
+    bare = replace(find("frames"), outcomes=(), info=())
+    found = evaluation_figures(bare, [PlayedEpisode((1.0,), 9, 0, {"is_success": 0.0})])
+    assert found == {"return": 1, "length": 9, "success": 0}
+
+
+@pytest.mark.session
+def test_a_training_is_the_same_with_and_without_evaluation(tmp_path):
+    """Weights and optimizer are equal bit for bit; the results are curves, in run.json and in the report."""
+    checkpoints, reports = [], []
+    for name, options in (("without", {}), ("with", {"eval_every": 2, "eval_episodes": 3})):
+        config = Config.model_validate({**COMMON, "settings": PPO, "runs_dir": tmp_path, "name": name, **options})
+        session = launch(config, headless=True)
+        try:
+            reports.append(session.report())
+        finally:
+            if session.poll() is None:
+                session.kill()
+        checkpoints.append(load_newest(RunFolder.find(tmp_path, name).checkpoints))
+    without, evaluated = (checkpoint.tensors for checkpoint in checkpoints)
+    assert without.keys() == evaluated.keys()
+    assert all(np.array_equal(without[name], evaluated[name]) for name in without)
+    run = RunFolder.find(tmp_path, "with")
+    assert run.metadata()["evaluation"] == reports[1]["evaluation"]
+    assert reports[1]["evaluation"]["iteration"] == 4
+    assert 0 <= reports[1]["evaluation"]["outcome/topped out"] <= 1
+    assert run.metrics()[-1]["eval/return"] == reports[1]["evaluation"]["return"]
+    assert "evaluation" not in reports[0]
+
+
+@pytest.mark.session
+def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
+    """An event says so, once, and the last results stay."""
+    task, events = find("drmario"), EventLog()
+    settings = trainer_settings("ppo", task, PPO)
+    trainer = build_trainer("ppo", context_of(task, settings, 0)[0])
+    config = Config(eval_every=1, eval_episodes=2)
+    evaluator = Evaluator(config, trainer_kind("ppo"), task, settings, directory=tmp_path, events=events)
+    iterations = count(1)
+    until(lambda: evaluator.end_iteration(next(iterations), trainer))
+    assert evaluator._process is not None
+    evaluator._process.kill()
+    until(lambda: evaluator.end_iteration(next(iterations), trainer) and events.count)
+    assert evaluator.end_iteration(next(iterations), trainer)["eval/iteration"] >= 1
+    assert events.count == 1
+    evaluator.close()
+
+
+@pytest.mark.session
+def test_a_trainer_without_a_policy_is_refused(tmp_path):
+    """The error names trainers that have one."""
+    config = Config.model_validate({"task": "noop", "trainer": "random", "runs_dir": tmp_path, "eval_every": 1})
+    with pytest.raises(SessionFailed, match="the trainer random has none; use one of ppo, dqn"):
+        launch(config, headless=True)

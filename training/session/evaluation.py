@@ -1,0 +1,195 @@
+"""Evaluation beside a training: a process plays episodes with copies of the policy, while the training goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ...envs import BadParameter, Task
+from ..config import Config
+from ..runs.tensors_file import safetensors_chunks
+from ..telemetry.events import EventLog
+from ..telemetry.records import Level
+from ..trainer import NonFiniteWeights, Trainer
+from ..trainers import BUILT_IN, TrainerKind
+
+SEED = 0x5EED_0000
+"""Added to the run's seed for the environments of evaluations, so that they play other episodes than the training."""
+MASK_63 = (1 << 63) - 1
+PREFIX = "eval/"
+LAST_SECONDS = 60.0
+"""The longest time in s that a training that has reached its limit waits for the last evaluation."""
+
+
+class Evaluator:
+    """Evaluates the policy every few iterations, in a process of its own with its own environments.
+
+    The training copies the policy and goes on. Results become figures of the first iteration after they arrived, and
+    stay until the next ones. If an evaluation takes longer than the iterations between two of them, the newest policy
+    is evaluated next, and those in between are left out.
+
+    Args:
+        config: How often, and with how many episodes.
+        kind: The trainer.
+        task: The task.
+        settings: The trainer's settings.
+        directory: Where the weights are written, in memory.
+        events: Where troubles are reported.
+
+    Attributes:
+        figures: The last results by name, with the iteration whose policy they are of; empty before.
+
+    Raises:
+        BadParameter: The trainer has no policy to play.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        kind: TrainerKind,
+        task: Task,
+        settings: Mapping[str, Any],
+        *,
+        directory: Path,
+        events: EventLog,
+    ) -> None:
+        self.figures: dict[str, float] = {}
+        self._every, self._episodes = config.eval_every if config.learn else None, config.eval_episodes
+        self._setup: dict[str, Any] = {
+            "task": task.spec,
+            "trainer": kind.name,
+            "settings": dict(settings),
+            "episodes": self._episodes,
+        }
+        self._setup["seed"] = (config.seed + SEED) & MASK_63
+        self._weights, self._events = directory / "evaluation.safetensors", events
+        self._process: subprocess.Popen[str] | None = None
+        self._output: IO[bytes] | None = None
+        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._waiting: tuple[int, dict[str, Any], dict[str, Any]] | None = None
+        self._busy = False
+        if self._every and not kind.player:
+            players = ", ".join(known.name for known in BUILT_IN.values() if known.player)
+            raise BadParameter(
+                f"--eval-every plays a policy, and the trainer {kind.name} has none; use one of {players}, or omit it"
+            )
+
+    @property
+    def results(self) -> dict[str, float]:
+        """The last results, for reports."""
+        return {name.removeprefix(PREFIX): value for name, value in self.figures.items()}
+
+    def end_iteration(self, iteration: int, trainer: Trainer) -> dict[str, float]:
+        """Start an evaluation if one is due; return the last results."""
+        self._collect()
+        if self._every and iteration % self._every == 0:
+            try:
+                self._waiting = (iteration, *trainer.policy_state())
+            except NonFiniteWeights:
+                return self.figures
+            self._send()
+        return self.figures
+
+    def finish(self) -> dict[str, float]:
+        """Wait for the evaluations that were started; return the last results."""
+        while self._busy and self._take(LAST_SECONDS):
+            self._send()
+        return self.figures
+
+    def close(self) -> None:
+        """End the process."""
+        self._every, self._busy = None, False
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdin is not None
+            with suppress(OSError):  # what was not written yet
+                self._process.stdin.close()
+            self._process = None
+        if self._output is not None:
+            self._output.close()
+
+    def _send(self) -> None:
+        """Have the newest policy evaluated, unless an evaluation is running."""
+        if self._busy or self._waiting is None:
+            return
+        (iteration, tensors, data), self._waiting = self._waiting, None
+        arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+        with self._weights.open("wb") as file:
+            file.writelines(safetensors_chunks(arrays))
+        self._busy = True
+        process = self._started()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(
+                json.dumps({"iteration": iteration, "weights": str(self._weights), "data": data}) + "\n"
+            )
+            process.stdin.flush()
+        except BrokenPipeError:
+            self._fail()
+
+    def _started(self) -> subprocess.Popen[str]:
+        """Return the process; start it at the first evaluation."""
+        if self._process is None:
+            self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "pac.training.playing"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._output,
+                text=True,
+            )
+            assert self._process.stdin is not None
+            instructions = {"parent": os.getpid(), "path": sys.path, **self._setup}
+            self._process.stdin.write(json.dumps(instructions) + "\n")
+            threading.Thread(target=self._read, args=(self._process,), name="evaluation", daemon=True).start()
+        return self._process
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        """Pass answers on, in a thread; None at the end."""
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                self._answers.put(line)
+        self._answers.put(None)
+
+    def _collect(self) -> None:
+        """Take the results that have arrived, and start the evaluation that waits for them."""
+        while self._busy and not self._answers.empty() and self._take(0.0):
+            self._send()
+
+    def _take(self, seconds: float) -> bool:
+        """Take one result within `seconds`; return whether there was one."""
+        try:
+            line = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        self._busy = False
+        if line is None:
+            self._fail()
+            return False
+        answer = json.loads(line)
+        self.figures = {PREFIX + name: value for name, value in answer["figures"].items()}
+        self.figures[PREFIX + "iteration"] = answer["iteration"]
+        return True
+
+    def _fail(self) -> None:
+        """Report that the process has ended, and evaluate no more."""
+        assert self._output is not None
+        assert self._process is not None
+        self._output.seek(0)
+        lines = self._output.read().decode(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
+        reason = f"its process ended with status {self._process.wait()}: {lines[0]}"
+        self._events.add(Level.WARNING, f"the training continues without evaluation, {reason}")
+        self.close()

@@ -9,5 +9,5 @@ setup(
         f"pac.{name}" for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))
     ],
     package_dir={f"pac.{folder}": folder for folder in FOLDERS},
-    package_data={"": ["*.tcss", "*.yaml", "py.typed"]},
+    package_data={"": ["*.tcss", "*.yaml", "*.asm", "py.typed"]},
 )

@@ -16,7 +16,16 @@ from pac.envs.fields import Array
 from pac.envs.kernel_tables import FieldArrays, KernelTable
 
 GAMES = (
-    *("drmario", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt:bots=1", "frames"),
+    *(
+        "drmario",
+        "drmario-frames",
+        "autochess",
+        "autochess:players=8",
+        "treasure",
+        "staghunt:bots=1",
+        "frames",
+        "gameboy",
+    ),
     *("leduc", "holdem:betting=fcpa,stack=8"),
 )
 STEPS = 40

@@ -1,0 +1,235 @@
+"""What the processor reads and writes at every address, at the time of the access."""
+
+from __future__ import annotations
+
+from .cartridge_memory import read_cartridge_ram, write_cartridge_ram, write_mapper
+from .compiled import compiled, inlined
+from .layout import (
+    BUTTONS,
+    DIVIDER,
+    DMA_AT,
+    DMA_BEGIN,
+    DMA_END,
+    FAR,
+    FLAT,
+    HIGH_PAGE,
+    IN_HIGH,
+    IN_RAM,
+    IN_ROM,
+    LOW_BANK,
+    NEXT,
+    OAM,
+    PLAIN,
+    READS,
+    SERIAL_END,
+    Machine,
+)
+from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word
+from .registers import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA
+from .screen_timing import dot_of, is_on, line_read, read_status, run_screen, write_screen
+from .timer import count_timer, end_serial, plan_timer, request, reset_divider, write_serial, write_timer
+
+DMA_CYCLES = 644
+LOG_WORD = 16
+"""Of `FLAT` memory: bytes of an entry of the log of accesses, which follows the 64 KiB and their number."""
+
+
+@inlined
+def ram_place(address: int) -> int:
+    """Return the place of an address of video or work RAM."""
+    return ((address & 0x4000) >> 1) | (address & 0x1FFF)
+
+
+@inlined
+def read(m: Machine, now: int, address: int) -> int:
+    """Return what is read at an address; `now` is the end of the machine cycle."""
+    kind = load_byte(m.tables + (address >> 8))
+    if kind == IN_ROM:
+        return load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
+    if kind == IN_RAM:
+        return byte(m, ram_place(address))
+    if kind == IN_HIGH and address >= 0xFF80:
+        return byte(m, HIGH_PAGE + (address & 0xFF))
+    return read_elsewhere(m, now, address)
+
+
+@inlined
+def write(m: Machine, now: int, address: int, value: int) -> None:
+    """Write at an address; `now` is the end of the machine cycle."""
+    kind = load_byte(m.tables + (address >> 8))
+    if kind == IN_RAM:
+        set_byte(m, ram_place(address), value)
+    elif kind == IN_HIGH and 0xFF80 <= address < 0xFFFF:
+        set_byte(m, HIGH_PAGE + (address & 0xFF), value)
+    else:
+        write_elsewhere(m, now, address, value)
+
+
+@inlined
+def log_access(m: Machine, now: int, entry: int) -> None:
+    """Note an access of `FLAT` memory: its time, then address, value and whether it wrote in one word."""
+    count = load_word(m.rom + 0x10000)
+    place = m.rom + 0x10008 + LOG_WORD * count
+    store_word(place, now)
+    store_word(place + 8, entry)
+    store_word(m.rom + 0x10000, count + 1)
+
+
+@inlined
+def copy_sprites(m: Machine) -> None:
+    """Copy all sprites at once, when the first byte would be copied."""
+    set_word(m, DMA_AT, FAR)
+    page = byte(m, HIGH_PAGE + DMA)
+    source = (page if page < 0xE0 else page - 0x20) << 8
+    for index in range(160):
+        address = source + index
+        if address < 0x8000:
+            value = load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
+        elif 0xA000 <= address < 0xC000:
+            value = read_cartridge_ram(m, address)
+        else:
+            value = byte(m, ram_place(address))
+        set_byte(m, OAM + index, value)
+
+
+@inlined
+def is_locked(m: Machine, now: int) -> bool:
+    """Return whether a transfer locks the sprites' memory."""
+    return word(m, DMA_BEGIN) < now <= word(m, DMA_END)
+
+
+@compiled
+def catch_up(m: Machine, now: int) -> None:
+    """Do what the peripherals do up to a time."""
+    count_timer(m, now)
+    plan_timer(m)
+    run_screen(m, now)
+    if word(m, SERIAL_END) <= now:
+        end_serial(m)
+    if word(m, DMA_AT) <= now:
+        copy_sprites(m)
+
+
+@inlined
+def buttons_read(m: Machine) -> int:
+    """Return the lowest bits of P1: 0 for what is pressed and selected."""
+    chosen, pressed = byte(m, HIGH_PAGE + P1), word(m, BUTTONS)
+    found = 0 if chosen & 0x10 else pressed
+    return 15 & ~(found if chosen & 0x20 else found | (pressed >> 4))
+
+
+@inlined
+def note_buttons(m: Machine, before: int) -> None:
+    """Request the joypad's interrupt if a line fell."""
+    if before & ~buttons_read(m):
+        request(m, 16)
+
+
+@compiled
+def press(m: Machine, buttons: int) -> None:
+    """Press these buttons and release all others."""
+    before = buttons_read(m)
+    set_word(m, BUTTONS, buttons)
+    note_buttons(m, before)
+
+
+@compiled
+def read_register(m: Machine, now: int, place: int) -> int:
+    """Return what is read at FF00-FF7F."""
+    ones = load_byte(m.tables + READS + place)
+    if place == P1:
+        return ones | (byte(m, HIGH_PAGE + P1) & 0x30) | buttons_read(m)
+    if place == DIV:
+        return ((now + word(m, DIVIDER)) >> 8) & 255
+    if place == TIMA:
+        count_timer(m, now)
+    elif place == STAT:
+        return ones | read_status(m, now)
+    elif place == LY:
+        return line_read(dot_of(m, now)) if is_on(m) else 0
+    elif place == IF or place == SC or place == SB:
+        catch_up(m, now)
+    return ones | byte(m, HIGH_PAGE + place)
+
+
+@compiled
+def read_elsewhere(m: Machine, now: int, address: int) -> int:
+    """Return what is read where reading is more than a look-up."""
+    if m.mapper == FLAT:
+        value = load_byte(m.rom + address)
+        log_access(m, now, address | (value << 16))
+        return value
+    if address < 0xC000:
+        return read_cartridge_ram(m, address)
+    if address < 0xFF00:
+        if is_locked(m, now):
+            return 255
+        return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
+    return read_register(m, now, address & 0xFF)
+
+
+@inlined
+def start_copy(m: Machine, now: int) -> None:
+    """Start a transfer to the sprites' memory, which is locked from the next machine cycle on."""
+    if not is_locked(m, now):
+        set_word(m, DMA_BEGIN, now + 4)
+    set_word(m, DMA_AT, now + 8)
+    set_word(m, DMA_END, now + DMA_CYCLES)
+
+
+@inlined
+def write_sound(m: Machine, place: int, value: int) -> None:
+    """Write a register of the sound, which is not heard: while it is off, only its switch can be written."""
+    if place == NR52:
+        set_byte(m, HIGH_PAGE + NR52, value & 0x80)
+        if not value & 0x80:
+            for other in range(SOUND_FIRST, NR52):
+                set_byte(m, HIGH_PAGE + other, 0)
+    elif place >= 0x30 or byte(m, HIGH_PAGE + NR52) & 0x80:
+        set_byte(m, HIGH_PAGE + place, value)
+
+
+@compiled
+def write_register(m: Machine, now: int, place: int, value: int) -> None:
+    """Write at FF00-FF7F or FFFF."""
+    set_word(m, NEXT, 0)
+    if place == DIV:
+        reset_divider(m, now)
+    elif DIV < place <= TAC:
+        write_timer(m, now, place, value)
+    elif place == LCDC or place == STAT or place == LYC:
+        write_screen(m, now, place, value)
+    elif place == SC:
+        write_serial(m, now, value)
+    elif SOUND_FIRST <= place < 0x40:
+        write_sound(m, place, value)
+    elif place == P1:
+        before = buttons_read(m)
+        set_byte(m, HIGH_PAGE + P1, value & 0x30)
+        note_buttons(m, before)
+    elif place == IF:
+        catch_up(m, now)
+        set_byte(m, HIGH_PAGE + IF, value & 31)
+    elif place != LY:
+        run_screen(m, now)
+        set_byte(m, HIGH_PAGE + place, value)
+        if place == DMA:
+            start_copy(m, now)
+
+
+@compiled
+def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
+    """Write where writing is more than a store."""
+    if m.mapper == FLAT:
+        store_byte(m.rom + address, value)
+        log_access(m, now, address | (value << 16) | (1 << 24))
+    elif address < 0x8000:
+        if m.mapper != PLAIN:
+            write_mapper(m, now, address, value)
+    elif address < 0xC000:
+        write_cartridge_ram(m, now, address, value)
+    elif address < 0xFEA0:
+        if not is_locked(m, now):
+            set_byte(m, OAM + address - 0xFE00, value)
+    elif address >= 0xFF00:
+        write_register(m, now, address & 0xFF, value)

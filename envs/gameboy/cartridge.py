@@ -1,0 +1,130 @@
+"""Reads a cartridge's file: its ROM, padded to whole banks, and which memory it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PacError
+from ..files import MIB, read_bytes
+from .layout import MBC1, MBC1M, MBC3, MBC5, PLAIN
+
+LARGEST = 8 * MIB
+BANK = 0x4000
+HEADER_END = 0x150
+MAPPERS = {
+    **dict.fromkeys((0x00, 0x08, 0x09), PLAIN),
+    **dict.fromkeys((0x01, 0x02, 0x03), MBC1),
+    **dict.fromkeys(range(0x0F, 0x14), MBC3),
+    **dict.fromkeys(range(0x19, 0x1F), MBC5),
+}
+NAMES = {0x05: "MBC2", 0x06: "MBC2", 0x0B: "MMM01", 0x0C: "MMM01", 0x0D: "MMM01", 0x20: "MBC6", 0x22: "MBC7"}
+NAMES |= {0xFC: "a camera", 0xFD: "TAMA5", 0xFE: "HuC3", 0xFF: "HuC1"}
+RAM_BYTES = {0: 0, 1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}
+WITHOUT_RAM = {0x00, 0x01, 0x0F, 0x11, 0x19, 0x1C}
+
+
+class BadCartridge(PacError):
+    """A file is not a cartridge that can be run."""
+
+    title = "Bad ROM"
+
+
+@dataclass(frozen=True)
+class Cartridge:
+    """A cartridge.
+
+    Attributes:
+        rom: Its ROM, uint8, a power of two of banks of 16 KiB.
+        mapper: What maps the banks.
+        ram_bytes: Bytes of its RAM.
+        checksum: The header's checksum, on which flags at the start depend.
+        digest: SHA-256 of the file.
+    """
+
+    rom: NDArray[np.uint8]
+    mapper: int
+    ram_bytes: int
+    checksum: int
+    digest: str
+
+    @cached_property
+    def title(self) -> str:
+        """The title in the header, as far as it is ASCII."""
+        return bytes(self.rom[0x134:0x143]).split(b"\0")[0].decode("ascii", "replace").strip()
+
+
+def read_cartridge(path: Path) -> Cartridge:
+    """Return the cartridge in a file.
+
+    Raises:
+        UnreadableFile: The file cannot be read.
+        BadCartridge: It is not a ROM, or one that is not supported.
+    """
+    return cartridge_of(read_bytes(path, LARGEST), str(path))
+
+
+def cartridge_of(data: bytes, name: str) -> Cartridge:
+    """Return the cartridge that a file's bytes are.
+
+    Args:
+        data: The bytes.
+        name: Its name in errors.
+
+    Raises:
+        BadCartridge: It is not a ROM, or one that is not supported.
+    """
+    if len(data) < HEADER_END:
+        raise BadCartridge(
+            f"{name} is not a Game Boy ROM: expected at least {HEADER_END} bytes, got {len(data)}; give a .gb file"
+        )
+    checksum = 0
+    for value in data[0x134:0x14D]:
+        checksum = (checksum - value - 1) & 0xFF
+    if checksum != data[0x14D]:
+        raise BadCartridge(
+            f"{name} is not a Game Boy ROM: expected the header's checksum {checksum:02X} at 014D, "
+            f"got {data[0x14D]:02X}; give a .gb file"
+        )
+    if data[0x143] == 0xC0:
+        raise BadCartridge(f"{name} runs only on a Game Boy Color; give a ROM that also runs on the first Game Boy")
+    return _supported(data, name, checksum)
+
+
+def _holds_several(data: bytes) -> bool:
+    """Return whether a file holds several games of 256 KiB, each with a header's picture."""
+    picture = data[0x104:0x134]
+    return len(data) == MIB and any(picture) and data[0x40104:0x40134] == picture
+
+
+def _supported(data: bytes, name: str, checksum: int) -> Cartridge:
+    kind, size, ram = data[0x147], data[0x148], data[0x149]
+    if kind not in MAPPERS:
+        called = NAMES.get(kind, "unknown")
+        raise BadCartridge(
+            f"{name} has a cartridge of type {kind:02X} ({called}); expected one without a mapper, MBC1, MBC3 or MBC5"
+        )
+    if size > 8 or ram not in RAM_BYTES:
+        raise BadCartridge(f"{name} has the size codes {size:02X} and {ram:02X}; expected 00 to 08 and 00 to 05")
+    banks = 2 << size
+    if len(data) < banks * BANK // 2 or (MAPPERS[kind] == PLAIN and banks > 2):
+        raise BadCartridge(
+            f"{name} is truncated: its header promises {banks * BANK:,} bytes, the file has {len(data):,}"
+        )
+    while banks * BANK < len(data):
+        banks *= 2
+    rom = np.full(banks * BANK, 0xFF, np.uint8)
+    rom[: len(data)] = np.frombuffer(data, np.uint8)
+    mapper = MAPPERS[kind]
+    return Cartridge(
+        rom=rom,
+        mapper=MBC1M if mapper == MBC1 and _holds_several(data) else mapper,
+        ram_bytes=0 if kind in WITHOUT_RAM else RAM_BYTES[ram],
+        checksum=checksum,
+        digest=sha256(data).hexdigest(),
+    )

@@ -1,0 +1,256 @@
+"""The compiled loops over environments, which release the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from ..fields import DECIDES, Array
+from ..native import ALL_LEGAL, episode_seed, mixed
+from ..packed_kernels import packed_distance
+from .bus import press
+from .cartridge_memory import map_banks
+from .compiled import compiled, inlined
+from .drawing import draw_boards, memory_byte, value_of
+from .layout import (
+    CLOCK,
+    DISTANCE,
+    EPISODES,
+    FIRST_DISTANCE,
+    FRAME,
+    FRAME_BYTES,
+    FRAME_CYCLES,
+    HALF,
+    HIDDEN,
+    RETURN,
+    RUN_SEED,
+    STAGE,
+    STEPS,
+    STOP,
+    STUCK,
+    WORDS,
+    Machine,
+)
+from .lines import clear_frame
+from .memory import byte, set_byte, set_word, word
+from .processor import run
+from .views import GameViews, views
+
+signed = cast("Callable[[np.generic | int], int]", np.int64)
+
+STEP_REWARD, REACHED_REWARD, CLOSER = -0.01, 1.0, 5.0 / (3 * 72 * 80)
+VALUES, STEP, NEARER, REACHED = 0, 1, 2, 3
+"""Terms of the reward."""
+RUNNING = 0
+
+
+@inlined
+def machine_of(v: GameViews, env: int, slot: int, drawn: int) -> Machine:
+    """Return an environment's console, which draws into its observation of a slot."""
+    n = v.numbers
+    words = n.states + env * n.size
+    out = n.observations + (slot * n.envs + env) * FRAME_BYTES
+    return Machine(words, words + 8 * WORDS, 0, n.rom, n.tables, n.mapper, n.rom_mask, n.ram_bytes, 0x8000, out, drawn)
+
+
+@inlined
+def show(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Write the observation of a state and what does not depend on the step."""
+    for place in range(FRAME_BYTES):
+        v.observation[slot, env, place] = byte(m, FRAME + place)
+    v.common.active[slot, env] = DECIDES
+    v.common.episode[env] = word(m, EPISODES) - 1
+
+
+@inlined
+def write_info(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Write the info fields."""
+    v.score[slot, env] = value_of(m, v.values, 0) if v.values.shape[0] else 0
+    v.stage[slot, env] = word(m, STAGE)
+    v.distance[slot, env] = np.float32(word(m, DISTANCE)) / np.float32(3 * 72 * 80)
+    v.clock[slot, env] = word(m, CLOCK)
+
+
+@inlined
+def distance_of(v: GameViews, m: Machine, picture: Array) -> int:
+    """Return the distance of a picture from the stage's goal picture; 0 if there is none."""
+    if not v.numbers.goals:
+        return 0
+    return packed_distance(v.distances, picture, v.goals[min(word(m, STAGE), v.numbers.goals - 1)])
+
+
+@compiled
+def next_episode(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Begin an environment's next episode: copy a start state, which the episode's seed chooses."""
+    run_seed, episodes = word(m, RUN_SEED), word(m, EPISODES)
+    seed = mixed(episode_seed(np.uint64(run_seed), np.uint64(env), np.uint64(episodes)))
+    start = v.starts[int((seed >> np.uint64(33)) % np.uint64(v.numbers.starts))]
+    for index in range(start.shape[0]):
+        v.ints[env, index] = start[index]
+    set_word(m, RUN_SEED, run_seed)
+    set_word(m, EPISODES, episodes + 1)
+    show(v, m, slot, env)
+    begin_stage(v, m, slot, env)
+    draw_boards(m, v, v.boards, env)
+
+
+@inlined
+def begin_stage(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Measure the distance from the stage's goal picture."""
+    distance = distance_of(v, m, v.observation[slot, env])
+    set_word(m, DISTANCE, distance)
+    set_word(m, FIRST_DISTANCE, distance)
+
+
+@inlined
+def forget(v: GameViews, slot: int, env: int) -> None:
+    """Write the fields of an environment before its first step."""
+    v.common.reward[slot, env] = v.common.returns[slot, env] = 0
+    v.common.length[slot, env] = v.common.frames[slot, env] = 0
+    v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
+    v.common.outcome[slot, env] = RUNNING
+    v.common.terms[slot, env] = 0
+
+
+@compiled
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
+    """Begin the next episode of the chosen environments and write their observations."""
+    v = views(table)
+    for index in range(chosen.shape[0]):
+        if chosen[index]:
+            env = lo + index
+            m = machine_of(v, env, slot, HALF)
+            set_word(m, RUN_SEED, signed(seed))
+            set_word(m, EPISODES, v.common.episode[env] + 1)
+            next_episode(v, m, slot, env)
+            write_info(v, m, slot, env)
+            forget(v, slot, env)
+
+
+@compiled
+def play(v: GameViews, env: int, slot: int, buttons: int) -> int:
+    """Run the frames of a step, of which the last one is drawn; return why the last one ended."""
+    why, last = 0, v.numbers.frames - 1
+    for frame in range(v.numbers.frames):
+        m = machine_of(v, env, slot, HALF if frame == last else HIDDEN)
+        if frame == 0 or frame == v.numbers.press:
+            press(m, buttons if frame == 0 else 0)
+        if frame == last:
+            clear_frame(m)
+        set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
+        why = run(m)
+        if why == STUCK:
+            break
+    return why
+
+
+@inlined
+def ended(v: GameViews, m: Machine, why: int) -> int:
+    """Return the outcome of a step: 0, one of the game's, all goals reached, out of time, or locked."""
+    count: int = v.ends.shape[0]
+    for index in range(count):
+        found = memory_byte(m, v.ends[index, 0])
+        if v.ends[index, 1] <= found <= v.ends[index, 2]:
+            value = v.ends[index, 3]
+            if value < 0 or value_of(m, v.values, value) >= v.ends[index, 4]:
+                return 1 + index
+    if v.numbers.goals and word(m, STAGE) == v.numbers.goals:
+        return count + 1
+    if why == STUCK:
+        return count + 3
+    return count + 2 if word(m, STEPS) >= v.numbers.steps else RUNNING
+
+
+@inlined
+def advance_goal(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Write the terms of goals, and begin the next stage where a goal picture is reached."""
+    before = word(m, DISTANCE)
+    distance = distance_of(v, m, v.observation[slot, env])
+    set_word(m, DISTANCE, distance)
+    v.common.terms[slot, env, STEP] = STEP_REWARD
+    v.common.terms[slot, env, NEARER] = CLOSER * (before - distance)
+    if distance <= v.numbers.reach:
+        v.common.terms[slot, env, REACHED] = REACHED_REWARD
+        set_word(m, STAGE, word(m, STAGE) + 1)
+        begin_stage(v, m, slot, env)
+
+
+@inlined
+def finish(v: GameViews, m: Machine, slot: int, env: int, why: int) -> None:
+    """Write the results of a step, and begin a new episode if this one is over."""
+    for place in range(FRAME_BYTES):
+        set_byte(m, FRAME + place, v.observation[slot, env, place])
+    if v.numbers.goals:
+        advance_goal(v, m, slot, env)
+    terms = v.common.terms[slot, env]
+    reward = np.float32(terms[VALUES] + terms[STEP] + terms[NEARER] + terms[REACHED])
+    v.reals[env, RETURN] += reward
+    outcome = ended(v, m, why)
+    late = outcome == v.ends.shape[0] + 2
+    write_info(v, m, slot, env)
+    v.common.reward[slot, env] = reward
+    v.common.returns[slot, env] = v.reals[env, RETURN]
+    v.common.length[slot, env] = word(m, STEPS)
+    v.common.frames[slot, env] = v.numbers.frames
+    v.common.outcome[slot, env] = outcome
+    v.common.terminated[slot, env] = outcome != RUNNING and not late
+    v.common.truncated[slot, env] = late
+    v.common.heartbeat[env] += np.uint64(1)
+    if outcome != RUNNING:
+        end_episode(v, m, slot, env)
+    else:
+        draw_boards(m, v, v.boards, env)
+    v.common.active[slot, env] = DECIDES
+
+
+@inlined
+def end_episode(v: GameViews, m: Machine, slot: int, env: int) -> None:
+    """Keep the last observation and, where they are requested, the last boards; begin the next episode."""
+    for place in range(FRAME_BYTES):
+        v.final[slot % len(v.final), env, place] = v.observation[slot, env, place]
+    if v.last_drawn[env]:
+        draw_boards(m, v, v.last, env)
+        v.last_drawn[env] = v.common.episode[env] + 1
+    next_episode(v, m, slot, env)
+
+
+@inlined
+def values_total(v: GameViews, m: Machine) -> float:
+    """Return the sum of the numbers in memory times their rewards."""
+    total = 0.0
+    for index in range(v.values.shape[0]):
+        if v.weights[index] != 0:
+            total += v.weights[index] * value_of(m, v.values, index)
+    return total
+
+
+@compiled
+def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
+    """Step every environment, or none and return the first one whose action is out of range."""
+    v = views(table)
+    for env in range(lo, hi):
+        if not 0 <= v.common.action[slot, env] < v.numbers.actions:
+            return env
+    for env in range(lo, hi):
+        m = machine_of(v, env, following, HALF)
+        before = values_total(v, m)
+        why = play(v, env, following, v.buttons[v.common.action[slot, env]])
+        set_word(m, STEPS, word(m, STEPS) + 1)
+        v.common.terms[following, env] = 0
+        v.common.terms[following, env, VALUES] = values_total(v, m) - before
+        finish(v, m, following, env, why)
+    return ALL_LEGAL
+
+
+@compiled
+def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
+    """Write the observations, numbers and boards of states, including restored ones."""
+    v = views(table)
+    for env in range(lo, hi):
+        m = machine_of(v, env, slot, HALF)
+        map_banks(m)
+        show(v, m, slot, env)
+        write_info(v, m, slot, env)
+        draw_boards(m, v, v.boards, env)

@@ -1,0 +1,103 @@
+"""Reads and writes of a console's state: the one place that knows how states are interleaved.
+
+They are intrinsics, because Numba would compile a function once for every constant that it is called with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
+
+from .layout import Machine
+
+WORDS_BASE, BYTES_BASE, TILE = (Machine._fields.index(name) for name in ("words", "bytes", "tile"))
+
+
+def _load(builder: Any, address: Any, bits: int) -> Any:
+    """Return the unsigned number at an address, as an LLVM value of 64 bits."""
+    place = builder.inttoptr(address, ir.IntType(bits).as_pointer())
+    found = builder.load(place, align=bits // 8)
+    return found if bits == 64 else builder.zext(found, ir.IntType(64))
+
+
+def _store(builder: Any, address: Any, value: Any, bits: int) -> None:
+    """Write the lowest bits of an LLVM value of 64 bits to an address."""
+    place = builder.inttoptr(address, ir.IntType(bits).as_pointer())
+    builder.store(value if bits == 64 else builder.trunc(value, ir.IntType(bits)), place, align=bits // 8)
+
+
+def _loader(bits: int) -> Callable[[int], int]:
+    """Return a function that reads an unsigned number of `bits` at an address."""
+
+    def load(_context: Any, _address: Any) -> Any:
+        def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return _load(builder, arguments[0], bits)
+
+        return types.int64(types.int64), build
+
+    made: Callable[[int], int] = intrinsic(load)  # type: ignore[assignment]
+    return made
+
+
+def _storer(bits: int) -> Callable[[int, int], None]:
+    """Return a function that writes the lowest `bits` of a number to an address."""
+
+    def store(_context: Any, _address: Any, _value: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            _store(builder, arguments[0], arguments[1], bits)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), build
+
+    made: Callable[[int, int], None] = intrinsic(store)  # type: ignore[assignment]
+    return made
+
+
+load_byte, load_word = _loader(8), _loader(64)
+store_byte, store_word = _storer(8), _storer(64)
+
+
+def _place(builder: Any, m: Any, first: int, index: Any, unit: int) -> Any:
+    """Return the address of a word or byte of a console's state, given as an LLVM value."""
+    base, tile = builder.extract_value(m, first), builder.extract_value(m, TILE)
+    shift = builder.add(tile, ir.Constant(tile.type, unit)) if unit else tile
+    return builder.add(base, builder.shl(index, shift))
+
+
+def _reader(first: int, bits: int, unit: int) -> Callable[[Machine, int], int]:
+    """Return a function that reads a word or byte of a console's state."""
+
+    def read(_context: Any, m: Any, _index: Any) -> Any:
+        def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], first, arguments[1], unit)
+            return _load(builder, place, bits)
+
+        return types.int64(m, types.int64), build
+
+    made: Callable[[Machine, int], int] = intrinsic(read)  # type: ignore[assignment]
+    return made
+
+
+def _writer(first: int, bits: int, unit: int) -> Callable[[Machine, int, int], None]:
+    """Return a function that writes a word or byte of a console's state."""
+
+    def write(_context: Any, m: Any, _index: Any, _value: Any) -> Any:
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], first, arguments[1], unit)
+            _store(builder, place, arguments[2], bits)
+            return context.get_dummy_value()
+
+        return types.void(m, types.int64, types.int64), build
+
+    made: Callable[[Machine, int, int], None] = intrinsic(write)  # type: ignore[assignment]
+    return made
+
+
+word, set_word = _reader(WORDS_BASE, 64, 3), _writer(WORDS_BASE, 64, 3)
+"""Read and write a word of a state, by its number."""
+byte, set_byte = _reader(BYTES_BASE, 8, 0), _writer(BYTES_BASE, 8, 0)
+"""Read and write a byte of a state, by its place."""

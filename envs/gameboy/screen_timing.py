@@ -1,0 +1,210 @@
+"""The timing of the screen: which line and mode it is in, and which interrupts it requests.
+
+Times within a line are T-cycles ("dots"). Mode 3 begins at dot 84, and its length depends on the sprites of the line.
+"""
+
+from __future__ import annotations
+
+from .compiled import compiled, inlined
+from .layout import (
+    BLANK,
+    FAR,
+    FRAME_CYCLES,
+    FRAMES,
+    HIDDEN,
+    HIGH_PAGE,
+    LCD_BEGIN,
+    LCD_FIRST,
+    LCD_NEXT,
+    LINE_CYCLES,
+    OAM,
+    STAT_LEVEL,
+    Machine,
+)
+from .lines import begin_frame, draw_line
+from .memory import byte, set_byte, set_word, word
+from .registers import LCDC, LYC, SCX, STAT, WX, WY
+from .timer import request
+
+DRAWS = 84
+"""The dot at which mode 3 begins."""
+EARLY = 4
+"""T-cycles by which the interrupt of mode 0 precedes what STAT shows."""
+LEAD = 4
+"""T-cycles that line 0 lacks after the screen was switched on."""
+
+
+@inlined
+def is_on(m: Machine) -> bool:
+    """Return whether the screen is on."""
+    return byte(m, HIGH_PAGE + LCDC) & 0x80 != 0
+
+
+@inlined
+def dot_of(m: Machine, now: int) -> int:
+    """Return the T-cycles since the frame began."""
+    return (now - word(m, LCD_BEGIN)) % FRAME_CYCLES
+
+
+@inlined
+def line_read(dot: int) -> int:
+    """Return LY at a time of the frame: line 153 reads as 0 after a short time."""
+    line = dot // LINE_CYCLES
+    return 0 if line == 153 and dot % LINE_CYCLES >= 4 else line
+
+
+@inlined
+def line_matches(m: Machine, dot: int) -> bool:
+    """Return whether LY is compared as equal to LYC at a time of the frame."""
+    line, column, wanted = dot // LINE_CYCLES, dot % LINE_CYCLES, byte(m, HIGH_PAGE + LYC)
+    if line == 153:
+        return wanted == 153 if 4 <= column < 8 else wanted == 0 and column >= 12
+    return wanted == line and (column >= 4 or line == 0)
+
+
+@compiled
+def drawn_until(m: Machine, line: int) -> int:
+    """Return the dot at which mode 3 of a line ends."""
+    scroll, control = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + LCDC)
+    found = DRAWS + 172 + (scroll & 7)
+    if control & 0x20 and byte(m, HIGH_PAGE + WX) <= 166 and byte(m, HIGH_PAGE + WY) <= line:
+        found += 6
+    if control & 2:
+        height, count, tiles = 16 if control & 4 else 8, 0, 0
+        for place in range(OAM, OAM + 160, 4):
+            if count < 10 and 0 <= line + 16 - byte(m, place) < height:
+                count += 1
+                column = byte(m, place + 1)
+                if column < 168:
+                    tile = 1 << ((column + scroll) >> 3)
+                    found += 6 if tiles & tile else 11 - min(5, (column + scroll) & 7)
+                    tiles |= tile
+    return found
+
+
+@inlined
+def mode_of(m: Machine, now: int, dot: int) -> int:
+    """Return the mode at a time of the frame."""
+    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    if line >= 144:
+        return 1 if line > 144 or column >= 4 else 0
+    if column < DRAWS:
+        first = now - word(m, LCD_BEGIN) < LINE_CYCLES
+        return 0 if column < 4 or first else 2
+    if column >= DRAWS + 172 and column >= drawn_until(m, line):
+        return 0
+    return 3
+
+
+@inlined
+def read_status(m: Machine, now: int) -> int:
+    """Return STAT."""
+    kept = byte(m, HIGH_PAGE + STAT) & 0x78
+    if not is_on(m):
+        return kept | (byte(m, HIGH_PAGE + STAT) & 4)
+    dot = dot_of(m, now)
+    return kept | (4 if line_matches(m, dot) else 0) | mode_of(m, now, dot)
+
+
+@compiled
+def level(m: Machine, now: int, sources: int) -> int:
+    """Return the level of the STAT interrupt's line, given the enabled sources."""
+    dot = dot_of(m, now)
+    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    if sources & 0x40 and line_matches(m, dot):
+        return 1
+    if line >= 144:
+        if line == 144 and column < 4:
+            return 0
+        return 1 if sources & 0x10 or (sources & 0x20 and line == 144 and column < 8) else 0
+    if sources & 0x20 and column < 8 and (column >= 4 or line > 0) and now - word(m, LCD_BEGIN) >= LINE_CYCLES:
+        return 1
+    return 1 if sources & 8 and column >= DRAWS + 168 and column >= drawn_until(m, line) - EARLY else 0
+
+
+@inlined
+def set_level(m: Machine, new: int) -> None:
+    """Set the level of the STAT interrupt's line, whose rise requests the interrupt."""
+    if new and not word(m, STAT_LEVEL):
+        request(m, 2)
+    set_word(m, STAT_LEVEL, new)
+
+
+@inlined
+def next_status(m: Machine, sources: int, dot: int) -> int:
+    """Return T-cycles until the STAT interrupt's line may change; FAR if there is no source."""
+    if not sources:
+        return FAR
+    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    if sources == 0x40:
+        wanted = byte(m, HIGH_PAGE + LYC)
+        begins = 153 if wanted == 0 else wanted
+        if wanted > 153:
+            return FAR
+        lines = (begins - line) % 154
+        if lines != 0 and lines != 153 and not (wanted == 0 and line == 0):
+            return lines * LINE_CYCLES - column
+    for edge in (4, 8, 12):
+        if column < edge:
+            return edge - column
+    if sources & 8 and line < 144:
+        end = drawn_until(m, line) - EARLY
+        if column < end:
+            return end - column
+    return LINE_CYCLES - column
+
+
+@compiled
+def plan_screen(m: Machine, now: int) -> None:
+    """Find when the screen next needs attention."""
+    found = FAR
+    if is_on(m):
+        dot = dot_of(m, now)
+        line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+        found = (BLANK - dot if dot < BLANK else BLANK + FRAME_CYCLES - dot) + now
+        found = min(found, now + next_status(m, byte(m, HIGH_PAGE + STAT) & 0x78, dot))
+        if m.drawn != HIDDEN:
+            lines = 0 if line < 144 and column < DRAWS else 1 if line < 143 else 154 - line
+            found = min(found, now + lines * LINE_CYCLES + DRAWS - column)
+    set_word(m, LCD_NEXT, found)
+
+
+@compiled
+def run_screen(m: Machine, now: int) -> None:
+    """Do what the screen does up to a time."""
+    while word(m, LCD_NEXT) <= now:
+        at = word(m, LCD_NEXT)
+        dot = dot_of(m, at)
+        if dot == BLANK:
+            request(m, 1)
+            set_word(m, FRAMES, word(m, FRAMES) + 1)
+        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES and dot % LINE_CYCLES == DRAWS:
+            if dot == DRAWS:
+                begin_frame(m)
+            if at >= word(m, LCD_FIRST):
+                draw_line(m, dot // LINE_CYCLES)
+        set_level(m, level(m, at, byte(m, HIGH_PAGE + STAT) & 0x78))
+        plan_screen(m, at)
+
+
+@compiled
+def write_screen(m: Machine, now: int, place: int, value: int) -> None:
+    """Write LCDC, STAT or LYC."""
+    run_screen(m, now)
+    was_on = is_on(m)
+    if place == STAT:
+        if was_on:  # for a moment, all sources are enabled
+            set_level(m, level(m, now, value | 0x78))
+        value = (value & 0x78) | (byte(m, HIGH_PAGE + STAT) & 7)
+    set_byte(m, HIGH_PAGE + place, value)
+    if is_on(m) and not was_on:
+        set_word(m, LCD_BEGIN, now - LEAD)
+        set_word(m, LCD_FIRST, now - LEAD + BLANK)
+        begin_frame(m)
+    if is_on(m):
+        set_level(m, level(m, now, byte(m, HIGH_PAGE + STAT) & 0x78))
+    elif was_on:
+        matched = 4 if line_matches(m, dot_of(m, now)) else 0
+        set_byte(m, HIGH_PAGE + STAT, (byte(m, HIGH_PAGE + STAT) & 0x78) | matched)
+        set_word(m, STAT_LEVEL, (matched >> 2) & (byte(m, HIGH_PAGE + STAT) >> 6))
+    plan_screen(m, now)

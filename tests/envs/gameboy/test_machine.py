@@ -1,0 +1,104 @@
+"""The console: arithmetic, interrupts, timer, sprites' memory, interleaved states, cartridges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.envs.gameboy import layout as at
+from pac.envs.gameboy.bus import press
+from pac.envs.gameboy.cartridges import own_cartridge
+from pac.envs.gameboy.console import Console
+from pac.envs.gameboy.processor import run
+
+from .programs import cartridge, ran
+
+LANES = 32
+
+
+def test_decimal_arithmetic():
+    """DAA corrects sums and differences of decimal digits."""
+    console = ran("ld a, $45\n add a, $38\n daa\n ld b, a\n sub $54\n daa\n ld c, a\nend:\n jr end")
+    assert (console.registers["b"], console.registers["c"]) == (0x83, 0x29)
+
+
+def test_the_timer_interrupts_a_halted_processor():
+    """After 16 ticks of 16 T-cycles, HALT ends and the interrupt is served."""
+    source = (
+        "ld a, $f0\n ldh ($05), a\n ld a, 5\n ldh ($07), a\n ld a, 4\n ldh ($ff), a\n ei\n halt\n nop\nend:\n jr end"
+    )
+    console = ran(source, 1, "org $50\n ld b, 77\n reti")
+    assert console.registers["b"] == 77
+
+
+def test_halt_without_enabled_interrupts_runs_on():
+    """With IME off and an interrupt pending, the byte after HALT is read twice."""
+    console = ran("di\n ld a, 1\n ldh ($ff), a\n ldh ($0f), a\n ld b, 0\n halt\n inc b\n nop\nend:\n jr end")
+    assert console.registers["b"] == 2
+
+
+def test_sprites_are_copied_and_locked():
+    """OAM DMA copies 160 bytes; until it ends, the sprites' memory reads as FF."""
+    fill = "ld hl, $c100\nfill:\n ld (hl), l\n inc l\n jr nz, fill\n"
+    copy = " ld a, $c1\n ldh ($46), a\n nop\n nop\n ld a, ($fe05)\n ld b, a\n"
+    wait = " ld c, 200\nwait:\n dec c\n jr nz, wait\n"
+    console = ran(f"{fill}{copy}{wait} ld a, ($fe05)\n ld d, a\nend:\n jr end")
+    assert (console.registers["b"], console.registers["d"]) == (0xFF, 5)
+
+
+def test_pressed_buttons_are_read():
+    """P1 shows the selected half of the buttons, 0 for what is pressed."""
+    console = Console(cartridge("loop:\n ld a, $20\n ldh ($00), a\n ldh a, ($00)\n ld b, a\n jr loop"))
+    console.press(0b10_0101)
+    console.run_frames(2)
+    assert console.registers["b"] & 15 == 0b1010
+
+
+def test_an_illegal_code_locks_the_processor():
+    """An illegal code stops the processor for ever, and `run` reports it."""
+    console = Console(cartridge("db $d3"))
+    assert console.run_frames(3) == at.STUCK
+
+
+def test_a_restored_block_continues_equally():
+    """A console that runs on and one that continues from its block have the same state."""
+    first, second = Console(own_cartridge("catch")), Console(own_cartridge("catch"))
+    first.run_frames(7)
+    second.words[:] = first.words
+    for console in (first, second):
+        console.press(2)
+        console.run_frames(9)
+    assert np.array_equal(first.words, second.words)
+    assert np.array_equal(first.frame, second.frame)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["catch", "walk"])
+def test_interleaved_states_are_equal(name: str):
+    """32 consoles whose states are interleaved are in the same states as 32 single ones."""
+    singles = [Console(own_cartridge(name)) for _ in range(LANES)]
+    size = singles[0].block.size
+    tile = np.zeros(LANES * size, np.uint8)
+    words = tile[: 8 * at.WORDS * LANES].view(np.int64).reshape(at.WORDS, LANES)
+    rest = tile[8 * at.WORDS * LANES :].reshape(-1, LANES)
+    for lane, single in enumerate(singles):
+        words[:, lane], rest[:, lane] = single.words[: at.WORDS], single.bytes
+    frame = np.zeros_like(singles[0].frame_data)
+    for step in range(60):
+        for lane, single in enumerate(singles):
+            buttons = 1 << (step * (lane + 3) // 4 % 4)
+            machine = single.machine_with(
+                single.cartridge.rom,
+                words=words.ctypes.data + 8 * lane,
+                bytes=rest.ctypes.data + lane,
+                tile=5,
+                out=frame.ctypes.data,
+            )
+            press(machine, buttons)
+            words[at.STOP, lane] = words[at.CLOCK, lane] + at.FRAME_CYCLES
+            run(machine)
+            single.press(buttons)
+            single.run_frames(1)
+    for lane, single in enumerate(singles):
+        assert np.array_equal(words[:, lane], single.words[: at.WORDS])
+        assert np.array_equal(rest[:, lane], single.bytes)

@@ -1,0 +1,154 @@
+"""The task: resets, rewards, goal pictures, states, errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pac.envs import allocate, find
+from pac.envs.check import check
+from pac.envs.errors import PacError
+from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, WORDS
+from pac.envs.gameboy.starts import played
+from pac.envs.gameboy.views import views_of
+
+from .programs import cartridge
+
+COUNT = 6
+RIGHT, DOWN = 1, 4
+
+
+def made(spec: str, count: int = COUNT, seed: int = 3):
+    """Return task, buffers of two slots and environments that have begun."""
+    task = find(spec)
+    buffers = allocate(task, count, 2)
+    environments = task.make(0, count, buffers, seed)
+    environments.reset(np.ones(count, np.bool_), 0)
+    return task, buffers, environments
+
+
+def with_checksum(data: bytearray) -> bytes:
+    """Return a file with the checksum of its header."""
+    data[0x14D] = -sum(data[0x134:0x14D]) - 25 & 0xFF
+    return bytes(data)
+
+
+@pytest.mark.parametrize("spec", ["gameboy", "gameboy:game=walk"])
+def test_the_contract_of_tasks(spec: str):
+    """Fields, slices, episodes and restored states are as every task promises."""
+    check(find(spec), steps=130)
+
+
+def test_masked_resets_give_the_frames_of_start_states():
+    """After random masks, what was reset shows a start state's frame, and nothing else changed."""
+    _, buffers, environments = made("gameboy")
+    frames = played("", "").starts.view(np.uint8)[:, 8 * WORDS + FRAME :][:, :FRAME_BYTES]
+    known = {frame.tobytes() for frame in frames}
+    generator = np.random.default_rng(5)
+    for _ in range(8):
+        buffers["action"][0] = generator.integers(3, size=COUNT)
+        environments.step(0)
+        before = buffers["observation"][1].copy()
+        mask = generator.random(COUNT) < 0.5
+        environments.reset(mask, 1)
+        after = buffers["observation"][1]
+        assert np.array_equal(after[~mask], before[~mask])
+        assert all(frame.tobytes() in known for frame in after[mask])
+        buffers["observation"][0] = after
+
+
+def test_frames_are_drawn_into_the_slot():
+    """The renderer's address is that of the buffer's observations."""
+    task, buffers, _ = made("gameboy")
+    assert views_of(task, buffers).numbers.observations == buffers["observation"].ctypes.data
+
+
+def test_catching_is_rewarded():
+    """The score in memory grows by what the reward says."""
+    _, buffers, environments = made("gameboy")
+    total = np.zeros(COUNT)
+    for step in range(60):
+        buffers["action"][0] = step // 7 % 3
+        environments.step(0)
+        total += buffers["reward"][1]
+        assert np.array_equal(buffers["score"][1], total)
+    assert total.sum() > 0
+
+
+def test_goal_pictures_are_reached_by_their_moves():
+    """The moves of the game's file lead through all stages, from every start state."""
+    task, buffers, environments = made("gameboy:game=walk")
+    moves = [1] * 7 + [4] * 6 + [0] * 8 + [2] * 5 + [3] * 4 + [0] * 8 + [1] * 3 + [4] * 5
+    stages = []
+    for move in moves:
+        buffers["action"][0] = move
+        environments.step(0)
+        stages.append(int(buffers["stage"][1].min()))
+    assert max(stages) == len(played("", "walk").goals)
+    assert (buffers["outcome"][1] == 1 + [outcome.name for outcome in task.outcomes].index("all goals")).all()
+
+
+def test_a_batch_equals_single_environments():
+    """Environment i of a batch is in the same state as environment i alone."""
+    _, buffers, environments = made("gameboy:game=walk")
+    alone = allocate(find("gameboy:game=walk"), COUNT, 2)
+    single = find("gameboy:game=walk").make(4, 5, alone, 3)
+    single.reset(np.ones(1, np.bool_), 0)
+    for step in range(30):
+        action = step * 7 % 5
+        buffers["action"][0], alone["action"][0] = (np.arange(COUNT) + action) % 5, (4 + action) % 5
+        environments.step(0)
+        single.step(0)
+    assert np.array_equal(buffers["state"][0, 4], alone["state"][0, 4])
+    assert np.array_equal(buffers["observation"][1, 4], alone["observation"][1, 4])
+
+
+def test_a_program_that_locks_the_processor_ends_the_episode(tmp_path: Path):
+    """The outcome of an illegal code is `locked`."""
+    rom = cartridge("ld d, 4\nwait:\n dec bc\n ld a, b\n or c\n jr nz, wait\n dec d\n jr nz, wait\n db $d3").rom
+    (tmp_path / "lock.gb").write_bytes(rom.tobytes())
+    (tmp_path / "lock.yaml").write_text("title: Lock\nactions: ['']\n")
+    task, buffers, environments = made(f"gameboy:rom={tmp_path / 'lock.gb'}", 1)
+    for _ in range(40):
+        environments.step(0)
+        if buffers["terminated"][1, 0]:
+            break
+    assert task.outcomes[buffers["outcome"][1, 0] - 1].name == "locked"
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda data: data[:100], "expected at least 336 bytes, got 100"),
+        (lambda _: b"\x01" * 32768, "expected the header's checksum"),
+        (lambda data: with_checksum(bytearray(data[:0x143] + b"\xc0" + data[0x144:])), "only on a Game Boy Color"),
+        (lambda data: with_checksum(bytearray(data[:0x147] + b"\x05" + data[0x148:])), r"type 05 \(MBC2\)"),
+        (lambda data: with_checksum(bytearray(data[:0x147] + b"\x01\x05" + data[0x149:])), "is truncated"),
+    ],
+)
+def test_bad_cartridges_are_explained(tmp_path: Path, change, complaint: str):
+    """A file that is not a ROM, one for the Game Boy Color, an unknown mapper and a truncated file are errors."""
+    path = tmp_path / "catch.gb"
+    path.write_bytes(change(own_bytes("catch")))
+    with pytest.raises(PacError, match=complaint):
+        find(f"gameboy:rom={path},game=catch")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("title: A", "actions expects a list"),
+        ("title: A\nactions: [jump]", "actions expects one of right, left, up"),
+        ("title: A\nactions: [a]\nvalues: [{name: x, address: 3}]", "values.address expects a whole number"),
+        ("title: A\nactions: [a]\nspeed: 3", "the file expects the keys"),
+    ],
+)
+def test_bad_games_are_explained(tmp_path: Path, text: str, complaint: str):
+    """An error of a game's file names the file and the key."""
+    (tmp_path / "my.gb").write_bytes(own_bytes("catch"))
+    (tmp_path / "my.yaml").write_text(text)
+    with pytest.raises(PacError, match=complaint):
+        find(f"gameboy:rom={tmp_path / 'my.gb'}")

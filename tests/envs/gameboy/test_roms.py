@@ -61,34 +61,39 @@ def files() -> list[Path]:
 def rom(ending: str, folder: str = "") -> Path:
     """Return the ROM whose path ends so, in a folder of that name; skip the test if there is none."""
     for path in files():
-        if path.as_posix().endswith(f"/{ending}") and (not folder or f"/{folder}/" in path.as_posix()):
+        text = path.as_posix().lower()
+        if text.endswith(f"/{ending.lower()}") and f"/{folder}" in text and "wilbertpol" not in text:
             return path
     pytest.skip(f"{ending} is not in {FOLDER}")
 
 
-def text_of(console: Console, frames: int) -> str:
-    """Return what a ROM reports, in serial text or in memory, within so many frames."""
+def screen_text(console: Console) -> str:
+    """Return the characters of the background, whose tiles are numbered by ASCII."""
+    tiles = [console.peek(address) for address in range(0x9800, 0x9C00)]
+    return "".join(chr(tile) if 32 <= tile < 127 else " " for tile in tiles)
+
+
+def report(console: Console, frames: int) -> str:
+    """Return what a ROM reports within so many frames: in serial text, in the cartridge's RAM, or on the screen."""
     text, seen = "", 0
     for _ in range(frames):
         console.run_frames(1)
         sent = int(console.words[SENT])
-        text += bytes(
-            list(console.serial())[len(list(console.serial())) - (sent - seen) :] if sent > seen else b""
-        ).decode("latin1")
-        seen = sent
-        memory = [console.peek(address) for address in range(0xA000, 0xA004)]
-        if memory[1:] == [0xDE, 0xB0, 0x61] and memory[0] != 0x80:
-            return "".join(chr(console.peek(address)) for address in range(0xA004, 0xA100)) + f" Result {memory[0]}"
+        last = bytes(console.serial())
+        text, seen = text + last[len(last) - (sent - seen) :].decode("latin1") if sent > seen else text, sent
         if "Passed" in text or "Failed" in text:
             return text
-    return text
+        if [console.peek(address) for address in range(0xA001, 0xA004)] == [0xDE, 0xB0, 0x61]:
+            result = console.peek(0xA000)
+            if result != 0x80:
+                return "Passed" if result == 0 else f"Failed with result {result}"
+    return text + screen_text(console)
 
 
 @pytest.mark.parametrize("name", BLARGG)
 def test_a_rom_that_reports_in_text_passes(name: str):
     """Processor, its timing and the HALT bug are as on the hardware."""
-    text = text_of(Console(read_cartridge(rom(name))), BLARGG[name])
-    assert "Passed" in text or text.endswith("Result 0")
+    assert "Passed" in report(Console(read_cartridge(rom(name))), BLARGG[name])
 
 
 @pytest.mark.parametrize("name", [*TIER_A, *TIER_B])

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import signal
-import time
-from functools import partial
 
-import numpy as np
 import psutil
 import pytest
 
-from pac.backends.system.segment import own_directory
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.replay.replay import Replay
 from pac.training.trainer import ProcessFailed
@@ -133,28 +129,3 @@ def test_weights_that_are_not_numbers_are_not_published():
         until(lambda: trainer.iterate() and any("has a new learner" in note for note in trainer.notes), "a failure")
         assert any("NaN or infinite" in text for *_, text in trainer.events.recent)
         assert all(value.isfinite().all() for value in tensors(trainer).values() if value.is_floating_point())
-
-
-def both_go_on(trainer, updates):
-    """Iterate; return whether each agent has taken more gradient steps than before."""
-    trainer.iterate()
-    return all(agent.counts.updates > before for agent, before in zip(trainer._agents, updates, strict=True))
-
-
-@pytest.mark.slow
-def test_killing_learners_at_random_moments_loses_nothing():
-    """Each is replaced, the counts of all go on, and no process and no shared memory remains."""
-    random = np.random.default_rng(0)
-    with training(processes=True, max_behind=8, publish_interval=4) as trainer:
-        trainer.start(4)
-        run(trainer, 2)
-        for _ in range(25):
-            number = int(random.integers(2))
-            updates = [agent.counts.updates for agent in trainer._agents]
-            learners(trainer)[number].send_signal(signal.SIGKILL)
-            time.sleep(random.random() / 10)
-            trainer._learners._failed_at[number].clear()  # they would be too many within a minute
-            until(partial(both_go_on, trainer, updates), "gradient steps of both")
-        started = set(learners(trainer).values())
-    assert not any(process.is_running() for process in started)
-    assert not [path for path in own_directory().iterdir() if path.name.startswith(("learners", "mailbox", "replay"))]

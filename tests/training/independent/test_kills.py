@@ -1,0 +1,158 @@
+"""Sessions with learners in processes: any process is killed, and they are paused and stopped at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from pac.backends.system.segment import own_directory
+from pac.backends.workers import fleet
+from pac.training.independent import learners
+from pac.training.session.host import SessionFailed
+from pac.training.telemetry.records import Phase
+
+from ...waiting import until
+from ..watched import session
+from .harness import SMALL, run, training
+
+KILLS, SESSIONS, STARTS, SETTLED = 100, 20, 200, 20
+"""Of the slow tests; after so many starts, memory must not grow any more."""
+
+
+@contextlib.contextmanager
+def independent(folder, **options):
+    settings = {**SMALL, "publish_interval": 4, "max_behind": 8}
+    with session(
+        folder, trainer="independent", task="treasure:agents=2", backend="shm", workers=2, settings=settings, **options
+    ) as watched:
+        yield watched
+
+
+def updates(snapshot):
+    """Return the gradient steps of both agents."""
+    return np.array([snapshot.metrics.get(name, 0.0) for name in ("updates", "learner1/updates")])
+
+
+def learned(snapshot):
+    return (updates(snapshot) > 0).all()
+
+
+def pids(snapshot, role):
+    """Return the process ids of the workers or of the learners."""
+    return snapshot.processes["pid"][snapshot.processes["role"] == role.encode()].tolist()
+
+
+def children(watched):
+    """Return the processes that a session has started."""
+    return psutil.Process(watched.process.pid).children(recursive=True)
+
+
+@pytest.mark.session
+def test_a_session_survives_the_death_of_a_learner_and_a_worker_and_its_learners_obey_the_gate(tmp_path):
+    """Both agents learn on, a pause stops all learners, and after a stop no process remains."""
+    with independent(tmp_path) as watched:
+        before = watched.until(learned)
+        for role in ("learner", "worker"):
+            os.kill(pids(before, role)[1], signal.SIGKILL)
+        after = watched.until(
+            lambda now: (
+                (updates(now) > updates(before) + 8).all()
+                and all(len(set(pids(now, role)) - set(pids(before, role))) == 1 for role in ("learner", "worker"))
+            )
+        )
+        assert pids(after, "learner")[0] == pids(before, "learner")[0]
+        watched.call("pause")
+        watched.until(lambda now: now.phase is Phase.PAUSED)
+        started = children(watched)
+        taken = [process for process in started if process.pid in pids(after, "learner")]
+        until(lambda: all(process.status() == psutil.STATUS_SLEEPING for process in taken), "the learners block")
+        assert watched.end()["steps"] > 0
+        assert not any(process.is_running() for process in started)
+
+
+@pytest.mark.session
+def test_when_a_session_is_killed_its_learners_end(tmp_path):
+    """Also during a gradient step, and without a message from it."""
+    with independent(tmp_path) as watched:
+        watched.until(learned)
+        started = children(watched)
+        os.kill(watched.process.pid, signal.SIGKILL)
+        until(lambda: not any(process.is_running() for process in started), "the end of all processes")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_killing_processes_at_random_moments_loses_nothing(monkeypatch):
+    """Learners and workers: each is replaced, the counts of all agents go on, and nothing remains."""
+    monkeypatch.setattr(learners, "FAILURE_PERIOD", 0.0)
+    monkeypatch.setattr(fleet, "WINDOW", 0.0)
+    random, started = np.random.default_rng(0), set()
+    with training(processes=True, max_behind=8, publish_interval=4, backend="shm") as trainer:
+        trainer.start(4)
+        run(trainer, 2)
+        for _ in range(KILLS):
+            found = [status.pid for status in (*trainer.supervisor.statuses(), *trainer._envs.workers)]
+            started |= {psutil.Process(pid) for pid in found if psutil.pid_exists(pid)}
+            before = np.array([agent.counts.updates for agent in trainer._agents])
+            time.sleep(random.random() / 10)
+            with contextlib.suppress(ProcessLookupError):  # it is just being replaced
+                os.kill(int(random.choice(found)), signal.SIGKILL)
+            until(lambda before=before: trainer.iterate() and goes_on(trainer, before), "gradient steps of both")
+    assert not any(process.is_running() for process in started)
+    assert not left()
+
+
+def goes_on(trainer, before):
+    """Whether each agent has taken more gradient steps than before."""
+    return (np.array([agent.counts.updates for agent in trainer._agents]) > before).all()
+
+
+def left():
+    """Return the files of trainings in this process's directory."""
+    names = ("learners", "mailbox", "replay", "laps", "pac-")
+    return [path for path in own_directory().iterdir() if path.name.startswith(names)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_sessions_end_at_random_moments(tmp_path):
+    """Killed, stopped, or paused and stopped, also while they start: no process remains."""
+    random = np.random.default_rng(1)
+    for number in range(SESSIONS):
+        with independent(tmp_path / str(number)) as watched:
+            time.sleep(15 * random.random())
+            started = children(watched)
+            way = random.choice(["kill", "stop", "pause"])
+            if way == "kill":
+                os.kill(watched.process.pid, signal.SIGKILL)
+            else:
+                if way == "pause":
+                    watched.call("pause")
+                    time.sleep(random.random() / 10)
+                watched.call("stop")
+                with contextlib.suppress(SessionFailed):
+                    watched.process.report()
+            until(lambda started=started: not any(one.is_running() for one in started), f"the end of all after {way}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(14400)
+def test_starting_and_stopping_leaks_nothing():
+    """Neither processes, nor files in shared memory, nor descriptors, nor memory."""
+    own, settled = psutil.Process(), (0, 0)
+    for number in range(STARTS):
+        with training(processes=True, max_behind=0) as trainer:
+            trainer.start(2)
+            run(trainer, 1)
+        assert not own.children(recursive=True)
+        assert not left()
+        if number == min(SETTLED, STARTS // 2):
+            settled = own.num_fds(), own.memory_info().rss
+    assert own.num_fds() <= settled[0]
+    assert own.memory_info().rss < 1.1 * settled[1]

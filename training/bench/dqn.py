@@ -82,7 +82,8 @@ def _task(observation: Field) -> Task:
 
 def _random_replay(observation: Field, capacity: int, *, stack: int) -> tuple[Any, Array]:
     """Return a full replay of random transitions, and its observations `(S, R, *shape)`."""
-    from ..replay.replay import Replay, ReplaySettings
+    from ..replay.replay import Replay
+    from ..replay.settings import ReplaySettings
 
     task, random = _task(observation), np.random.default_rng(0)
     settings = ReplaySettings(capacity, stack=stack)
@@ -148,7 +149,7 @@ def _sb3_update() -> Callable[[], object]:
 def replay(seconds: float, rounds: int) -> Figures:
     """Return the memory of a replay of images, and the speed of gathering stacks relative to a copy."""
     from ..device import keep_memory
-    from ..replay.replay import ReplaySettings
+    from ..replay.settings import ReplaySettings
 
     keep_memory()
     observation = Field("observation", "uint8", IMAGE, per="seat")

@@ -17,7 +17,9 @@ from ..nets.gradient_step import GradientStep
 from ..nets.weights import ADAM, POLICY, copied, load_tensors, load_weights, placed
 from ..ranks import Ranks, SingleRank
 from ..replay.priorities import PrioritySettings
-from ..replay.replay import Replay, ReplaySettings, Transitions, joined
+from ..replay.replay import Replay
+from ..replay.settings import ReplaySettings
+from ..replay.transitions import Transitions, joined
 from ..settings import scheduled
 from .dense_gradient import DenseGradient
 from .loss import DqnObjective, IqnObjective, Losses, Objective, TransitionTensors

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from ...envs.fields import Array
 from ..nets.action_noise import ActionNoise
-from ..replay.replay import Transitions
+from ..replay.transitions import Transitions
 from .networks import IqnNetwork, QNetwork
 from .settings import DqnSettings, IqnSettings
 

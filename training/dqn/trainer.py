@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,26 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...backends.system.segment import human_bytes
-from ...envs import BadParameter
 from ...envs.fields import DECIDES, Array
-from ..device import keep_memory
-from ..nets.action_noise import ActionNoise
 from ..replay.replay import Replay
 from ..settings import scheduled
-from ..trainer import Context, Envs, Metrics, NonFiniteWeights, PolicyOutput, Trainer
+from ..trainer import Context, Envs, Metrics, NonFiniteWeights, PolicyOutput
 from .acting import epsilon_greedy, q_output, shows_quantiles
-from .learner import STATISTICS, QLearner, replay_settings
+from .learner import STATISTICS, QLearner
 from .networks import QNetwork
+from .ring_trainer import RingTrainer
 from .settings import DqnSettings, IqnSettings, QLearningSettings
 
-DECISIONS_PER_ITERATION = 512
-REPLAY = "replay."
-RANDOM_NUMBERS = 2
-"""Random numbers of an action: whether to explore, and which action."""
 
-
-class DQN(Trainer):
+class DQN(RingTrainer):
     """Deep Q-learning with a target network, for tasks whose actions are single choices.
 
     Attributes:
@@ -44,25 +35,14 @@ class DQN(Trainer):
     settings: type[QLearningSettings] = DqnSettings
 
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._settings = settings = self.settings.read(self.name, context.settings)
-        self._device = torch.device(context.device)
-        if context.task.bounds or context.task.choices:
-            raise BadParameter(f"{self.name} needs one choice per decision; train tasks with other actions with ppo")
-        if context.ranks.size > 1:
-            raise BadParameter(f"{self.name} runs in one process; train in several with ppo")
-        keep_memory()
+        settings = self.settings.read(self.name, context.settings)
+        super().__init__(context, settings, self.name)
         self.learner = QLearner(context.task, settings, self._device, context.seed, ranks=context.ranks)
-        self.decisions = self.steps = 0
-        self._envs: Envs | None = None
-        self._replay: Replay | None = None
-        self._noise: ActionNoise | None = None
+        self.decisions = 0
         self._q: Tensor | None = None
         self._quantiles: Tensor | None = None
         self._epsilon = 1.0
         self._learn_from: float = settings.learning_starts
-        self._end: dict[str, Any] = {}
-        self._saved_replay: dict[str, Array] = {}
         self._older: list[Replay] = []
 
     @property
@@ -72,51 +52,18 @@ class DQN(Trainer):
 
     def start(self, num_envs: int) -> None:
         """Make the environments over a ring and start an episode in each."""
-        context, settings = self._context, self._settings
-        rows = num_envs * context.task.players
-        self._iteration = math.ceil(DECISIONS_PER_ITERATION / rows)
-        replay = replay_settings(settings, settings.replay_size, self._iteration if settings.save_replay else 0)
-        self._envs = context.make_envs(num_envs, replay.slots(rows), ring=True)
-        self._envs.start(0)
-        self._replay_settings = replay
-        self._noise = ActionNoise(
-            context.seed,
-            first_env=context.ranks.first_env(num_envs),
-            num_envs=num_envs,
-            players=context.task.players,
-            numbers=RANDOM_NUMBERS,
-            device=self._device,
-        )
+        self._make_envs(num_envs, self._settings.replay_size).start(0)
 
-    def _open_replay(self) -> Replay:
-        """Return the replay; at the first step, when a session has restored the environments or not."""
-        if self._replay is None:
-            assert self._envs is not None
-            self._replay = Replay(
-                self._context.task, self._envs.buffer, self._replay_settings, self._context.seed + self.steps
-            )
-            self._replay.add()
-            if self._saved_replay:
-                self._restore_replay(self._replay, self._saved_replay)
-            self._saved_replay = {}
-            self.learner.learn_from(self._replay, self._older)
-            self._older = []
-            if self._settings.save_replay:
-                self._context.notify(f"each checkpoint contains the replay, up to {human_bytes(self._replay.size())}")
-            self._mark()
-        return self._replay
+    def _new_replay(self, envs: Envs) -> Replay:
+        return Replay(self._context.task, envs.buffer, self._ring, self._context.seed + self.steps)
 
-    def _restore_replay(self, replay: Replay, saved: dict[str, Array]) -> None:
-        """Continue with a saved replay, or without it if it does not fit, such as one of another N."""
-        try:
-            replay.load_state(saved)
-        except BadParameter as error:
-            self._collect_first(str(error))
+    def _learn_from_replay(self, head: int) -> None:  # noqa: ARG002 - the replay has restored its own priorities
+        assert self._replay is not None
+        self.learner.learn_from(self._replay, self._older)
+        self._older = []
 
-    def _collect_first(self, reason: str) -> None:
-        """Learn only after `learning_starts` further decisions."""
+    def _count_from_here(self) -> None:
         self._learn_from = self.decisions + self._settings.learning_starts
-        self._context.notify(f"{reason}: learning continues after learning_starts decisions")
 
     def iterate(self) -> Metrics:
         """Collect about 512 decisions, with an update after every `train_frequency` of them."""
@@ -187,7 +134,6 @@ class DQN(Trainer):
         return q_output(self._q[row], self._epsilon, spread if shows_quantiles(self._settings) else None)
 
     def _mark(self) -> None:
-        """Keep what a checkpoint contains: the state at the end of an iteration."""
         assert self._replay is not None
         self._end = {
             "tensors": self.learner.state(),
@@ -206,10 +152,7 @@ class DQN(Trainer):
         tensors = dict(self._end["tensors"])
         if not all(bool(value.isfinite().all()) for value in tensors.values() if value.is_floating_point()):
             raise NonFiniteWeights("an update has made weights NaN or infinite")
-        if self._settings.save_replay and self._replay is not None:
-            saved = self._replay.state(self._end["replay"])
-            tensors |= {REPLAY + name: torch.from_numpy(array) for name, array in saved.items()}
-        return tensors, self._end["data"]
+        return tensors | self._replay_tensors(), self._end["data"]
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned; without a saved replay, collect `learning_starts` decisions first.
@@ -222,11 +165,7 @@ class DQN(Trainer):
         self.decisions, self.learner.updates, self.steps = (
             int(data[name]) for name in ("decisions", "updates", "steps")
         )
-        self._saved_replay = replay = {
-            name.removeprefix(REPLAY): value.numpy() for name, value in saved.items() if name.startswith(REPLAY)
-        }
-        if not replay:
-            self._collect_first("the checkpoint contains no replay")
+        self._load_replay(saved)
 
     def resize(self, num_envs: int) -> None:
         """Continue with another number of environments; the old replay is also sampled until the new one is full."""
@@ -238,12 +177,10 @@ class DQN(Trainer):
 
     def close(self) -> None:
         """Close the environments and release the replay."""
-        self._q = self._quantiles = self._replay = None
+        self._q = self._quantiles = None
         self._older = []
         self.learner.release()
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None
+        super().close()
 
 
 class IQN(DQN):

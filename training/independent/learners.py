@@ -12,7 +12,8 @@ from torch import Tensor
 
 from ...backends.system.arrays import NamedArrays
 from ...envs.fields import Array
-from ..replay.replay import Replay, ReplaySettings
+from ..replay.replay import Replay
+from ..replay.settings import ReplaySettings
 from ..trainer import Context, Envs, ProcessFailed, TrainerProcesses
 from .agent import AgentFigures, AgentLearner, Counts, due, mailbox_sizes
 from .board import Board, board_specs

@@ -14,49 +14,36 @@ import torch
 from torch import Tensor
 
 from ...backends.system.arrays import NamedArrays
-from ...backends.system.segment import human_bytes
-from ...envs import BadParameter
 from ...envs.fields import DECIDES, Array
-from ..device import keep_memory
 from ..dqn.acting import epsilon_greedy, q_output, shows_quantiles
-from ..dqn.learner import replay_settings
-from ..nets.action_noise import ActionNoise
+from ..dqn.ring_trainer import RingTrainer
 from ..nets.weights import POLICY, copied, load_weights
 from ..replay.replay import Replay
 from ..telemetry.metric_names import metric_name
-from ..trainer import Context, Envs, Metrics, PolicyOutput, ProcessFailed, Trainer
+from ..trainer import Context, Envs, Metrics, PolicyOutput, ProcessFailed
 from .agent import AgentLearner, Counts, learn_again
 from .learners import LearnerProcesses, Learners
 from .settings import IndependentSettings
 
-DECISIONS_PER_ITERATION = 512
-RANDOM_NUMBERS = 2
-"""Random numbers of an action: whether to explore, and which action."""
-REPLAY, NOTES = "replay.", "replay"
 RECENT = 100
 """Episodes of an agent whose mean return is shown."""
 SPARE = 32
 """Slots of the ring that are overwritten next, which learners in other processes do not draw from."""
 
 
-class Independent(Trainer):
+class Independent(RingTrainer):
     """One agent per seat, each with its own network, replay and learner.
 
     Attributes:
         decisions: `(agents,)` decisions of each agent so far.
-        steps: Steps of each environment so far.
     """
 
+    _settings: IndependentSettings
+
     def __init__(self, context: Context) -> None:
-        self._context, self._players = context, context.task.players
-        self._settings = settings = IndependentSettings.read("independent", context.settings)
-        self._device = torch.device(context.device)
-        self._shows_quantiles = shows_quantiles(settings.own)
-        if context.task.bounds or context.task.choices:
-            raise BadParameter("independent needs one choice per decision; train tasks with other actions with ppo")
-        if context.ranks.size > 1:
-            raise BadParameter("independent runs on one machine; train on several with ppo")
-        keep_memory()
+        settings = IndependentSettings.read("independent", context.settings)
+        super().__init__(context, settings, "independent")
+        self._players, self._shows_quantiles = context.task.players, shows_quantiles(settings.own)
         torch.set_num_threads(1)
         device = torch.device("cpu") if settings.processes else self._device
         self._agents = [
@@ -67,71 +54,38 @@ class Independent(Trainer):
         self._learners: Learners | None = None
         self._returns = [deque[float](maxlen=RECENT) for _ in range(self._players)]
         self.decisions = np.zeros(self._players, np.int64)
-        self.steps = 0
-        self._envs: Envs | None = None
-        self._replay: Replay | None = None
         self._notes: NamedArrays | None = None
-        self._noise: ActionNoise | None = None
         self._q: list[Tensor] = []
         self._quantiles: list[Tensor | None] = []
-        self._end: dict[str, Any] = {}
-        self._saved_replay: dict[str, Array] = {}
 
     # -- environments -------------------------------------------------------------------------------------------------
 
     def start(self, num_envs: int) -> None:
         """Make the environments over a ring, start an episode in each, and start the learners."""
-        context, settings = self._context, self._settings
-        rows = num_envs * self._players
-        self._iteration = math.ceil(DECISIONS_PER_ITERATION / rows)
-        spare = self._iteration if settings.save_replay else 0
-        spare = max(spare, SPARE if settings.processes else 0)
-        self._ring = ring = replay_settings(settings, settings.replay_size * self._players, spare)
-        self._envs = context.make_envs(num_envs, ring.slots(rows), ring=True, segment=settings.processes)
+        settings, processes = self._settings, self._settings.processes
+        capacity = settings.replay_size * self._players
+        envs = self._make_envs(num_envs, capacity, spare=SPARE if processes else 0, shared=processes)
         if self._learners is None:
-            kind = LearnerProcesses if settings.processes else Learners
-            self._learners = kind(context, settings, self._agents)
-        self._learners.start(self._envs)
-        self._envs.start(0)
-        self._noise = ActionNoise(
-            context.seed,
-            first_env=0,
-            num_envs=num_envs,
-            players=self._players,
-            numbers=RANDOM_NUMBERS,
-            device=self._device,
-        )
+            kind = LearnerProcesses if processes else Learners
+            self._learners = kind(self._context, settings, self._agents)
+        self._learners.start(envs)
+        envs.start(0)
 
-    def _open_replay(self) -> Replay:
-        """Return the replay; at the first step, when a session has restored the environments or not."""
-        if self._replay is None:
-            assert self._envs is not None
-            assert self._learners is not None
-            task, buffer, slots = self._context.task, self._envs.buffer, self._envs.order.slots
-            rows = self._envs.environments * self._players
-            self._notes = self._ring.new_memory(task, slots, rows, shared=self._settings.processes)
-            self._replay = Replay(task, buffer, replace(self._ring, priorities=None), 0, memory=self._notes)
-            self._replay.add()
-            head = self._restore(self._replay) if self._saved_replay else 0
-            self._learners.open(self._envs, self._notes, self._ring)
-            self._restore_priorities(head)
-            if self._settings.save_replay:
-                self._context.notify(f"each checkpoint contains the replay, up to {human_bytes(self._replay.size())}")
-            self._mark()
-        return self._replay
+    def _new_replay(self, envs: Envs) -> Replay:
+        task, slots, rows = self._context.task, envs.order.slots, envs.environments * self._players
+        self._notes = self._ring.new_memory(task, slots, rows, shared=self._settings.processes)
+        return Replay(task, envs.buffer, replace(self._ring, priorities=None), 0, memory=self._notes)
 
-    def _restore(self, replay: Replay) -> int:
-        """Continue with the saved replay, or without it if it is one of another N; return what is now its head."""
-        try:
-            return replay.load_state(self._saved_replay)
-        except BadParameter as error:
-            for number, agent in enumerate(self._agents):
-                agent.restart(
-                    learn_again(agent.counts, self._settings, int(self.decisions[number])), agent.figures.epsilon
-                )
-            self._context.notify(f"{error}: learning continues after learning_starts decisions")
-            self._saved_replay = {}
-            return 0
+    def _learn_from_replay(self, head: int) -> None:
+        assert self._envs is not None
+        assert self._learners is not None
+        assert self._notes is not None
+        self._learners.open(self._envs, self._notes, self._ring)
+        self._restore_priorities(head)
+
+    def _count_from_here(self) -> None:
+        for agent, decisions in zip(self._agents, self.decisions.tolist(), strict=True):
+            agent.restart(learn_again(agent.counts, self._settings, decisions), agent.figures.epsilon)
 
     def _restore_priorities(self, head: int) -> None:
         """Continue with the saved priorities. Learners in processes begin with equal ones."""
@@ -143,7 +97,6 @@ class Independent(Trainer):
             }
             if saved and agent.learner.replays:
                 agent.learner.replays[-1].load_priorities(saved, head)
-        self._saved_replay = {}
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
@@ -272,12 +225,13 @@ class Independent(Trainer):
         self._end = {
             "agents": None if self._settings.processes else self._agent_states(),
             "data": {"decisions": self.decisions.tolist(), "steps": self.steps},
-            "replay": self._replay.mark(),
-            "priorities": self._priorities() if self._settings.save_replay else {},
+            "replay": self._replay.mark()._replace(priorities=self._priorities()),
         }
 
     def _priorities(self) -> dict[str, Array]:
-        """Return the priorities of agents that learn in this process."""
+        """Return the priorities of agents that learn in this process, if they are saved."""
+        if not self._settings.save_replay:
+            return {}
         return {
             f"agent{number}.{name}": array
             for number, agent in enumerate(self._agents)
@@ -308,11 +262,7 @@ class Independent(Trainer):
         for agent in self._agents:
             agent.check_finite()
         tensors, counts, epsilons = self._end["agents"] or self._agent_states()
-        tensors = dict(tensors)
-        if self._settings.save_replay and self._replay is not None:
-            saved = self._replay.state(self._end["replay"]) | self._end["priorities"]
-            tensors |= {REPLAY + name: torch.from_numpy(array) for name, array in saved.items()}
-        return tensors, {**self._end["data"], "agents": counts, "epsilons": epsilons}
+        return {**tensors, **self._replay_tensors()}, {**self._end["data"], "agents": counts, "epsilons": epsilons}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned; without a saved replay, collect `learning_starts` decisions first.
@@ -321,25 +271,16 @@ class Independent(Trainer):
             WrongCheckpoint: It is of other networks.
         """
         saved = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
-        self._saved_replay = {
-            name.removeprefix(REPLAY): value.numpy() for name, value in saved.items() if name.startswith(REPLAY)
-        }
         self.decisions[:], self.steps = data["decisions"], int(data["steps"])
         for number, (agent, numbers) in enumerate(zip(self._agents, data["agents"], strict=True)):
             own = {name: value for name, value in saved.items() if name.startswith(f"agent{number}.")}
             agent.load_tensors({name.partition(".")[2]: value for name, value in own.items()})
             counts = Counts(**{name: int(value) for name, value in numbers.items()})
-            decisions = int(self.decisions[number])
-            if not self._saved_replay:
-                counts = learn_again(counts, self._settings, decisions)
             agent.restart(counts, float(data["epsilons"][number]))
             load_weights(self._policies[number], own, f"agent{number}.{POLICY}")
             self._epsilons[number] = agent.figures.epsilon
-        if not self._saved_replay:
-            self._context.notify(
-                "the checkpoint contains no replay: learning continues after learning_starts decisions"
-            )
-        elif self._settings.processes:
+        self._load_replay(saved)
+        if self._saved_replay and self._settings.processes:
             self._context.notify("learners in processes continue from a checkpoint, but not bit for bit")
 
     def resize(self, num_envs: int) -> None:
@@ -355,13 +296,11 @@ class Independent(Trainer):
         self._close_envs()
 
     def _close_envs(self) -> None:
-        self._q, self._quantiles, self._replay = [], [], None
+        self._q, self._quantiles = [], []
         if self._notes is not None:
             self._notes.unlink()
             self._notes = None
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None
+        super().close()
 
 
 def _by_seat(array: Tensor, players: int) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pac.training.dqn.settings import IqnSettings
-from pac.training.replay.replay import Transitions
+from pac.training.replay.transitions import Transitions
 
 Weights = dict[str, np.ndarray]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pac.training.independent.settings import IndependentSettings
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
+from ...backends import kinds
 from .harness import SMALL, equal, run, tensors, training
 
 
@@ -180,3 +182,19 @@ def test_actions_of_several_parts_are_refused():
     """With a sentence that names another algorithm."""
     with pytest.raises(BadParameter, match="train tasks with other actions with ppo"), training("Pendulum-v1"):
         pass
+
+
+def test_an_agent_that_dies_early_learns_until_then(monkeypatch):
+    """In PettingZoo's parallel environments, agents leave one by one; what follows is worth nothing to them."""
+    monkeypatch.syspath_prepend(str(Path(kinds.__file__).parent))
+    with training("kinds:Tag", learning_starts=40, replay_size=200, gamma=0.5, epsilon=1.0) as trainer:
+        trainer.start(4)
+        figures = run(trainer, 1)
+        decisions = trainer.decisions / trainer.steps
+        ends = [trainer._agents[seat].learner.replays[0].sample(64) for seat in range(2)]
+    assert decisions.tolist() == pytest.approx([4, 4 * 3 / 5], rel=0.05)
+    assert figures["updates"] > figures["learner1/updates"] > 0
+    for length, drawn in zip((5, 3), ends, strict=True):
+        last = drawn.observations[:, 0] == length - 1
+        assert last.any()
+        assert np.array_equal(drawn.discounts, np.where(last, 0.0, 0.5))

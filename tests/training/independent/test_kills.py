@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import psutil
@@ -53,6 +54,11 @@ def children(watched):
     return psutil.Process(watched.process.pid).children(recursive=True)
 
 
+def ended(processes):
+    """Whether none of these processes runs."""
+    return not any(process.is_running() for process in processes)
+
+
 @pytest.mark.session
 def test_a_session_survives_the_death_of_a_learner_and_a_worker_and_its_learners_obey_the_gate(tmp_path):
     """Both agents learn on, a pause stops all learners, and after a stop no process remains."""
@@ -73,7 +79,7 @@ def test_a_session_survives_the_death_of_a_learner_and_a_worker_and_its_learners
         taken = [process for process in started if process.pid in pids(after, "learner")]
         until(lambda: all(process.status() == psutil.STATUS_SLEEPING for process in taken), "the learners block")
         assert watched.end()["steps"] > 0
-        assert not any(process.is_running() for process in started)
+        assert ended(started)
 
 
 @pytest.mark.session
@@ -83,7 +89,7 @@ def test_when_a_session_is_killed_its_learners_end(tmp_path):
         watched.until(learned)
         started = children(watched)
         os.kill(watched.process.pid, signal.SIGKILL)
-        until(lambda: not any(process.is_running() for process in started), "the end of all processes")
+        until(partial(ended, started), "the end of all processes")
 
 
 @pytest.mark.slow
@@ -103,13 +109,14 @@ def test_killing_processes_at_random_moments_loses_nothing(monkeypatch):
             time.sleep(random.random() / 10)
             with contextlib.suppress(ProcessLookupError):  # it is just being replaced
                 os.kill(int(random.choice(found)), signal.SIGKILL)
-            until(lambda before=before: trainer.iterate() and goes_on(trainer, before), "gradient steps of both")
-    assert not any(process.is_running() for process in started)
+            until(partial(goes_on, trainer, before), "gradient steps of both")
+    assert ended(started)
     assert not left()
 
 
 def goes_on(trainer, before):
-    """Whether each agent has taken more gradient steps than before."""
+    """Iterate; return whether each agent has taken more gradient steps than before."""
+    trainer.iterate()
     return (np.array([agent.counts.updates for agent in trainer._agents]) > before).all()
 
 
@@ -138,7 +145,7 @@ def test_sessions_end_at_random_moments(tmp_path):
                 watched.call("stop")
                 with contextlib.suppress(SessionFailed):
                     watched.process.report()
-            until(lambda started=started: not any(one.is_running() for one in started), f"the end of all after {way}")
+            until(partial(ended, started), f"the end of all after {way}")
 
 
 @pytest.mark.slow

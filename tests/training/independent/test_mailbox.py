@@ -1,7 +1,5 @@
 """Weights that a learner publishes and others read, without locks."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,7 @@ import torch
 from pac.backends.system.arrays import NamedArrays
 from pac.training.independent.mailbox import Mailbox, NeverWhole
 
-from ...waiting import until
+from ..writing import writing
 from . import publisher
 from .publisher import LAYOUT, SPECS
 
@@ -59,13 +57,8 @@ def test_a_slot_that_stays_half_written_is_an_error(mailbox):
 @pytest.fixture
 def busy(tmp_path):
     """Return a mailbox into which another process publishes at full speed."""
-    file = tmp_path / "path"
-    command = [sys.executable, "-m", publisher.__name__, str(file)]
-    root = Path(__file__).parents[len(publisher.__name__.split(".")) - 1]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=root) as process:
-        until(lambda: process.poll() is not None or (file.exists() and file.read_text()), "the mailbox")
-        yield Mailbox(NamedArrays.attach(SPECS, Path(file.read_text()), writable=True), LAYOUT)
-        process.communicate()
+    with writing(publisher, tmp_path) as path:
+        yield Mailbox(NamedArrays.attach(SPECS, Path(path), writable=True), LAYOUT)
 
 
 @pytest.mark.parametrize(

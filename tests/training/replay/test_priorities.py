@@ -8,7 +8,8 @@ import pytest
 from pac.envs.fields import DECIDES
 from pac.training.replay.kernels import NOT_KEPT, transition
 from pac.training.replay.priorities import PrioritySettings
-from pac.training.replay.replay import Replay, ReplaySettings
+from pac.training.replay.replay import Replay
+from pac.training.replay.settings import ReplaySettings
 
 from .reference import ReferencePriorities
 from .test_replay import GAMMA, World

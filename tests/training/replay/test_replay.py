@@ -10,7 +10,8 @@ from pac.envs import BadParameter, Field, Task
 from pac.envs.fields import DECIDES, OUT, WAITS
 from pac.training.replay.kernels import FINAL, NOTHING, UNFINISHED, transition
 from pac.training.replay.priorities import PrioritySettings
-from pac.training.replay.replay import NothingToSample, Replay, ReplaySettings
+from pac.training.replay.replay import NothingToSample, Replay
+from pac.training.replay.settings import ReplaySettings
 
 from .reference import ReferenceReplay
 

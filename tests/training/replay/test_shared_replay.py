@@ -1,14 +1,11 @@
 """A replay that one process writes and another one samples, without locks."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ...waiting import until
+from ..writing import writing
 from . import writer
 from .writer import EPISODE, attached, observed
 
@@ -16,13 +13,8 @@ from .writer import EPISODE, attached, observed
 @pytest.fixture
 def paths(tmp_path):
     """Start a process that writes a ring as fast as it can; return where its arrays are."""
-    file = tmp_path / "paths"
-    command = [sys.executable, "-m", writer.__name__, str(file)]
-    root = Path(__file__).parents[len(writer.__name__.split(".")) - 1]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=root) as process:
-        until(lambda: process.poll() is not None or (file.exists() and file.read_text()), "the ring")
-        yield json.loads(file.read_text())
-        process.communicate()
+    with writing(writer, tmp_path) as text:
+        yield json.loads(text)
 
 
 def check(batch):

@@ -15,7 +15,8 @@ from pac.backends.system.arrays import NamedArrays
 from pac.backends.system.segment import Segment
 from pac.envs import Field, Task
 from pac.envs.fields import DECIDES
-from pac.training.replay.replay import Replay, ReplaySettings
+from pac.training.replay.replay import Replay
+from pac.training.replay.settings import ReplaySettings
 
 NUMBERS = 64
 SLOTS, ROWS = 48, 4

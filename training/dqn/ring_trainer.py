@@ -1,0 +1,146 @@
+"""What trainers have in common whose environments write a ring of slots that is also their replay."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...backends.system.segment import human_bytes
+from ...envs import BadParameter
+from ...envs.fields import Array
+from ..device import keep_memory
+from ..nets.action_noise import ActionNoise
+from ..replay.replay import Replay
+from ..trainer import Context, Envs, Trainer
+from .learner import replay_settings
+from .settings import QLearningSettings
+
+DECISIONS_PER_ITERATION = 512
+REPLAY = "replay."
+RANDOM_NUMBERS = 2
+"""Random numbers of an action: whether to explore, and which action."""
+
+
+class RingTrainer(Trainer):
+    """Opens the ring, restores a saved replay in it, and saves it.
+
+    Args:
+        context: What the session gives.
+        settings: The settings.
+        name: The trainer's name, for errors.
+
+    Attributes:
+        steps: Steps of each environment so far.
+    """
+
+    _settings: QLearningSettings
+
+    def __init__(self, context: Context, settings: QLearningSettings, name: str) -> None:
+        if context.task.bounds or context.task.choices:
+            raise BadParameter(f"{name} needs one choice per decision; train tasks with other actions with ppo")
+        if context.ranks.size > 1:
+            raise BadParameter(f"{name} trains in one session; train in several with ppo")
+        keep_memory()
+        self._context, self._settings = context, settings
+        self._device = torch.device(context.device)
+        self.steps = 0
+        self._envs: Envs | None = None
+        self._replay: Replay | None = None
+        self._noise: ActionNoise | None = None
+        self._saved_replay: dict[str, Array] = {}
+        self._end: dict[str, Any] = {}
+
+    def _make_envs(self, num_envs: int, capacity: int, *, spare: int = 0, shared: bool = False) -> Envs:
+        """Make the environments over a ring.
+
+        Args:
+            num_envs: Number of environments.
+            capacity: Transitions to keep.
+            spare: Positions that may be written meanwhile, see `ReplaySettings`.
+            shared: Whether other processes map the ring.
+        """
+        context, players = self._context, self._context.task.players
+        self._iteration = math.ceil(DECISIONS_PER_ITERATION / (num_envs * players))
+        spare = max(spare, self._iteration if self._settings.save_replay else 0)
+        self._ring = replay_settings(self._settings, capacity, spare)
+        self._envs = context.make_envs(num_envs, self._ring.slots(num_envs * players), ring=True, segment=shared)
+        self._noise = ActionNoise(
+            context.seed,
+            first_env=0,
+            num_envs=num_envs,
+            players=players,
+            numbers=RANDOM_NUMBERS,
+            device=self._device,
+        )
+        return self._envs
+
+    def _open_replay(self) -> Replay:
+        """Return the replay; at the first step, when a session has restored the environments or not."""
+        if self._replay is None:
+            assert self._envs is not None
+            self._replay = self._new_replay(self._envs)
+            self._replay.add()
+            head = self._restore(self._replay) if self._saved_replay else 0
+            self._learn_from_replay(head)
+            self._saved_replay = {}
+            if self._settings.save_replay:
+                self._context.notify(f"each checkpoint contains the replay, up to {human_bytes(self._replay.size())}")
+            self._mark()
+        return self._replay
+
+    @abstractmethod
+    def _new_replay(self, envs: Envs) -> Replay:
+        """Return a replay over the ring of `envs`."""
+
+    @abstractmethod
+    def _learn_from_replay(self, head: int) -> None:
+        """Learn from the replay from now on; `head` is that of the saved replay if there is one."""
+
+    @abstractmethod
+    def _mark(self) -> None:
+        """Keep in `_end` what a checkpoint contains: the state at the end of an iteration."""
+
+    @abstractmethod
+    def _count_from_here(self) -> None:
+        """Learn only after `learning_starts` further decisions."""
+
+    def _restore(self, replay: Replay) -> int:
+        """Continue with the saved replay, or without it if it is one of another N; return what is now its head."""
+        try:
+            return replay.load_state(self._saved_replay)
+        except BadParameter as error:
+            self._saved_replay = {}
+            self._collect_first(str(error))
+            return 0
+
+    def _collect_first(self, reason: str) -> None:
+        """Learn only after `learning_starts` further decisions, and report why."""
+        self._count_from_here()
+        self._context.notify(f"{reason}: learning continues after learning_starts decisions")
+
+    def _replay_tensors(self) -> dict[str, Tensor]:
+        """Return the replay as it was at the end of the iteration, for a checkpoint; nothing if it is not saved."""
+        if not self._settings.save_replay or self._replay is None:
+            return {}
+        saved = self._replay.state(self._end["replay"])
+        return {REPLAY + name: torch.from_numpy(array) for name, array in saved.items()}
+
+    def _load_replay(self, tensors: Mapping[str, Tensor]) -> None:
+        """Continue with the replay of a checkpoint when the ring is opened; without one, collect decisions first."""
+        self._saved_replay = {
+            name.removeprefix(REPLAY): value.numpy() for name, value in tensors.items() if name.startswith(REPLAY)
+        }
+        if not self._saved_replay:
+            self._collect_first("the checkpoint contains no replay")
+
+    def close(self) -> None:
+        """Close the environments and release the replay."""
+        self._replay = None
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

@@ -62,6 +62,7 @@ def make(
     segment: bool = False,
     device: str = "cpu",
     ring: bool = False,
+    rollouts: int = 1,
 ) -> Backend:
     """Make N environments of a task.
 
@@ -82,6 +83,8 @@ def make(
             buffer of `shm` always is.
         device: Where the buffer is: `cpu`.
         ring: Whether slot 0 follows the last slot, as in a replay, instead of a carry.
+        rollouts: Number of rollouts that the slots hold, one after the other. While one is written, another thread can
+            learn from the others, so waits for workers do not poll, which would take the interpreter's lock from it.
 
     Returns:
         A vector environment with N times the task's players rows. The caller closes it.
@@ -97,7 +100,8 @@ def make(
     task = find(task) if isinstance(task, str) else task
     num_envs = (task.num_envs or default_num_envs()) if num_envs is None else num_envs
     check_memory(task, num_envs, slots, ring=ring)
-    kind, note = _available(backend, task, Layout(task, num_envs, slots, device, ring=ring), strict=strict)
+    layout = Layout(task, num_envs, slots, device, ring=ring, rollouts=rollouts)
+    kind, note = _available(backend, task, layout, strict=strict)
     made = kind(
         task,
         num_envs,
@@ -111,6 +115,7 @@ def make(
         segment=segment,
         device=device,
         ring=ring,
+        rollouts=rollouts,
     )
     if note:
         log.warning(note)

@@ -29,34 +29,45 @@ class Span(NamedTuple):
         return int(self.written.stop - self.written.start)
 
 
-def rollout_span(slots: int) -> Span:
-    """Return the steps of a whole rollout in a buffer of `slots` slots, one more than it has steps."""
-    return Span(slice(1, slots), slice(0, slots - 1))
+def rollout_spans(slots: int, rollouts: int = 1) -> list[Span]:
+    """Return the steps of each whole rollout in a buffer of `slots` slots; each has one slot more than it has steps."""
+    size = slots // rollouts
+    return [Span(slice(first + 1, first + size), slice(first, first + size - 1)) for first in range(0, slots, size)]
 
 
 class SlotOrder:
     """Which slots of a buffer have been written, and which follow.
 
     A buffer of one slot is stepped in place. A rollout of T steps has T + 1 slots: when it is `full`, its last slot is
-    copied to slot 0 (`carry`), and the next rollout begins there. In a ring, slot 0 follows the last slot.
+    copied to slot 0 (`carry`), and the next rollout begins there. If the buffer holds several rollouts, the carry
+    copies to the first slot of the next one, and the previous one can still be read. In a ring, slot 0 follows the last
+    slot.
 
     Args:
         slots: Number of slots S.
         ring: Whether slot 0 follows slot S - 1, instead of a carry.
+        rollouts: Number of rollouts that the buffer holds; each has S / rollouts slots.
 
     Attributes:
         slots: Number of slots S.
-        ring: The same.
+        ring: As above.
+        rollouts: As above.
         head: Number of times that a slot was written; never decreases, also not at a carry.
         newest: The slot that was written last.
     """
 
-    def __init__(self, slots: int, *, ring: bool = False) -> None:
-        self.slots, self.ring = slots, ring
+    def __init__(self, slots: int, *, ring: bool = False, rollouts: int = 1) -> None:
+        if slots % rollouts or (rollouts > 1 and (ring or slots < 2 * rollouts)):
+            raise BadParameter(
+                f"{rollouts} rollouts need a multiple of {rollouts} slots, at least {2 * rollouts} and not a ring, "
+                f"got {slots}"
+            )
+        self.slots, self.ring, self.rollouts = slots, ring, rollouts
         self.head = 0
         self.newest = 0
+        self._size = slots // rollouts
         self._cyclic = ring or slots == 1
-        self._following = [next_slot(slot, slots) for slot in range(slots if self._cyclic else slots - 1)]
+        self._following = [None if self._is_last(slot) else next_slot(slot, slots) for slot in range(slots)]
         self._first = 0  # the head when episodes began, or at the last carry
 
     def next(self, slot: int) -> int:
@@ -65,24 +76,31 @@ class SlotOrder:
         Raises:
             BadParameter: No step can be made from that slot.
         """
-        if not 0 <= slot < len(self._following):
-            known = f"a slot from 0 to {len(self._following) - 1} can be stepped, got {slot}"
-            raise BadParameter(known if self._cyclic else f"{known}; call carry() after slot {self.slots - 1}")
-        return self._following[slot]
+        following = self._following[slot] if 0 <= slot < self.slots else None
+        if following is None:
+            last = self.slots - (1 if self._cyclic else 2)
+            known = f"a slot from 0 to {last} can be stepped, got {slot}"
+            raise BadParameter(known if self._cyclic else f"{known}; call carry() after slot {self._last_of(slot)}")
+        return following
 
     def acted(self, slot: int) -> int:
-        """Return the slot with the actions that led to `slot`; a rollout's slot 0 has none and gives 0."""
-        return (slot - 1) % self.slots if self._cyclic or slot else 0
+        """Return the slot with the actions that led to `slot`; the first of a rollout has none and gives itself."""
+        return (slot - 1) % self.slots if self._cyclic or slot % self._size else slot
 
     @property
     def full(self) -> bool:
         """Whether the next step needs a carry first."""
-        return not self._cyclic and self.newest == self.slots - 1
+        return self._is_last(self.newest)
 
     @property
     def acting(self) -> int:
-        """The slot in which the next actions are written: the newest, or slot 0 if a carry is needed first."""
-        return 0 if self.full else self.newest
+        """The slot in which the next actions are written: the newest, or where a carry copies it if that is needed."""
+        return self.carried_to if self.full else self.newest
+
+    @property
+    def carried_to(self) -> int:
+        """The slot to which a carry copies the newest: the first of the next rollout."""
+        return (self.newest // self._size + 1) % self.rollouts * self._size
 
     def begin(self, slot: int) -> None:
         """Note that first observations were written into `slot`; what other slots contain is no longer valid."""
@@ -95,8 +113,8 @@ class SlotOrder:
         self.head += steps
 
     def carried(self) -> None:
-        """Note that the newest slot was copied to slot 0."""
-        self.newest, self._first = 0, self.head
+        """Note that the newest slot was copied to `carried_to`."""
+        self.newest, self._first = self.carried_to, self.head
 
     def __contains__(self, slot: object) -> bool:
         """Return whether `slot` contains what was written since episodes began, or since the last carry."""
@@ -109,7 +127,7 @@ class SlotOrder:
         Steps whose results or actions were overwritten are left out: at most S - 1 are kept, and none from before a
         carry or a beginning of episodes.
         """
-        left = min(self.head - max(head, self._first), max(1, self.slots - 1))
+        left = min(self.head - max(head, self._first), max(1, self._size - 1))
         slot, spans = (self.newest - left + 1) % self.slots, []
         while left > 0:
             acted = (slot - 1) % self.slots
@@ -120,5 +138,13 @@ class SlotOrder:
 
     def room(self, head: int) -> int:
         """Return how many steps can be made before `since(head)` loses one, where a carry loses all."""
-        used = self.head - head if self._cyclic else self.newest
-        return max(0, self.slots - 1 - used)
+        used = self.head - head if self._cyclic else self.newest % self._size
+        return max(0, self._size - 1 - used)
+
+    def _is_last(self, slot: int) -> bool:
+        """Return whether a slot is the last of a rollout."""
+        return not self._cyclic and (slot + 1) % self._size == 0
+
+    def _last_of(self, slot: int) -> int:
+        """Return the last slot of the rollout that contains `slot`."""
+        return min(slot // self._size * self._size + self._size, self.slots) - 1

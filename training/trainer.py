@@ -88,7 +88,7 @@ class Envs(Protocol):
         """
 
     def carry(self) -> None:
-        """Copy the last slot to slot 0, between two rollouts."""
+        """Copy the last slot of a rollout to the first slot of the next one."""
 
     def close(self) -> None:
         """Stop the workers."""
@@ -245,11 +245,13 @@ class Context:
         task: The task to train on.
         make_envs: Makes the environments behind the session's gate, which the trainer closes. Called as
             `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it;
-            with `ring=True`, its slot 0 follows its last slot, and `carry` is not called.
+            with `ring=True`, its slot 0 follows its last slot, and `carry` is not called; with `rollouts=2`, it holds
+            two rollouts, so that a thread can learn from one while the other is written.
         settings: The trainer's validated settings, as plain data.
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
         timer: Measures the phases of the training thread.
+        new_timer: Makes the timer of another thread, which is a lane of the timeline; called with the lane's name.
         notify: Called with a sentence for people.
         progress: Called with what is being prepared, if that takes long, and the share of it that is done; raises
             `Stopped` if the session is to end.
@@ -263,6 +265,7 @@ class Context:
     device: str
     seed: int
     timer: Timer
+    new_timer: Callable[[str], Timer] = lambda _name: Timer()
     notify: Callable[[str], None] = lambda _text: None
     progress: Callable[[str, float], None] = lambda _what, _share: None
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state

@@ -34,22 +34,20 @@ class Buffer(dict[str, Array]):
         order: Which slots were written, and which follow.
     """
 
-    def __init__(
-        self, arrays: dict[str, Array], slots: int, num_envs: int, device: str = "cpu", *, ring: bool = False
-    ) -> None:
+    def __init__(self, arrays: dict[str, Array], order: SlotOrder, num_envs: int, device: str = "cpu") -> None:
         super().__init__(arrays)
-        self.slots = slots
+        self.slots = order.slots
         self.num_envs = num_envs
         self.device = device
-        self.order = SlotOrder(slots, ring=ring)
+        self.order = order
 
     def carry(self) -> None:
-        """Copy the newest slot of the timed fields to slot 0, between two rollouts."""
-        newest = self.order.newest
-        if newest:
+        """Copy the newest slot of the timed fields to the first slot of the next rollout."""
+        newest, first = self.order.newest, self.order.carried_to
+        if newest != first:
             for array in self.values():
                 if len(array) == self.slots:
-                    array[0] = array[newest]
+                    array[first] = array[newest]
         self.order.carried()
 
     def boards_requested(self) -> bytes:
@@ -74,11 +72,21 @@ class Layout:
         device: Where the arrays are.
         ring: Whether slot 0 follows slot S - 1. A ring has one slot of last observations, which every slot shows; so a
             replay of C steps needs the memory of C observations, and who needs an older last observation copies it.
+        rollouts: Number of rollouts that the slots hold, see `SlotOrder`.
         offsets: Byte offset of every field.
         size: Bytes in all, the control block included.
     """
 
-    def __init__(self, task: Task, num_envs: int, slots: int = 1, device: str = "cpu", *, ring: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int,
+        slots: int = 1,
+        device: str = "cpu",
+        *,
+        ring: bool = False,
+        rollouts: int = 1,
+    ) -> None:
         if device not in DEVICES:
             raise BadParameter(
                 f"environments cannot write into memory of the device {device!r}; use {' or '.join(DEVICES)}, "
@@ -88,7 +96,7 @@ class Layout:
         self.device = device
         self.num_envs = num_envs
         self.slots = slots
-        self.ring = ring
+        self.ring, self.rollouts = ring, rollouts
         self.offsets: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         end = ALIGNMENT
@@ -149,7 +157,8 @@ class Layout:
             arrays[item.name] = flat.reshape(shape)
         if self.ring:
             arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
-        return Buffer(arrays, self.slots, self.num_envs, self.device, ring=self.ring)
+        order = SlotOrder(self.slots, ring=self.ring, rollouts=self.rollouts)
+        return Buffer(arrays, order, self.num_envs, self.device)
 
     def _header(self) -> bytes:
         task = self.task

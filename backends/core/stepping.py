@@ -68,6 +68,7 @@ class Stepping(ABC):
         segment: bool = False,
         device: str = "cpu",
         ring: bool = False,
+        rollouts: int = 1,
     ) -> None:
         if num_envs < 1:
             raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
@@ -83,7 +84,7 @@ class Stepping(ABC):
         self._workers = workers
         self.segment: Segment | None = None
         self.buffer = self._allocate(
-            Layout(task, num_envs, slots, device, ring=ring), segment=segment or self.needs_segment
+            Layout(task, num_envs, slots, device, ring=ring, rollouts=rollouts), segment=segment or self.needs_segment
         )
         try:
             self._open()
@@ -208,7 +209,7 @@ class Stepping(ABC):
         """Return at once: without a session, nothing is paused."""
 
     def carry(self) -> None:
-        """Copy the newest slot to slot 0, between two rollouts, and check the numbers of the last one."""
+        """Copy the newest slot to the first of the next rollout, and check the numbers of the last one."""
         self._check_numbers()
         self.buffer.carry()
 

@@ -21,7 +21,8 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
     """Step environments `arguments["lo"]..arguments["hi"]` of the segment `arguments["segment"]` until `CLOSE`."""
     task = transformed(find(arguments["spec"]), arguments["transform"])
     lo, hi = arguments["lo"], arguments["hi"]
-    layout = Layout(task, arguments["num_envs"], arguments["slots"], ring=arguments["ring"])
+    slots, ring, rollouts = (arguments[name] for name in ("slots", "ring", "rollouts"))
+    layout = Layout(task, arguments["num_envs"], slots, ring=ring, rollouts=rollouts)
     segment = Segment.attach(Path(arguments["segment"]), writable=True)
     buffer = layout.map(segment.map)
     chosen = np.frombuffer(segment.map, np.bool_, hi - lo, layout.size + lo)

@@ -39,7 +39,7 @@ from .supervised import LOOK, SupervisedBackend
 
 NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(10_000)
 """How often this process polls for a reply before it blocks: that of the worker on its own core; any, if there is no
-spare core; those of other workers, once the worker on its core has blocked."""
+spare core; those of other workers, once the worker on its core has blocked. Never, if another thread learns."""
 
 
 class ShmBackend(SupervisedBackend):
@@ -68,13 +68,16 @@ class ShmBackend(SupervisedBackend):
             num_envs=total,
             slots=self.slots,
             ring=self.buffer.order.ring,
+            rollouts=self.buffer.order.rollouts,
             segment=str(self.segment.path),
             cores=cores,
         )
         self._ticket = 0
         self._core = core_reader() if cores else None
         self._place = NO_CORE
-        if cores:
+        if self.buffer.order.rollouts > 1:
+            self._polls, self._more_polls, self._patience = NO_POLLS, NO_POLLS, SpinWait(0)
+        elif cores:
             self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, SpinWait(0)
         elif workers < usable_cores():
             self._polls, self._more_polls, self._patience = POLLS, POLLS, SpinWait(LONG_SPIN)

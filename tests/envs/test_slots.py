@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from pac.envs import BadParameter
 from pac.envs.slots import SlotOrder
 
-ORDERS = st.builds(SlotOrder, st.integers(1, 6), ring=st.booleans())
+ORDERS = st.one_of(
+    st.builds(SlotOrder, st.integers(1, 6), ring=st.booleans()),
+    st.builds(
+        lambda size, rollouts: SlotOrder(size * rollouts, rollouts=rollouts), st.integers(2, 5), st.integers(2, 3)
+    ),
+)
 ACTS = st.lists(st.sampled_from(["step", "step", "step", "step", "carry", "begin"]), max_size=40)
 
 
@@ -34,7 +39,7 @@ class Written:
         elif what == "begin":
             order.begin(0)
         elif order.full or what == "carry":
-            self.results[0] = self.results[order.newest]
+            self.results[order.carried_to] = self.results[order.newest]
             order.carried()
 
 
@@ -104,14 +109,38 @@ def test_every_slot_that_can_be_stepped_has_a_next_one(order):
             assert order.acted(order.next(slot)) == slot
             count += 1
         except BadParameter:
-            assert slot == order.slots - 1
-    assert count >= order.slots - 1
+            assert (slot + 1) % (order.slots // order.rollouts) == 0
+    assert count >= order.slots - order.rollouts
 
 
 def test_the_last_slot_of_a_rollout_cannot_be_stepped():
     """The error says what to call."""
     with pytest.raises(BadParameter, match=r"0 to 2 can be stepped, got 3; call carry\(\) after slot 3"):
         SlotOrder(4).next(3)
+
+
+def test_rollouts_follow_each_other():
+    """A carry copies to the first slot of the other rollout; the steps of the one before can still be read there."""
+    order = SlotOrder(6, rollouts=2)
+    order.begin(0)
+    slots = []
+    for _ in range(3):
+        for _ in range(2):
+            order.wrote(order.next(order.newest))
+            slots.append(order.newest)
+        assert order.full
+        order.carried()
+    assert slots == [1, 2, 4, 5, 1, 2]
+    assert order.newest == 3
+    with pytest.raises(BadParameter, match=r"call carry\(\) after slot 2"):
+        order.next(2)
+
+
+@pytest.mark.parametrize(("slots", "ring"), [(5, False), (2, False), (4, True)])
+def test_rollouts_have_equally_many_slots(slots, ring):
+    """Each has at least two, and a ring has none."""
+    with pytest.raises(BadParameter, match=f"2 rollouts need .* got {slots}"):
+        SlotOrder(slots, ring=ring, rollouts=2)
 
 
 def test_a_ring_goes_on_at_slot_0():

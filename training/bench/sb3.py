@@ -155,12 +155,12 @@ def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Fig
     trainer.start(num_envs)
     trainer.iterate()
     timer.lap("python")
-    before, update, begun = trainer.decisions, timer.seconds["learner"], time.perf_counter()
+    before, update, begun = trainer.learner.decisions, timer.seconds["learner"], time.perf_counter()
     while time.perf_counter() - begun < seconds:
         trainer.iterate()
     whole, update = time.perf_counter() - begun, timer.seconds["learner"] - update
     trainer.close()
-    return _figures(trainer.decisions - before, whole - update, update)
+    return _figures(trainer.learner.decisions - before, whole - update, update)
 
 
 def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:

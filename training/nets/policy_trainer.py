@@ -38,10 +38,16 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
         self._buffer: DeviceBuffer | None = None
         self._noise: ActionNoise | None = None
 
-    def _open(self, num_envs: int, slots: int) -> DeviceBuffer:
-        """Make the environments with a buffer of `slots` slots, start an episode in each, and return the buffer."""
+    def _open(self, num_envs: int, slots: int, **options: int) -> DeviceBuffer:
+        """Make the environments with a buffer of `slots` slots, start an episode in each, and return the buffer.
+
+        Args:
+            num_envs: Number of environments N.
+            slots: Number of slots.
+            options: More arguments of `Context.make_envs`.
+        """
         context, device = self._context, torch.device(self._context.device)
-        self._envs = context.make_envs(num_envs, slots)
+        self._envs = context.make_envs(num_envs, slots, **options)
         self._buffer = DeviceBuffer(context.task, self._envs.buffer, device)
         self._noise = ActionNoise(
             context.seed,

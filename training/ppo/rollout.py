@@ -25,17 +25,17 @@ class Actor:
     policy: Policy
     threads: ComputeThreads
 
-    def decide(self, storage: RolloutStorage, slot: int, uniform: Tensor) -> Tensor:
-        """Write the actions of a slot into the buffer, values and log-probabilities into the storage.
+    def decide(self, storage: RolloutStorage, step: int, uniform: Tensor) -> Tensor:
+        """Write the actions of a step into the buffer, values and log-probabilities into the storage.
 
         Return the policy's outputs `(R, ...)`.
 
         Args:
             storage: The rollout.
-            slot: The slot.
+            step: The step of the rollout.
             uniform: `(rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
         """
-        buffer = storage.buffer
+        buffer, slot = storage.buffer, storage.first + step
         observation, mask = buffer.load(slot)
         parts = split(buffer.rows, self.threads.size)
 
@@ -45,8 +45,8 @@ class Actor:
             logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
             action, logprob = self.policy.distribution.sample(logits, uniform[rows])
             buffer.actions[slot, rows] = action
-            storage.values[slot, rows] = value
-            storage.logprobs[slot, rows] = logprob
+            storage.values[step, rows] = value
+            storage.logprobs[step, rows] = logprob
             return torch.as_tensor(logits)
 
         logits = self.threads.run(part, range(len(parts)))
@@ -75,14 +75,15 @@ def rollout(
         timer: Measures where the time goes.
         on_decision: Called with the policy's outputs and values of every step.
     """
-    for slot in range(storage.steps):
-        on_decision(actor.decide(storage, slot, uniform[slot]), storage.values[slot])
-        storage.buffer.publish_actions(slot)
+    for step in range(storage.steps):
+        on_decision(actor.decide(storage, step, uniform[step]), storage.values[step])
+        storage.buffer.publish_actions(storage.first + step)
         timer.lap("inference")
-        envs.advance(slot)
-    observation, _ = storage.buffer.load(storage.steps)
+        envs.advance(storage.first + step)
+    last = storage.first + storage.steps
+    observation, _ = storage.buffer.load(last)
     values = actor.policy.value(observation)
-    storage.values[storage.steps].copy_(values.masked_fill(storage.out(storage.steps), 0.0))
+    storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
     timer.lap("inference")
 
 

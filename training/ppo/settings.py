@@ -53,6 +53,9 @@ class PpoSettings(TrainerSettings):
     channels: int = Field(64, gt=0, description="Channels of the convolutional layers.")
     layers: int = Field(2, gt=0, description="Number of hidden layers.")
     hidden: int = Field(64, gt=0, description="Width of the fully connected layers.")
+    overlap: bool = Field(
+        default=False, description="Collect the next rollout while learning from the last one, in a thread."
+    )
     threads: int = Field(0, ge=0, description="CPU threads of PyTorch. 0 is one per usable core.")
 
     @model_validator(mode="after")

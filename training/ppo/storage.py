@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ...envs import Task
 from ...envs.fields import DECIDES, OUT
-from ...envs.slots import rollout_span
+from ...envs.slots import Span, rollout_spans
 from ..nets.device_buffer import DeviceBuffer
 
-PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
+RESULTS = ("reward", "terminated", "truncated", "frames")
 
 
 @dataclass(frozen=True)
@@ -45,21 +45,32 @@ class RolloutData:
 
 
 class RolloutStorage:
-    """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
+    """The tensors of one rollout of T steps and R rows over T + 1 slots of a buffer.
+
+    Args:
+        task: The task.
+        buffer: The buffer.
+        span: The slots of the rollout's steps; default all slots of the buffer.
+        values: `(slots, R)` for the values of all slots of the buffer; default new ones.
 
     Attributes:
         buffer: The buffer.
+        first: The first slot.
         steps: T.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
     """
 
-    def __init__(self, task: Task, buffer: DeviceBuffer) -> None:
-        slots = len(buffer.actions)
-        self.buffer, self._players, self._span = buffer, task.players, rollout_span(slots)
-        self.steps = self._span.steps
-        self.values = torch.zeros(slots, buffer.rows, device=buffer.device)
-        self.logprobs = torch.zeros(self.steps, buffer.rows, device=buffer.device)
+    def __init__(
+        self, task: Task, buffer: DeviceBuffer, span: Span | None = None, values: Tensor | None = None
+    ) -> None:
+        slots, device = len(buffer.actions), buffer.device
+        self._span = span = span or rollout_spans(slots)[0]
+        values = torch.zeros(slots, buffer.rows, device=device) if values is None else values
+        self.buffer, self._players = buffer, task.players
+        self.first, self.steps = span.acted.start, span.steps
+        self.values = values[self.first : span.written.stop]
+        self.logprobs = torch.zeros(self.steps, buffer.rows, device=device)
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
         """Return steps and rows `(K, 2)` at which episodes were truncated, and the last observations, on the device."""
@@ -76,14 +87,14 @@ class RolloutStorage:
     def data(self) -> RolloutData:
         """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""
         buffer, acted, written = self.buffer, self._span.acted, self._span.written
-        reward, terminated, truncated, active, frames = (buffer.host[name].to(buffer.device) for name in PER_ROLLOUT)
-        ended = terminated[written] > 0
+        reward, terminated, truncated, frames = (buffer.host[name][written].to(buffer.device) for name in RESULTS)
+        ended = terminated > 0
         return RolloutData(
-            rewards=reward[written],
+            rewards=reward,
             terminated=ended,
-            truncated=(truncated[written] > 0) & ~ended,
-            frames=frames[written].repeat_interleave(self._players, dim=1).float(),
-            active=active[acted] == DECIDES,
+            truncated=(truncated > 0) & ~ended,
+            frames=frames.repeat_interleave(self._players, dim=1).float(),
+            active=buffer.host["active"][acted].to(buffer.device) == DECIDES,
             values=self.values,
             observations=buffer.observations[acted].flatten(0, 1),
             masks=buffer.masks[acted].flatten(0, 1) if buffer.masks is not None else None,

@@ -49,7 +49,8 @@ class AttachedSession:
         Only read them: the training thread and the workers write.
         """
         given = self._given
-        layout = Layout(self.task, given["num_envs"], given["slots"], ring=given["ring"])
+        slots, ring, rollouts = (given[name] for name in ("slots", "ring", "rollouts"))
+        layout = Layout(self.task, given["num_envs"], slots, ring=ring, rollouts=rollouts)
         return layout.map(Segment.attach(Path(given["segment"])).map)
 
     def pass_gate(self, done: int | None = None) -> None:

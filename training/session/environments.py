@@ -185,7 +185,9 @@ class SessionEnvs:
             raise error
         return error.most
 
-    def make(self, num_envs: int, slots: int, *, segment: bool = False, ring: bool = False) -> GatedEnvs:
+    def make(
+        self, num_envs: int, slots: int, *, segment: bool = False, ring: bool = False, rollouts: int = 1
+    ) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
         self.made = True
@@ -198,6 +200,7 @@ class SessionEnvs:
             slots=slots,
             segment=segment,
             ring=ring,
+            rollouts=rollouts,
             seed=config.seed,
             first_env=session.ranks.first_env(num_envs),
             workers=config.workers,

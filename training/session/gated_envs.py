@@ -81,7 +81,7 @@ class GatedEnvs:
         self._session.hold()
 
     def carry(self) -> None:
-        """Copy the last slot to slot 0."""
+        """Copy the last slot of a rollout to the first slot of the next one."""
         self.backend.carry()
 
     def close(self) -> None:

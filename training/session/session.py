@@ -119,6 +119,7 @@ class Session(ConfiguredSession):
             device=self.state.device,
             seed=config.seed,
             timer=self.timer,
+            new_timer=self.timeline.new_timer,
             notify=partial(self.events.add, Level.INFO),
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,

@@ -144,6 +144,7 @@ class ProcessSupervisor:
             "num_envs": envs.environments,
             "slots": envs.order.slots,
             "ring": envs.order.ring,
+            "rollouts": envs.order.rollouts,
             "segment": str(envs.segment.path),
             "directory": str(self._directory),
         }

@@ -12,7 +12,7 @@ import numpy as np
 from ...backends.system.arrays import ArraySpec, NamedArrays
 from ...backends.system.futex import fence
 from ...envs.fields import Array
-from ..trainer import Lap
+from ..trainer import Lap, Timer
 from .blocks import TelemetryWriter
 from .records import LANE, MAX_LANES, MAX_LAPS, encode_clipped
 
@@ -101,6 +101,12 @@ class Timeline:
     def add_lanes(self, lanes: Callable[[], Iterable[Lane]]) -> None:
         """Add the lanes that a function returns, such as those of processes that come and go."""
         self._sources.append(lanes)
+
+    def new_timer(self, name: str) -> Timer:
+        """Return a new timer of another thread, whose phases are the lane `name`."""
+        timer = Timer()
+        self.add(name, timer.laps.copy)
+        return timer
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write the last phases of as many lanes as there is room for."""

@@ -50,7 +50,7 @@ def test_the_learner_sees_what_was_drawn() -> None:
     """What the environments get is clipped and in their units; log-probabilities are those of the draw itself."""
     with training(aim(continuous=True), num_envs=8) as trainer:
         trainer.iterate()
-        storage = trainer._storage
+        storage = trainer._storages[0]
         assert storage is not None
         units, taken = storage.buffer.actions[:-1], torch.from_numpy(buffer_of(trainer)["action"][:-1])
         assert units.abs().max() > 1

@@ -78,7 +78,7 @@ def test_values_are_shown_in_the_rewards_of_the_environment() -> None:
     """What viewers and breakpoints get is the network's value times the deviation of returns."""
     with training(**NORMALIZED) as trainer:
         trainer.iterate()
-        values = trainer._storage.values[:3].numpy()
+        values = trainer._storages[0].values[:3].numpy()
         deviation = float(trainer.policy.rewards.deviation)
         assert deviation > 2
         assert np.allclose(trainer.values(slice(0, 3)), values * deviation)

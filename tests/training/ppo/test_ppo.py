@@ -159,7 +159,7 @@ def test_the_state_of_version_0_1_loads() -> None:
         del data["steps"]
         two.load_state(tensors | {"generator.sampler.0": torch.Generator().get_state()}, data)
         two.iterate()
-        assert (two.decisions, two.updates, two.steps) == (256, 2, 16)
+        assert (two.learner.decisions, two.learner.updates, two.steps) == (256, 2, 16)
 
 
 @pytest.mark.thorough
@@ -217,8 +217,7 @@ def test_the_rollout_is_the_buffer() -> None:
     """On the CPU the learner's tensors are views of what the environments write."""
     with training(corridor()) as trainer:
         trainer.iterate()
-        assert trainer._storage is not None
-        shown = trainer._storage.data().observations
+        shown = trainer._storages[0].data().observations
         assert shown.data_ptr() == buffer_of(trainer)["observation"].ctypes.data
 
 
@@ -234,8 +233,7 @@ def test_what_follows_a_seat_that_is_out_is_worth_nothing(monkeypatch: pytest.Mo
 
         monkeypatch.setattr(envs, "advance", dying)
         trainer.iterate()
-        assert trainer._storage is not None
-        assert trainer._storage.values[-1].nonzero().flatten().tolist() == [0, 1, 2, 4, 5, 6, 7]
+        assert trainer._storages[0].values[-1].nonzero().flatten().tolist() == [0, 1, 2, 4, 5, 6, 7]
 
 
 def test_every_action_taken_is_legal() -> None:

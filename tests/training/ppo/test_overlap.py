@@ -1,0 +1,211 @@
+"""Collecting while learning: the same weights as a program with one thread and the same delay."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import torch
+
+from pac.backends import make
+from pac.envs import Task, find
+from pac.training.ppo.learning import Rollout
+from pac.training.ppo.overlap import Sequential, ThreadSignal
+from pac.training.ppo.trainer import PPO
+from pac.training.ppo.update import NonFiniteRollout
+from pac.training.trainer import Context, Envs, Interrupted, Metrics, Timer
+from pac.training.trainers import trainer_settings
+
+from ..corridor import corridor
+
+SMALL = {"batch": 64, "minibatch": 32, "epochs": 2, "hidden": 16, "channels": 8, "threads": 2, "overlap": True}
+TASKS = ["CartPole-v1", "drmario", "autochess", "staghunt", "kuhn"]
+
+
+class SequentialPPO(PPO):
+    """The reference: it learns in the thread that collects, after a rollout with the weights from before."""
+
+    runs_updates = Sequential
+
+
+@contextmanager
+def training(kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any) -> Iterator[PPO]:
+    def make_envs(num_envs: int, slots: int, rollouts: int = 1) -> Envs:
+        return make(task, num_envs, backend, slots=slots, rollouts=rollouts, seed=1, workers=2)
+
+    settings = trainer_settings("ppo", task, SMALL | options)
+    trainer = kind(Context(task=task, make_envs=make_envs, settings=settings, device="cpu", seed=3, timer=Timer()))
+    trainer.start(num_envs)
+    try:
+        yield trainer
+    finally:
+        trainer.close()
+
+
+def weights(trainer: PPO) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in trainer.learner.policy.state_dict().items()}
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def trained(kind: type[PPO], task: Task, iterations: int, **options: Any) -> tuple[list[Metrics], Any]:
+    """The figures of each iteration, and the weights after the last."""
+    with training(kind, task, **options) as trainer:
+        return [trainer.iterate() for _ in range(iterations)], weights(trainer)
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("spec", TASKS)
+def test_weights_equal_those_of_the_sequential_reference(spec: str) -> None:
+    """After 20 iterations they are equal bit for bit, and so are the figures of every iteration."""
+    (metrics, found), (wanted_metrics, wanted) = (trained(kind, find(spec), 20) for kind in (PPO, SequentialPPO))
+    assert equal(found, wanted)
+    assert metrics == wanted_metrics
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("backend", ["threads", "shm"])
+def test_the_backend_does_not_change_the_weights(backend: str) -> None:
+    """Environments in threads and in processes lead to the weights of the reference, whose environments are inline."""
+    found = trained(PPO, find("treasure"), 6, backend=backend)
+    wanted = trained(SequentialPPO, find("treasure"), 6)
+    assert equal(found[1], wanted[1])
+
+
+class Delayed(ThreadSignal):
+    """A signal that is given and noticed late, by random times."""
+
+    random = random.Random(7)
+
+    def record(self) -> None:
+        time.sleep(self.random.random() / 100)
+        super().record()
+
+    def wait(self) -> None:
+        time.sleep(self.random.random() / 100)
+        super().wait()
+        time.sleep(self.random.random() / 100)
+
+
+@pytest.mark.session
+def test_delays_between_the_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread waits for the other wherever it uses what the other has written."""
+    wanted = trained(SequentialPPO, corridor(), 30)
+    monkeypatch.setattr("pac.training.ppo.overlap.ThreadSignal", Delayed)
+    found = trained(PPO, corridor(), 30)
+    assert equal(found[1], wanted[1])
+    assert found[0] == wanted[0]
+
+
+def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy after so many updates gives the log-probabilities of the rollout; one update comes between."""
+    learned = 0
+    with training(PPO, corridor(), threads=1) as trainer:
+        versions, learn = [weights(trainer)], trainer.learner.learn
+        again = deepcopy(trainer.policy)
+
+        def checked(rollout: Rollout) -> Metrics:
+            nonlocal learned
+            data = rollout.storage.data()
+            again.load_state_dict(versions[rollout.version])
+            outputs = again(data.observations, data.masks)[0]
+            logprobs = again.distribution.log_probability_and_entropy(outputs, data.actions)[0]
+            torch.testing.assert_close(logprobs, data.logprobs)
+            assert rollout.version == max(0, trainer.learner.updates - 1)
+            metrics = learn(rollout)
+            versions.append(weights(trainer))
+            learned += 1
+            return metrics
+
+        monkeypatch.setattr(trainer._updates, "_learn", checked)
+        for _ in range(5):
+            trainer.iterate()
+    assert learned == 4
+
+
+def test_the_first_iteration_has_nothing_to_learn_from() -> None:
+    """The others learn from the rollout of the one before."""
+    metrics, _ = trained(PPO, corridor(), 3)
+    assert metrics[0] == {}
+    assert [each["updates"] for each in metrics[1:]] == [1, 2]
+
+
+def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() -> None:
+    """The training thread raises it, and what was learned before can be saved."""
+    with training(PPO, corridor()) as trainer:
+        trainer.iterate()
+        trainer._storages[0].buffer.host["reward"][1, 0] = torch.nan
+        with pytest.raises(NonFiniteRollout, match="a reward is NaN"):
+            trainer.iterate()
+        assert trainer.state()[1]["updates"] == 0
+
+
+class Failing:
+    """Environments whose step fails on request."""
+
+    error: Exception | None = None
+
+    def __init__(self, envs: Any) -> None:
+        self.envs = envs
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.envs, name)
+
+    def advance(self, slot: int) -> None:
+        if self.error is not None:
+            raise self.error
+        self.envs.advance(slot)
+
+
+def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> None:
+    """The next iteration collects again with the same weights, and returns the figures of that update."""
+    with training(PPO, corridor()) as trainer, training(PPO, corridor()) as other:
+        for each in (trainer, other):
+            each.iterate()
+            each.iterate()
+        trainer._envs = Failing(trainer._envs)
+        trainer._envs.error = Interrupted()
+        with pytest.raises(Interrupted):
+            trainer.iterate()
+        assert (trainer.learner.updates, trainer.steps) == (2, 16)
+        trainer.resize(5)
+        wanted = other.iterate()
+        assert trainer.iterate() == wanted
+        assert equal(weights(trainer), weights(other))
+
+
+@pytest.mark.session
+def test_a_resumed_training_equals_the_uninterrupted_one() -> None:
+    """A checkpoint changes nothing; from it and the environments' states follow the same figures and weights."""
+    task = find("drmario")
+    with training(PPO, task) as whole:
+        expected = [whole.iterate() for _ in range(6)][3:]
+        wanted = weights(whole)
+    with training(PPO, task) as first, training(PPO, task) as second:
+        for _ in range(3):
+            first.iterate()
+        envs: Any = first._envs
+        assert envs.save(envs.order.newest)
+        tensors, data = first.state()
+        second.load_state(tensors, json.loads(json.dumps(data)))
+        assert second._envs.restore(envs.buffer["state"][0].copy())  # type: ignore[union-attr]
+        for trainer in (first, second):
+            assert [trainer.iterate() for _ in range(3)] == expected
+            assert equal(weights(trainer), wanted)
+
+
+def test_the_end_of_a_training_learns_from_the_last_rollout() -> None:
+    """So no step is collected in vain, and the last figures are those of that update."""
+    with training(PPO, corridor()) as trainer:
+        trainer.iterate()
+        assert trainer.finish()["updates"] == 1
+        assert trainer.finish() == {}
+        assert trainer.state()[1]["decisions"] == 64

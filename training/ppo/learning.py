@@ -1,0 +1,177 @@
+"""Learns from rollouts: advantages, the update, normalization, and what of that is in a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..nets.adam import Adam
+from ..nets.compute_threads import ComputeThreads
+from ..nets.gradient_step import GradientStep
+from ..nets.running_moments import mean_and_deviation
+from ..nets.weights import copied, load_tensors, saved_tensors
+from ..ranks import Ranks
+from ..settings import scheduled
+from ..trainer import Metrics, NonFiniteWeights
+from .gae import gae
+from .policy import Policy
+from .reward_scale import RewardScale
+from .settings import PpoSettings
+from .storage import RolloutData, RolloutStorage
+from .update import STATISTICS, Coefficients, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
+
+SHUFFLE = "generator.shuffle"
+REWARD_SUMS = "reward_sums"
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A rollout that was collected.
+
+    Attributes:
+        storage: Where it is.
+        final_values: `(T, R)`, the values of last observations where episodes were truncated.
+        version: How many updates the policy that acted had.
+    """
+
+    storage: RolloutStorage
+    final_values: Tensor
+    version: int
+
+
+class RolloutLearner:
+    """Trains a policy on one rollout after the other.
+
+    Args:
+        policy: The policy that is trained, on its device.
+        settings: The settings of PPO.
+        threads: Compute the gradients.
+        ranks: The processes that learn together.
+        shuffle: Orders the minibatches; on the CPU.
+
+    Attributes:
+        policy: The same.
+        decisions: Decisions of active rows that were learned from so far.
+        updates: Updates so far.
+    """
+
+    def __init__(
+        self, policy: Policy, settings: PpoSettings, threads: ComputeThreads, ranks: Ranks, shuffle: torch.Generator
+    ) -> None:
+        device = next(policy.parameters()).device
+        self.policy = policy
+        self.decisions = 0
+        self.updates = 0
+        self._settings, self._ranks, self._shuffle = settings, ranks, shuffle
+        self._adam = Adam(policy, fused=device.type in {"cpu", "cuda"})
+        gradients = GradientStep(
+            self._adam,
+            threads,
+            ranks,
+            rows_at_once=policy.network.rows_at_once,
+            max_norm=settings.max_grad_norm,
+            statistics=len(STATISTICS) - 1,
+        )
+        self._learner = PpoLearner(policy, gradients, settings, shuffle)
+        self._reward_scale = None if policy.rewards is None else RewardScale(policy.rewards, settings.gamma)
+        self._shuffle_state = shuffle.get_state()
+
+    def learn(self, rollout: Rollout) -> Metrics:
+        """Train on a rollout; return the figures of the update, none if nobody decided anything.
+
+        Raises:
+            NonFiniteRollout: A number in it is NaN or infinite; nothing was learned from it.
+        """
+        settings, ranks = self._settings, self._ranks
+        data = rollout.storage.data()
+        advantages, returns = self._advantages(data, rollout.final_values)
+        batch = PpoBatch.of(data, advantages, returns)
+        fault = batch.fault(data)
+        moments = self.policy.observations
+        seen = self.policy.decode(data.observations[batch.index]) if moments is not None else None
+        if seen is not None and not bool(seen.isfinite().all()):
+            fault = fault or "an observation is NaN or infinite; nothing was learned from its rollout"
+        decisions, faults = ranks.totals((len(batch.index), bool(fault)))
+        if faults:
+            raise NonFiniteRollout(fault or "a number is NaN or infinite in the rollout of another process")
+        if not decisions:
+            return {}
+        self._adam.learning_rate = scheduled(settings.learning_rate, self.decisions)
+        coefficients = Coefficients(
+            entropy=scheduled(settings.entropy_coefficient, self.decisions),
+            clip=scheduled(settings.clip, self.decisions),
+        )
+        metrics = update(self._learner, batch, decisions, coefficients)
+        if moments is not None and seen is not None:
+            moments.add(seen, ranks)
+        self.decisions += decisions
+        self.updates += 1
+        self._shuffle_state = self._shuffle.get_state()
+        return metrics | self._figures(batch, coefficients)
+
+    def _advantages(self, data: RolloutData, final_values: Tensor) -> tuple[Tensor, Tensor]:
+        settings, ranks = self._settings, self._ranks
+        rewards, scale = data.rewards, self._reward_scale
+        if scale is not None and not ranks.any(not bool(rewards.isfinite().all())):
+            rewards = scale.apply(rewards, data.terminated | data.truncated, ranks)
+        discounts = torch.full_like(data.rewards, settings.gamma)
+        if settings.gamma_per_frame:
+            discounts = discounts.pow(data.frames)
+        return gae(
+            rewards=rewards,
+            values=data.values,
+            terminated=data.terminated,
+            truncated=data.truncated,
+            active=data.active,
+            final_values=final_values,
+            discounts=discounts,
+            gae_lambda=settings.gae_lambda,
+        )
+
+    def _figures(self, batch: PpoBatch, coefficients: Coefficients) -> Metrics:
+        values, unit = batch.returns - batch.advantages, self.policy.value_unit
+        return {
+            "explained_variance": explained_variance(values, batch.returns, self._ranks),
+            "value_mean": float(mean_and_deviation(values, self._ranks)[0] * unit),
+            "learning_rate": self._adam.learning_rate,
+            "entropy_coefficient": coefficients.entropy,
+            "clip": coefficients.clip,
+            "decisions": float(self.decisions),
+            "updates": float(self.updates),
+            **({} if self._reward_scale is None else {"reward_scale": float(unit)}),
+        }
+
+    def restart_episodes(self) -> None:
+        """Note that the episodes of all environments restart, and their number may change."""
+        if self._reward_scale is not None:
+            self._reward_scale.sums = None
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of the weights, Adam's moments and the state of the shuffling generator, and the counters.
+
+        Raises:
+            NonFiniteWeights: A weight is NaN or infinite.
+        """
+        if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
+            raise NonFiniteWeights("an update has made weights NaN or infinite")
+        tensors = saved_tensors(self.policy, self._adam) | {SHUFFLE: copied(self._shuffle_state)}
+        if self._reward_scale is not None and self._reward_scale.sums is not None:
+            tensors[REWARD_SUMS] = copied(self._reward_scale.sums)
+        return tensors, {"decisions": self.decisions, "updates": self.updates}
+
+    def load_state(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned.
+
+        Raises:
+            WrongCheckpoint: It is of another network.
+        """
+        load_tensors(self.policy, self._adam, tensors)
+        self._shuffle.set_state(tensors[SHUFFLE])
+        self._shuffle_state = self._shuffle.get_state()
+        if self._reward_scale is not None and REWARD_SUMS in tensors:
+            self._reward_scale.sums = tensors[REWARD_SUMS].to(next(self.policy.parameters()).device)
+        self.decisions, self.updates = int(data["decisions"]), int(data["updates"])

@@ -1,0 +1,216 @@
+"""Learning beside collecting: updates in a thread, and what the two threads wait for.
+
+The training thread calls `begin` with a rollout and collects the next one meanwhile. Then it calls `result`, where the
+two threads meet and an error of the update is raised. `Sequential` is the same program in one thread, with the same
+delay: the reference to which tests compare the weights, bit for bit.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+import torch
+
+from ..trainer import Metrics, Timer
+from .learning import Rollout
+
+Learn = Callable[[Rollout], Metrics]
+
+
+class Signal(Protocol):
+    """One thread's notice to another that everything it has started until now can be used. Used once."""
+
+    def record(self) -> None:
+        """Give the notice, in the first thread."""
+
+    def wait(self) -> None:
+        """Wait for the notice; the work that any other thread then starts comes after the work before it."""
+
+
+class ThreadSignal:
+    """A signal between threads that compute on the CPU."""
+
+    def __init__(self) -> None:
+        self._recorded = threading.Event()
+
+    def record(self) -> None:
+        """Give the notice."""
+        self._recorded.set()
+
+    def wait(self) -> None:
+        """Block, without polling, so that the other thread has the interpreter."""
+        self._recorded.wait()
+
+
+class CudaSignal(ThreadSignal):
+    """A signal between threads with a CUDA stream each. The device waits, too, because it may be behind its threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._event: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
+
+    def record(self) -> None:
+        """Give the notice, for the work that was put into this thread's stream."""
+        self._event.record()
+        super().record()
+
+    def wait(self) -> None:
+        """Wait for the thread; this thread's stream waits for the work."""
+        super().wait()
+        torch.cuda.current_stream().wait_event(self._event)
+
+
+class RunningUpdate:
+    """An update of a rollout.
+
+    Attributes:
+        rollout: What is learned from.
+        collected: Recorded when the rollout is complete and the acting policy has its weights.
+        learned: Recorded when the update is over.
+        is_over: Whether it is over.
+        metrics: What it returned.
+        error: What it raised.
+    """
+
+    def __init__(self, rollout: Rollout, new_signal: Callable[[], Signal]) -> None:
+        self.rollout = rollout
+        self.collected, self.learned = new_signal(), new_signal()
+        self.metrics: Metrics = {}
+        self.error: BaseException | None = None
+        self.is_over = False
+
+    def run(self, learn: Learn) -> None:
+        """Learn, in the thread that learns."""
+        try:
+            self.collected.wait()
+            self.metrics = learn(self.rollout)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.is_over = True
+            self.learned.record()
+
+
+class Updates(ABC):
+    """Updates that run while the next rollout is collected.
+
+    Args:
+        learn: Learns from a rollout.
+        device: Where the policies are.
+        timer: Measures the time of learning.
+    """
+
+    def __init__(self, learn: Learn, device: torch.device, timer: Timer) -> None:
+        self._learn, self._device, self._timer = learn, device, timer
+        self._update: RunningUpdate | None = None
+        self._metrics: Metrics = {}
+
+    def begin(self, rollout: Rollout) -> None:
+        """Begin to learn from a rollout, which nothing may change until the update is over."""
+        self._update = RunningUpdate(rollout, CudaSignal if self._device.type == "cuda" else ThreadSignal)
+        self._update.collected.record()
+        self._start(self._update)
+
+    def wait(self) -> None:
+        """Wait until no update is running. Any thread may call this."""
+        update = self._update
+        if update is not None:
+            self._finish(update)
+            update.learned.wait()
+
+    def result(self) -> Metrics:
+        """Wait for the update, and return its figures; again those of the last one if none was begun since.
+
+        Raises:
+            Exception: What the update has raised.
+        """
+        self.wait()
+        update, metrics = self._update, self.metrics
+        self.metrics = metrics
+        if update is not None and update.error is not None:
+            raise update.error
+        return metrics
+
+    @property
+    def metrics(self) -> Metrics:
+        """The figures of the last update that is over."""
+        update = self._update
+        return update.metrics if update is not None and update.is_over and update.error is None else self._metrics
+
+    @metrics.setter
+    def metrics(self, metrics: Metrics) -> None:
+        self._update, self._metrics = None, metrics
+
+    def close(self) -> None:
+        """Wait for the update and end its thread."""
+        self.wait()
+
+    def _timed(self, rollout: Rollout) -> Metrics:
+        self._timer.skip()
+        try:
+            return self._learn(rollout)
+        finally:
+            self._timer.lap("learner")
+
+    @abstractmethod
+    def _start(self, update: RunningUpdate) -> None:
+        """Begin an update."""
+
+    @abstractmethod
+    def _finish(self, update: RunningUpdate) -> None:
+        """Ensure that an update that has begun gets done."""
+
+
+class Threaded(Updates):
+    """Updates in a thread of their own."""
+
+    def __init__(self, learn: Learn, device: torch.device, timer: Timer) -> None:
+        super().__init__(learn, device, timer)
+        self._queue: SimpleQueue[RunningUpdate | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def close(self) -> None:
+        """Wait for the update and end the thread."""
+        super().close()
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _start(self, update: RunningUpdate) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
+            self._thread.start()
+        self._queue.put(update)
+
+    def _finish(self, update: RunningUpdate) -> None:
+        """Leave it to the thread."""
+
+    def _run(self) -> None:
+        with stream_of(self._device):
+            while (update := self._queue.get()) is not None:
+                update.run(self._timed)
+                del update  # its rollout's memory is the environments', which may close now
+
+
+def stream_of(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which the calling thread has a CUDA stream of its own; nothing on the CPU."""
+    if device.type != "cuda":
+        return nullcontext()
+    return torch.cuda.stream(torch.cuda.Stream(device))  # type: ignore[no-untyped-call]
+
+
+class Sequential(Updates):
+    """Updates in the training thread, when their result is needed. This overlaps nothing: it is the reference."""
+
+    def _start(self, update: RunningUpdate) -> None:
+        """Leave it until its result is needed."""
+
+    def _finish(self, update: RunningUpdate) -> None:
+        if not update.is_over:
+            update.run(self._timed)

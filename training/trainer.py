@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -176,7 +176,12 @@ def _no_processes(*_arguments: object, **_options: object) -> TrainerProcesses:
 
 
 class Timer:
-    """Attributes all time of the training thread to phases.
+    """Attributes all time of a thread to phases.
+
+    Args:
+        clock: Returns the time in s.
+        phases: The names of the phases.
+        kept: How many of the last laps to keep.
 
     Attributes:
         seconds: Time per phase so far.
@@ -184,11 +189,17 @@ class Timer:
         laps: The last laps, oldest first.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        phases: Sequence[str] = PHASES,
+        kept: int = KEPT_LAPS,
+    ) -> None:
+        self.seconds = dict.fromkeys(phases, 0.0)
         self._clock = clock
         self.last = clock()
-        self.laps: deque[Lap] = deque(maxlen=KEPT_LAPS)
+        self.laps: deque[Lap] = deque(maxlen=kept)
 
     def lap(self, phase: str) -> float:
         """Attribute the time since the last lap to `phase`; return it, in s."""
@@ -198,6 +209,10 @@ class Timer:
         self.laps.append(Lap(phase, self.last, now))
         self.last = now
         return spent
+
+    def laps_until_now(self, phase: str) -> list[Lap]:
+        """Return the last laps, and that of `phase`, which is not over yet."""
+        return [*self.laps.copy(), Lap(phase, self.last, self._clock())]
 
     def move(self, source: str, target: str, seconds: float) -> None:
         """Attribute `seconds` of `source` to `target` instead."""
@@ -251,7 +266,8 @@ class Context:
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
         timer: Measures the phases of the training thread.
-        new_timer: Makes the timer of another thread, which is a lane of the timeline; called with the lane's name.
+        show_lane: Shows phases as a lane of the timeline, instead of an earlier one of that name. Called with the name
+            and a function that returns the last laps, oldest first; `training` is the lane of the training thread.
         notify: Called with a sentence for people.
         progress: Called with what is being prepared, if that takes long, and the share of it that is done; raises
             `Stopped` if the session is to end.
@@ -265,7 +281,7 @@ class Context:
     device: str
     seed: int
     timer: Timer
-    new_timer: Callable[[str], Timer] = lambda _name: Timer()
+    show_lane: Callable[[str, Callable[[], Iterable[Lap]]], None] = lambda _name, _laps: None
     notify: Callable[[str], None] = lambda _text: None
     progress: Callable[[str, float], None] = lambda _what, _share: None
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state

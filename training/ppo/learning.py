@@ -105,7 +105,8 @@ class RolloutLearner:
             entropy=scheduled(settings.entropy_coefficient, self.decisions),
             clip=scheduled(settings.clip, self.decisions),
         )
-        metrics = update(self._learner, batch, decisions, coefficients)
+        lag = {"policy_lag": float(self.updates - rollout.version)} if settings.overlap else {}
+        metrics = lag | update(self._learner, batch, decisions, coefficients)
         if moments is not None and seen is not None:
             moments.add(seen, ranks)
         self.decisions += decisions

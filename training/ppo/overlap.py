@@ -16,10 +16,13 @@ from typing import Any, Protocol
 
 import torch
 
-from ..trainer import Metrics, Timer
+from ..trainer import Context, Metrics, Timer
 from .learning import Rollout
 
 Learn = Callable[[Rollout], Metrics]
+COLLECTING, LEARNING, IDLE = "collecting", "learner", "idle"
+SHOWN = 24
+"""Laps in each lane of the timeline, two per iteration."""
 
 
 class Signal(Protocol):
@@ -96,17 +99,79 @@ class RunningUpdate:
             self.learned.record()
 
 
+class OverlapTimes:
+    """What the training thread and the learner do at the same time: two lanes of the timeline, and figures.
+
+    Args:
+        context: Has the timer of the training thread, which leaves out pauses, and shows the lanes.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._thread = context.timer
+        self._collecting = Timer(phases=(COLLECTING, IDLE), kept=SHOWN)
+        self._learning = Timer(phases=(LEARNING, IDLE), kept=SHOWN)
+        self._phases = {COLLECTING: IDLE, LEARNING: IDLE}  # what each thread does now
+        context.show_lane("training", lambda: self._collecting.laps_until_now(self._phases[COLLECTING]))
+        context.show_lane("learner", lambda: self._learning.laps_until_now(self._phases[LEARNING]))
+        self._before = self._seconds()
+
+    def begin_iteration(self) -> None:
+        """Measure from now on."""
+        self._before = self._seconds()
+        self._collecting.lap(IDLE)
+        self._phases[COLLECTING] = COLLECTING
+
+    def collected(self) -> None:
+        """Note that the training thread waits for the learner from now on."""
+        self._collecting.lap(COLLECTING)
+        self._phases[COLLECTING] = IDLE
+
+    def met(self) -> Metrics:
+        """Note that the threads have met; return the figures of the iteration."""
+        self._collecting.lap(IDLE)
+        self._thread.lap("learner")
+        collecting, idle, learning = (
+            after - before for after, before in zip(self._seconds(), self._before, strict=True)
+        )
+        wall = max(collecting + idle, learning)
+        if wall <= 0:
+            return {}
+        return {
+            "overlap/efficiency": (collecting + learning) / wall,
+            "overlap/collector_idle": idle / wall,
+            "overlap/learner_idle": 1 - learning / wall,
+        }
+
+    def timed(self, learn: Learn) -> Learn:
+        """Return `learn` with its time measured; called in the thread that learns."""
+
+        def measured(rollout: Rollout) -> Metrics:
+            self._learning.lap(IDLE)
+            self._phases[LEARNING] = LEARNING
+            try:
+                return learn(rollout)
+            finally:
+                self._learning.lap(LEARNING)
+                self._phases[LEARNING] = IDLE
+
+        return measured
+
+    def _seconds(self) -> tuple[float, float, float]:
+        """Return for how long the training thread was busy and idle, and the learner busy, in s."""
+        idle = self._thread.seconds["learner"]
+        return sum(self._thread.seconds.values()) - idle, idle, self._learning.seconds[LEARNING]
+
+
 class Updates(ABC):
     """Updates that run while the next rollout is collected.
 
     Args:
         learn: Learns from a rollout.
         device: Where the policies are.
-        timer: Measures the time of learning.
     """
 
-    def __init__(self, learn: Learn, device: torch.device, timer: Timer) -> None:
-        self._learn, self._device, self._timer = learn, device, timer
+    def __init__(self, learn: Learn, device: torch.device) -> None:
+        self._learn, self._device = learn, device
         self._update: RunningUpdate | None = None
         self._metrics: Metrics = {}
 
@@ -137,6 +202,11 @@ class Updates(ABC):
         return metrics
 
     @property
+    def is_running(self) -> bool:
+        """Whether an update has begun and is not over."""
+        return self._update is not None and not self._update.is_over
+
+    @property
     def metrics(self) -> Metrics:
         """The figures of the last update that is over."""
         update = self._update
@@ -150,13 +220,6 @@ class Updates(ABC):
         """Wait for the update and end its thread."""
         self.wait()
 
-    def _timed(self, rollout: Rollout) -> Metrics:
-        self._timer.skip()
-        try:
-            return self._learn(rollout)
-        finally:
-            self._timer.lap("learner")
-
     @abstractmethod
     def _start(self, update: RunningUpdate) -> None:
         """Begin an update."""
@@ -169,8 +232,8 @@ class Updates(ABC):
 class Threaded(Updates):
     """Updates in a thread of their own."""
 
-    def __init__(self, learn: Learn, device: torch.device, timer: Timer) -> None:
-        super().__init__(learn, device, timer)
+    def __init__(self, learn: Learn, device: torch.device) -> None:
+        super().__init__(learn, device)
         self._queue: SimpleQueue[RunningUpdate | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -194,7 +257,7 @@ class Threaded(Updates):
     def _run(self) -> None:
         with stream_of(self._device):
             while (update := self._queue.get()) is not None:
-                update.run(self._timed)
+                update.run(self._learn)
                 del update  # its rollout's memory is the environments', which may close now
 
 
@@ -213,4 +276,4 @@ class Sequential(Updates):
 
     def _finish(self, update: RunningUpdate) -> None:
         if not update.is_over:
-            update.run(self._timed)
+            update.run(self._learn)

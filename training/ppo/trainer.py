@@ -16,9 +16,9 @@ from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import copied, load_weights
-from ..trainer import Context, Metrics
+from ..trainer import Context, Interrupted, Metrics, Stopped
 from .learning import Rollout, RolloutLearner
-from .overlap import Threaded, Updates
+from .overlap import OverlapTimes, Threaded, Updates
 from .policy import Policy
 from .rollout import Actor, final_values, rollout
 from .settings import PpoSettings
@@ -61,7 +61,8 @@ class PPO(PolicyTrainer[Policy]):
         self.learner = RolloutLearner(trained, settings, threads, context.ranks, shuffle)
         self._updates: Updates | None = None
         if settings.overlap:
-            self._updates = self.runs_updates(self.learner.learn, device, context.new_timer("learner"))
+            self._times = OverlapTimes(context)
+            self._updates = self.runs_updates(self._times.timed(self.learner.learn), device)
         self._storages: list[RolloutStorage] = []
         self._values: Tensor | None = None
         self._unlearned: Rollout | None = None
@@ -104,14 +105,20 @@ class PPO(PolicyTrainer[Policy]):
         return Rollout(storage, finals, self._version)
 
     def _collect_while_learning(self, updates: Updates) -> Metrics:
+        self._times.begin_iteration()
         self._begin_update(updates)
         try:
             collected = self._collect()
+        except (Interrupted, Stopped):
+            if updates.is_running:
+                self._context.notify("the running update is completed first")
+            raise
         finally:  # an interrupted rollout is lost, and the update is not
+            self._times.collected()
             metrics = updates.result()
-            self._context.timer.lap("learner")
+            times = self._times.met()
         self._unlearned = collected
-        return metrics
+        return metrics | times if metrics else {}
 
     def _begin_update(self, updates: Updates) -> None:
         """Begin to learn from the last rollout, if that has not begun; act with the newest weights from now on."""

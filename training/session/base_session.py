@@ -177,6 +177,7 @@ class BaseSession:
         self.clock.stop()
         if self._published_events != self.events.count:  # of other threads, such as a failed process
             self._write_events()
+        self.timeline.write(self.writer)
         self.monitor.wait()
         if not self.gate.paused or self.gate.credits:
             self.clock.start()

@@ -6,7 +6,6 @@ Other threads only set requests and words of the gate; the training thread acts 
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +118,8 @@ class Session(ConfiguredSession):
             device=self.state.device,
             seed=config.seed,
             timer=self.timer,
-            new_timer=self.timeline.new_timer,
-            notify=partial(self.events.add, Level.INFO),
+            show_lane=self.timeline.add,
+            notify=self._notify,
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,
             start_processes=self.processes.start,
@@ -128,6 +127,11 @@ class Session(ConfiguredSession):
         if config.learn:
             return build_trainer(kind.name, context)
         return build_player(kind.name, context, greedy=config.greedy)
+
+    def _notify(self, text: str) -> None:
+        """Show a sentence of the trainer, now: what it does next may take long."""
+        self.events.add(Level.INFO, text)
+        self._write_events()
 
     def _loop(self) -> None:
         while not self.limits.check():

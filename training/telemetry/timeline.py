@@ -12,7 +12,7 @@ import numpy as np
 from ...backends.system.arrays import ArraySpec, NamedArrays
 from ...backends.system.futex import fence
 from ...envs.fields import Array
-from ..trainer import Lap, Timer
+from ..trainer import Lap
 from .blocks import TelemetryWriter
 from .records import LANE, MAX_LANES, MAX_LAPS, encode_clipped
 
@@ -84,7 +84,7 @@ class Timeline:
         self._sources: list[Callable[[], Iterable[Lane]]] = []
 
     def add(self, name: str, laps: Callable[[], Iterable[Lap]], pid: int | None = None) -> None:
-        """Add a lane.
+        """Add a lane, or replace the one of the same name.
 
         Args:
             name: Its name.
@@ -94,19 +94,13 @@ class Timeline:
         Raises:
             ValueError: There are `MAX_LANES` lanes already.
         """
-        if len(self._lanes) == MAX_LANES:
+        if name not in self._lanes and len(self._lanes) == MAX_LANES:
             raise ValueError(f"a timeline has at most {MAX_LANES} lanes")
         self._lanes[name] = (os.getpid() if pid is None else pid, laps)
 
     def add_lanes(self, lanes: Callable[[], Iterable[Lane]]) -> None:
         """Add the lanes that a function returns, such as those of processes that come and go."""
         self._sources.append(lanes)
-
-    def new_timer(self, name: str) -> Timer:
-        """Return a new timer of another thread, whose phases are the lane `name`."""
-        timer = Timer()
-        self.add(name, timer.laps.copy)
-        return timer
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write the last phases of as many lanes as there is room for."""

@@ -10,12 +10,28 @@ import numpy as np
 from ...training.telemetry.timeline import Lane
 from ..drawing.numbers import duration
 from ..drawing.panels import Section
-from ..drawing.styles import ACCENT, CYAN, FAINT, GREEN, GROUND, MAGENTA, ORANGE, SOFT, YELLOW, Row, blank, fit, styled
+from ..drawing.styles import (
+    ACCENT,
+    CYAN,
+    FAINT,
+    GREEN,
+    GROUND,
+    LINE,
+    MAGENTA,
+    ORANGE,
+    SOFT,
+    YELLOW,
+    Row,
+    blank,
+    fit,
+    styled,
+)
 from .figures import COLORS, NAMES
 
 NAME = 16
 OTHERS = (CYAN, GREEN, MAGENTA, YELLOW, ACCENT, ORANGE)
 """Colors of phases that are not those of a training thread."""
+IDLE = "idle"
 HALF = 2
 
 
@@ -42,9 +58,10 @@ def lanes_section(lanes: Sequence[Lane], lines: int) -> Section | None:
 
 def _colors(lanes: Sequence[Lane]) -> dict[str, str]:
     """The colors of all phases, in order of appearance."""
+    known = {**COLORS, IDLE: LINE}
     names = list(dict.fromkeys(lap.phase for lane in lanes for lap in lane.laps))
-    others = [name for name in names if name not in COLORS]
-    return {name: COLORS.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
+    others = [name for name in names if name not in known]
+    return {name: known.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
 
 
 def _phases(lane: Lane, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[str]:

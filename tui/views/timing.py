@@ -21,7 +21,7 @@ MEANINGS = {
     "environment": "stepping the environments: in each step, the slowest worker",
     "transport": "additional waiting for workers: wake-ups, signals, uneven work",
     "inference": "computing actions",
-    "learner": "computing advantages, gradient steps",
+    "learner": "computing advantages, gradient steps; with overlap, waiting for them",
     "python": "the rest of the training loop",
     "unaccounted": "the rest of the wall time",
 }

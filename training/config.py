@@ -114,6 +114,9 @@ class Config(StrictModel):
         (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."
     )
     alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
+    check_sync: bool = Field(
+        False, description="Report code of the trainer that waits for the device between two steps."
+    )
     learn: bool = Field(True, description="Learn. If false, the policy of --resume acts, and nothing is saved.")
     greedy: bool = Field(True, description="Without learning, take the most likely action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

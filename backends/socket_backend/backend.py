@@ -19,7 +19,7 @@ class SocketBackend(ServedBackend):
     _connections: SocketConnections
 
     def _open(self) -> None:
-        roomy = len(self._spans()) < usable_cores()
+        roomy = len(self._spans()) < usable_cores() and self.buffer.order.rollouts == 1  # else another thread learns
         connections = SocketConnections(self.task, self.buffer, spin=LONG_SPIN if roomy else 0)
         self._open_connections("pac.backends.socket_backend.server:work", connections)
 

@@ -43,6 +43,7 @@ PARTS = {
     "matrix": Part("matrix:matrix", {"steps": 8192}),
     "peers": Part("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),
     "sb3": Part("sb3:compare", {"seconds": 4.0, "pairs": 1}),
+    "overlap": Part("overlap:measure_overlap", {"seconds": 2.0, "rounds": 3}),
     "dqn": Part("dqn:measure_dqn", {"seconds": 1.0, "rounds": 3}),
     "independent": Part("independent:compare", {"seconds": 5.0, "rounds": 1}),
     "poker": Part("poker:compare_solvers", {"seconds": 0.5, "rounds": 1, "long": 1.0, "seeds": 1}),

@@ -98,6 +98,16 @@ ROWS = {
     "sb3/training/ratio": Row(
         "PPO training steps/s with the same network and settings: `threads` over SB3-contrib's `MaskablePPO`", 1.3, 1.7
     ),
+    "overlap/waiting/ratio": Row(
+        "PPO steps/s on an environment that waits 5 ms, N = 32, 4 workers, learning as long as collecting: "
+        "`--ppo.overlap` over without",
+        1.6,
+        1.85,
+    ),
+    "overlap/http/ratio": Row("the same on `autochess` over `http`, N = 8", 1.2, 1.5),
+    "overlap/burn-100us/ratio": Row(
+        "the same on a Python environment of 100 us per step, N = 32, both cores busy, recommended settings", 0.98, 1.05
+    ),
     "dqn/gradient_steps/ratio": Row(
         "gradient steps/s of DQN, batch 64, two layers of 128, one thread: ours over Stable-Baselines3's", 2, 4
     ),

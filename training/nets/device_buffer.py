@@ -37,6 +37,8 @@ class DeviceBuffer:
     """Observations, masks and actions of all slots on the policy's device.
 
     Attributes:
+        arrays: The environments' memory. What the host decides by itself, it decides by these: on a GPU, a tensor's
+            values are known only after a wait.
         host: The fields that a learner reads, as tensors over the environments' memory, by name.
         rows: Number of rows R.
         device: The policy's device.
@@ -46,6 +48,7 @@ class DeviceBuffer:
     def __init__(self, task: Task, buffer: Buffers, device: torch.device) -> None:
         self.device, self.rows = device, buffer["action"].shape[1]
         self.scale = ActionScale(task, device)
+        self.arrays: Buffers = buffer
         self.host = {item.name: torch.from_numpy(buffer[item.name]) for item in task.fields if item.timed}
         self._masked = task.masked
         self._pinned: list[Array] = []
@@ -64,6 +67,11 @@ class DeviceBuffer:
             if name in self._here and self._here[name] is not self.host[name]:
                 self._here[name][slot].copy_(self.host[name][slot], non_blocking=True)
         return self.observations[slot], self._here["action_mask"][slot] if self._masked else None
+
+    def to_device(self, tensor: Tensor) -> Tensor:
+        """Return a tensor of the host on the device, without waiting for the device."""
+        pinned = tensor.pin_memory() if self.device.type == "cuda" else tensor
+        return pinned.to(self.device, non_blocking=True)
 
     @property
     def observations(self) -> Tensor:
@@ -91,6 +99,7 @@ class DeviceBuffer:
         for array in self._pinned:
             _runtime().cudaHostUnregister(array.ctypes.data)
         self._pinned.clear()
+        self.arrays = {}
         self.host.clear()
         self._here.clear()
 

@@ -77,7 +77,7 @@ def rollout(
     """
     for step in range(storage.steps):
         on_decision(actor.decide(storage, step, uniform[step]), storage.values[step])
-        storage.buffer.publish_actions(storage.first + step)
+        storage.publish(step)
         timer.lap("inference")
         envs.advance(storage.first + step)
     last = storage.first + storage.steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,6 +45,25 @@ class RolloutData:
     logprobs: Tensor
 
 
+class SlotValues:
+    """The value estimates of all slots of a buffer, on the device and on the host.
+
+    Attributes:
+        here: `(slots, R)` float32 on the policy's device.
+        host: The same on the host, of slots that were published.
+    """
+
+    def __init__(self, slots: int, rows: int, device: torch.device) -> None:
+        self.here = self.host = torch.zeros(slots, rows, device=device)
+        if device.type != "cpu":
+            self.host = torch.zeros(slots, rows, pin_memory=device.type == "cuda")
+
+    def publish(self, slot: int) -> None:
+        """Begin to copy a slot to the host."""
+        if self.host is not self.here:
+            self.host[slot].copy_(self.here[slot], non_blocking=True)
+
+
 class RolloutStorage:
     """The tensors of one rollout of T steps and R rows over T + 1 slots of a buffer.
 
@@ -51,7 +71,7 @@ class RolloutStorage:
         task: The task.
         buffer: The buffer.
         span: The slots of the rollout's steps; default all slots of the buffer.
-        values: `(slots, R)` for the values of all slots of the buffer; default new ones.
+        values: The values of all slots of the buffer; default new ones.
 
     Attributes:
         buffer: The buffer.
@@ -62,27 +82,36 @@ class RolloutStorage:
     """
 
     def __init__(
-        self, task: Task, buffer: DeviceBuffer, span: Span | None = None, values: Tensor | None = None
+        self, task: Task, buffer: DeviceBuffer, span: Span | None = None, values: SlotValues | None = None
     ) -> None:
         slots, device = len(buffer.actions), buffer.device
         self._span = span = span or rollout_spans(slots)[0]
-        values = torch.zeros(slots, buffer.rows, device=device) if values is None else values
+        self._slot_values = values = values or SlotValues(slots, buffer.rows, device)
         self.buffer, self._players = buffer, task.players
         self.first, self.steps = span.acted.start, span.steps
-        self.values = values[self.first : span.written.stop]
+        self.values = values.here[self.first : span.written.stop]
         self.logprobs = torch.zeros(self.steps, buffer.rows, device=device)
+
+    def publish(self, step: int) -> None:
+        """Write the actions of a step where the environments read them, and its values where viewers do.
+
+        This is the one wait for the device in a step: what the device computed before the actions is there with them.
+        """
+        self._slot_values.publish(self.first + step)
+        self.buffer.publish_actions(self.first + step)
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
         """Return steps and rows `(K, 2)` at which episodes were truncated, and the last observations, on the device."""
         ends, truncations, last = (
-            self.buffer.host[name][self._span.written] for name in ("terminated", "truncated", "final_observation")
+            self.buffer.arrays[name][self._span.written] for name in ("terminated", "truncated", "final_observation")
         )
-        where = ((truncations > 0) & (ends == 0)).nonzero()
-        return where.to(self.buffer.device), last[where[:, 0], where[:, 1]].to(self.buffer.device)
+        steps, rows = ((truncations > 0) & (ends == 0)).nonzero()
+        where, observations = torch.from_numpy(np.stack((steps, rows), 1)), torch.from_numpy(last[steps, rows])
+        return self.buffer.to_device(where), self.buffer.to_device(observations)
 
     def out(self, slot: int) -> Tensor:
         """Return which rows get no more rewards in this episode, `(R,)` bool, on the device."""
-        return (self.buffer.host["active"][slot] == OUT).to(self.buffer.device)
+        return self.buffer.to_device(self.buffer.host["active"][slot] == OUT)
 
     def data(self) -> RolloutData:
         """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""

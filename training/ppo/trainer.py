@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ from .overlap import OverlapTimes, Threaded, Updates
 from .policy import Policy
 from .rollout import Actor, final_values, rollout
 from .settings import PpoSettings
-from .storage import RolloutStorage
+from .storage import RolloutStorage, SlotValues
 
 ACTING = "acting."
 """What the names of the acting policy's tensors begin with in a checkpoint, if they are not those that learn."""
@@ -36,6 +37,7 @@ class PPO(PolicyTrainer[Policy]):
     the same object without it.
 
     Attributes:
+        settings: The settings of PPO.
         learner: Learns from rollouts.
         steps: Steps of each environment in rollouts that were learned from, or are being learned from.
     """
@@ -43,7 +45,7 @@ class PPO(PolicyTrainer[Policy]):
     runs_updates: ClassVar[type[Updates]] = Threaded
 
     def __init__(self, context: Context) -> None:
-        self._settings = settings = PpoSettings.read("ppo", context.settings)
+        self.settings = settings = PpoSettings.read("ppo", context.settings)
         if settings.overlap and context.ranks.size > 1:
             raise BadParameter(
                 "ppo.overlap: several processes cannot learn together while they collect; set it to false"
@@ -64,7 +66,8 @@ class PPO(PolicyTrainer[Policy]):
             self._times = OverlapTimes(context)
             self._updates = self.runs_updates(self._times.timed(self.learner.learn), device)
         self._storages: list[RolloutStorage] = []
-        self._values: Tensor | None = None
+        self._values: SlotValues | None = None
+        self._value_unit = 1.0
         self._unlearned: Rollout | None = None
         self._version = 0  # updates of the acting policy
         self.steps = 0
@@ -73,9 +76,9 @@ class PPO(PolicyTrainer[Policy]):
         """Make the environments and start an episode in each."""
         rows = num_envs * self._context.task.players * self._context.ranks.size
         rollouts, options = (2, {"rollouts": 2}) if self._updates else (1, {})
-        slots = rollouts * (self._settings.steps(rows) + 1)
+        slots = rollouts * (self.settings.steps(rows) + 1)
         buffer = self._open(num_envs, slots, **options)
-        values = self._values = torch.zeros(slots, buffer.rows, device=buffer.device)
+        values = self._values = SlotValues(slots, buffer.rows, buffer.device)
         spans = rollout_spans(slots, rollouts)
         self._storages = [RolloutStorage(self._context.task, buffer, span, values) for span in spans]
 
@@ -83,6 +86,7 @@ class PPO(PolicyTrainer[Policy]):
         """Collect a rollout and learn from it, or with `overlap` from the one before."""
         if self._updates is not None:
             return self._collect_while_learning(self._updates)
+        self._value_unit = float(self.value_unit)
         collected = self._collect()
         metrics = self.learner.learn(collected)
         self._version = self.learner.updates
@@ -107,6 +111,7 @@ class PPO(PolicyTrainer[Policy]):
     def _collect_while_learning(self, updates: Updates) -> Metrics:
         self._times.begin_iteration()
         self._begin_update(updates)
+        self._value_unit = float(self.value_unit)
         try:
             collected = self._collect()
         except (Interrupted, Stopped):
@@ -140,7 +145,7 @@ class PPO(PolicyTrainer[Policy]):
 
     def values(self, slots: slice) -> Array | None:
         """Return the values of the observations of some slots, `(slots, R)`."""
-        return None if self._values is None else (self._values[slots] * self.value_unit).cpu().numpy()
+        return None if self._values is None else self._values.host[slots].numpy() * np.float32(self._value_unit)
 
     @property
     def value_unit(self) -> float | Tensor:

@@ -25,6 +25,7 @@ from .gate import Gate
 from .monitor import Monitor
 from .trainer_processes import ProcessSupervisor
 from .viewers import Viewers
+from .wait_check import WaitCheck
 
 
 def _version() -> str:
@@ -55,6 +56,7 @@ class BaseSession:
         self.events = EventLog()
         self.timer = Timer()
         self.timeline = Timeline()
+        self.wait_check: WaitCheck | None = None
         self.timeline.add("training", self.timer.laps.copy)
         self.clock = TrainingClock()
         self.gate = Gate(directory, waiting=self._while_waiting)

@@ -60,8 +60,10 @@ class GatedEnvs:
 
     def advance(self, slot: int) -> None:
         """Pass the gate and step all environments."""
-        timer, backend = self._timer, self.backend
+        timer, backend, check = self._timer, self.backend, self._session.wait_check
         timer.lap("python")
+        if check is not None:
+            check.begin_step()
         self._session.pass_gate()
         if self._manual_control.requested is not None or self._manual_control.played is not None:
             self._manual_control.apply(self.buffer, slot)
@@ -75,6 +77,8 @@ class GatedEnvs:
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step()
         self._checkpoints.feed()
+        if check is not None:
+            check.end_step()
 
     def hold(self) -> None:
         """Wait while the session is paused, without a step."""

@@ -5,7 +5,7 @@ Other threads only set requests and words of the gate; the training thread acts 
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from .environments import SessionEnvs
 from .limits import RunLimits
 from .report import make_report, report_setup
 from .run_record import RunRecord
+from .wait_check import WaitCheck
 
 POLL_INTERVAL = 0.1  # s
 
@@ -56,6 +57,7 @@ class Session(ConfiguredSession):
         self.sampler.add_check(self.worker_output.copy)
         self.limits = RunLimits(self.config, self.counter, self.planner, self.ranks)
         self.debugger.recorder = self.record.episode_recorder()
+        self.wait_check = WaitCheck(self.events) if self.config.check_sync else None
         self.wants_checkpoint = False
         self._trainer: Trainer | None = None
         self.state.device = config.device
@@ -136,7 +138,8 @@ class Session(ConfiguredSession):
     def _loop(self) -> None:
         while not self.limits.check():
             try:
-                metrics = self.trainer.iterate()
+                with self.wait_check.iteration() if self.wait_check else nullcontext():
+                    metrics = self.trainer.iterate()
             except Interrupted:
                 self.clock.stop()
                 self._apply_requests(interrupted=True)

@@ -221,6 +221,12 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
 
 
 @app.command
+def overlap(*, quick: Quick = False, json: Json = False) -> int:
+    """Compare PPO that collects while it learns with PPO that does one after the other."""
+    return _measured("overlap", quick=quick, json=json)
+
+
+@app.command
 def dqn(*, quick: Quick = False, json: Json = False) -> int:
     """Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images."""
     return _measured("dqn", quick=quick, json=json)

@@ -1,0 +1,207 @@
+"""Measures PPO that collects while it learns against PPO that does one after the other.
+
+python -m pac.training.bench.overlap waiting 2.0 5
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from .facts import Figures, Progress, facts, summary_of
+from .measured_process import figures_of
+from .peer import work_for
+
+if TYPE_CHECKING:
+    from ..ppo.trainer import PPO
+    from ..trainer import Timer
+
+WAIT, BURN = 0.005, 100e-6
+"""Seconds of a step of the environment that waits, and of the one that computes."""
+MOST_EPOCHS = 500
+LIMIT = 300.0
+
+
+class Wait(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """Waits at each step, as for a simulator or another machine. It observes 64 numbers and ends after 100 steps."""
+
+    def __init__(self) -> None:
+        self.observation_space = Box(-1.0, 1.0, (64,), np.float32)
+        self.action_space = Discrete(4)
+        self._observation = np.zeros(64, np.float32)
+        self._steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        super().reset(seed=seed, options=options)
+        self._steps = 0
+        return self._observation, {}
+
+    def step(self, action: np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Wait; the reward is 1 for action 0."""
+        time.sleep(WAIT)
+        self._steps += 1
+        self._observation[self._steps % 64] = int(action) / 4
+        return self._observation, float(action == 0), False, self._steps >= 100, {}
+
+
+class Case(NamedTuple):
+    """Environments, and settings of PPO.
+
+    Attributes:
+        task: The task.
+        backend: Steps it.
+        num_envs: Number of environments N.
+        workers: Number of workers; None is one per core.
+        settings: Settings of PPO.
+        balanced: Whether to choose as many epochs as make learning take as long as collecting.
+    """
+
+    task: str
+    backend: str
+    num_envs: int
+    workers: int | None
+    settings: dict[str, Any]
+    balanced: bool
+
+
+class Training(NamedTuple):
+    """A training without a session.
+
+    Attributes:
+        trainer: The trainer, which has been started.
+        timer: Measures the phases of its thread.
+        num_envs: Number of environments N.
+    """
+
+    trainer: PPO
+    timer: Timer
+    num_envs: int
+
+
+CASES = {
+    "waiting": Case(f"{__spec__.name}:Wait", "shm", 32, 4, {"batch": 512, "minibatch": 128}, balanced=True),
+    "http": Case("autochess", "http", 8, None, {"batch": 512, "minibatch": 128}, balanced=True),
+    "burn-100us": Case("pac.training.bench.peer:Burn:work={work}", "shm", 32, None, {}, balanced=False),
+}
+
+
+def measure_overlap(
+    *, seconds: float = 4.0, rounds: int = 7, progress: Progress = lambda _what, _share: None
+) -> Figures:
+    """Measure PPO with and without `overlap` on environments that wait, over HTTP, and with both cores busy.
+
+    Args:
+        seconds: Length of each measurement; at least one iteration.
+        rounds: Measurements of each way, alternating.
+        progress: Called with the current measurement.
+
+    Returns:
+        Per case: environment steps per second of `plain` and `overlap` (median, min, max), `ratio`, the median over
+        the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' figures; the machine.
+
+    Raises:
+        MeasurementFailed: A measurement failed.
+    """
+    found: Figures = {}
+    for number, name in enumerate(CASES):
+        progress(f"overlap, {name}", number / len(CASES))
+        found[name] = figures_of(__spec__.name, name, seconds, rounds, limit=20 * seconds * rounds + LIMIT)
+    return {**found, **facts()}
+
+
+def compare(case: Case, seconds: float, rounds: int) -> Figures:
+    """Measure both ways of a case in this process, in turn."""
+    with ExitStack() as stack:
+        with training(case) as probe:
+            epochs, share = (
+                balanced_epochs(probe) if case.balanced else (probe.trainer.settings.epochs, shares(probe)[1])
+            )
+        ways = {
+            way: stack.enter_context(training(case, overlap=way == "overlap", epochs=epochs))
+            for way in ("plain", "overlap")
+        }
+        samples: dict[str, list[float]] = {way: [] for way in ways}
+        latest: dict[str, float] = {}
+        for _ in range(rounds):
+            for way, each in ways.items():
+                steps_per_second, metrics = rate(each, seconds)
+                samples[way].append(steps_per_second)
+                latest |= {name: value for name, value in metrics.items() if name.startswith("overlap/")}
+    ratios = [with_it / without for with_it, without in zip(samples["overlap"], samples["plain"], strict=True)]
+    return {
+        **{way: summary_of(found) for way, found in samples.items()},
+        "ratio": median(ratios),
+        "ratios": ratios,
+        "epochs": epochs,
+        "learning_share": share,
+        **latest,
+    }
+
+
+@contextmanager
+def training(case: Case, **settings: Any) -> Iterator[Training]:
+    """Train by PPO without a session."""
+    from ...backends import make
+    from ...envs import find
+    from ..ppo.trainer import PPO
+    from ..trainer import Context, Envs, Timer
+    from ..trainers import trainer_settings
+
+    task = find(case.task.format(work=work_for(BURN)))
+
+    def make_envs(num_envs: int, slots: int, rollouts: int = 1) -> Envs:
+        return make(task, num_envs, case.backend, strict=True, slots=slots, workers=case.workers, rollouts=rollouts)
+
+    chosen, timer = trainer_settings("ppo", task, case.settings | settings), Timer()
+    trainer = PPO(Context(task=task, make_envs=make_envs, settings=chosen, device="cpu", seed=0, timer=timer))
+    trainer.start(case.num_envs)
+    try:
+        for _ in range(2):  # the first ones compile, and overlap nothing
+            trainer.iterate()
+        yield Training(trainer, timer, case.num_envs)
+    finally:
+        trainer.close()
+
+
+def shares(measured: Training) -> tuple[float, float]:
+    """Return for how long an iteration collects, in s, and the share of its time in which it learns."""
+    timer = measured.timer
+    before, begun = timer.seconds["learner"], time.perf_counter()
+    measured.trainer.iterate()
+    whole, learning = time.perf_counter() - begun, timer.seconds["learner"] - before
+    return whole - learning, learning / whole
+
+
+def balanced_epochs(probe: Training) -> tuple[int, float]:
+    """Return with how many epochs learning takes as long as collecting, and the share of learning with them."""
+    collecting, share = zip(*(shares(probe) for _ in range(3)), strict=True)
+    collects, learns = median(collecting), median(collecting) * median(share) / (1 - median(share))
+    each = learns / probe.trainer.settings.epochs
+    epochs = min(MOST_EPOCHS, max(1, round(collects / each)))
+    return epochs, epochs * each / (epochs * each + collects)
+
+
+def rate(measured: Training, seconds: float) -> tuple[float, dict[str, float]]:
+    """Return the environment steps per second of whole iterations, and the figures of the last one."""
+    trainer = measured.trainer
+    before, begun = trainer.steps, time.perf_counter()
+    while True:
+        metrics = trainer.iterate()
+        spent = time.perf_counter() - begun
+        if spent >= seconds:
+            return (trainer.steps - before) * measured.num_envs / spent, metrics
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare(CASES[sys.argv[1]], float(sys.argv[2]), int(sys.argv[3]))))

@@ -288,6 +288,16 @@ class Context:
     start_processes: StartProcesses = _no_processes
 
 
+class Policy(Protocol):
+    """What knows the outputs of a policy: a trainer, or what observes a script's."""
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """Return what the policy computed for a row at the last step; None if that is unknown."""
+
+    def values(self, slots: slice) -> Array | None:
+        """Return the value estimates of some slots, `(slots, rows)`; None without estimates."""
+
+
 class Trainer(ABC):
     """One algorithm, driven iteration by iteration. It does not catch `Stopped` and `Interrupted`."""
 

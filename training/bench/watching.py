@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from .facts import Figures, Progress, summary_of
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
     from ..watching.script import WatchedScript
 
 NAME = "bench-watch"
-NUM_ENVS, STEPS = 8, 128
+NUM_ENVS, STEPS, REPLAY = 8, 128, 10_000
 LIMIT = 120.0  # s in addition to the training time
 Iterate = Callable[[], None]
 Postpone = Callable[[float], None]
 
 
 def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) -> Figures:
-    """Train in a Gymnasium loop and with Stable-Baselines3, each without a viewer and with the app attached.
+    """Train in Gymnasium loops and with Stable-Baselines3, each without a viewer and with the app attached.
 
     A pair is `seconds` of training with `watch` and as many without, one iteration of each in turn.
 
     Returns:
         By training and viewer: the ratio of steps/s with and without `watch`, per pair.
     """
-    ways = [(loop, attached) for loop in ("gymnasium", "sb3") for attached in (False, True)]
+    ways = [(loop, attached) for loop in measurable() for attached in (False, True)]
     ratios: dict[str, dict[str, Figures]] = {}
     for number, (loop, attached) in enumerate(ways):
         who = "attached" if attached else "nobody"
@@ -43,6 +44,11 @@ def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) 
         ratios.setdefault(loop, {})[who] = summary_of(_measure(loop, seconds, pairs, attached=attached))
     progress("done", 1.0)
     return {"num_envs": NUM_ENVS, "seconds": seconds, "ratio": ratios}
+
+
+def measurable() -> list[str]:
+    """Return the trainings that can be measured here: that of Stable-Baselines3 needs it."""
+    return [name for name in LOOPS if name != "sb3" or find_spec("stable_baselines3") is not None]
 
 
 def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[float]:
@@ -156,7 +162,48 @@ def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
     return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
 
 
-LOOPS = {"gymnasium": gymnasium_loop, "sb3": sb3_loop}
+def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
+    """DQN with a single environment, as `pac-tui watch` finds it: the script does not call `watch`."""
+    import gymnasium
+    import torch
+    from torch import nn
+
+    from ..watching.hooked_envs import env_methods
+    from ..watching.interception import adopt
+
+    bare, watched = (gymnasium.make("CartPole-v1") for _ in range(2))
+    adopt(watched, env_methods)
+    network = nn.Sequential(nn.Linear(4, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 2))
+    optimizer = torch.optim.Adam(network.parameters(), lr=2.5e-4)
+    seen, following = torch.zeros(REPLAY, 4), torch.zeros(REPLAY, 4)
+    actions, rewards = torch.zeros(REPLAY, 1, dtype=torch.long), torch.zeros(REPLAY)
+    noted = {False: 0, True: 0}
+    newest = {False: bare.reset(seed=1)[0], True: watched.reset(seed=1)[0]}
+
+    def iterate(env: Any, way: bool) -> None:
+        for _ in range(STEPS):
+            at = noted[way] % REPLAY
+            noted[way] += 1
+            before = torch.as_tensor(newest[way])
+            with torch.no_grad():
+                action = int(network(before[None]).argmax(1)[0])
+            observation, reward, terminated, truncated, _ = env.step(action)
+            seen[at], following[at] = before, torch.as_tensor(observation)
+            actions[at, 0], rewards[at] = action, float(reward)
+            newest[way] = env.reset()[0] if terminated or truncated else observation
+            if noted[way] % 10 == 0:
+                rows = torch.randint(REPLAY, (128,))
+                wanted = rewards[rows] + 0.99 * network(following[rows]).detach().amax(1)
+                loss = (network(seen[rows]).gather(1, actions[rows]).squeeze(1) - wanted).square().mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    iterate(watched, True)  # opens the session
+    return watched, {False: lambda: iterate(bare, False), True: lambda: iterate(watched, True)}
+
+
+LOOPS = {"gymnasium": gymnasium_loop, "dqn": unchanged_loop, "sb3": sb3_loop}
 
 
 def main() -> None:
@@ -167,7 +214,7 @@ def main() -> None:
     torch.set_num_threads(1)
     envs, iterate = LOOPS[loop]()
     print("ready", flush=True)
-    script: WatchedScript = envs._script  # noqa: SLF001
+    script: WatchedScript = vars(envs).get("_pac_watch", vars(envs).get("_watch")).script
     viewers = script.viewers  # the measurement starts when a viewer is connected
     limit = time.monotonic() + LIMIT
     while attached and not viewers.joined and time.monotonic() < limit:

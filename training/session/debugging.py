@@ -20,7 +20,7 @@ from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import Notice
 from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import TrainingClock
-from ..trainer import PolicyOutput, Trainer
+from ..trainer import Policy, PolicyOutput
 from .gate import Gate
 from .manual_control import ManualControl
 from .state import View
@@ -44,7 +44,7 @@ class Debugger:
         manual_control: The action of a person that replaces the policy's at the next step.
         history: The last steps of all environments.
         recorder: Records episodes; None for a watched script.
-        policy: The trainer, once it is built.
+        policy: What knows the policy's outputs; the trainer, once it is built.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Debugger:
         self._requested: NDArray[np.bool_] = np.zeros(0, np.bool_)  # whose boards are drawn at the next step
         self.history = History(task, 1)
         self.recorder: EpisodeRecorder | None = None
-        self.policy: Trainer | None = None
+        self.policy: Policy | None = None
         self._task, self._view, self._counts, self._clock, self._gate = task, view, counts, clock, gate
         self._source: MonitoredEnvs | None = None
         self._awaited_env: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -112,10 +113,12 @@ def env_methods(plain: Any) -> dict[str, Any]:
         step_log = watch.step_log if watch is not None else None
         if step_log is None and (step_log := open_session(self)) is None:
             return plain.step(self, action)
-        step_log.before(action)
+        if step_log.attention[0]:
+            step_log.wait_for(action)
+        entered = perf_counter()
         result = plain.step(self, action)
         try:
-            step_log.after(result)
+            step_log.note(action, entered, result)
         except Exception as error:
             fail(self, error)
         return result

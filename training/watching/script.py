@@ -33,6 +33,7 @@ from .boards import Render, WatchedBoards
 from .infos import Infos
 from .mirror import Autoreset, Mirror
 from .observations import observation_of
+from .policy import PolicyProbe
 from .step_log import StepLog
 from .task import WatchedActions, describe_script, info_fields
 
@@ -98,6 +99,9 @@ class WatchedScript(BaseSession):
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
         )
         self.monitor.begin(self.mirror)
+        choices = 0 if task.bounds or len(task.choices) > 1 else task.num_actions
+        self._probe = PolicyProbe(mirror.environments, choices)
+        self.debugger.policy = self._probe
         self.set_phase(Phase.RUNNING, "")
         self.sampler = SystemSampler(self)
         self.sampler.start()
@@ -172,6 +176,8 @@ class WatchedScript(BaseSession):
     def _process(self, now: float) -> None:
         """Do what need not be done after every step."""
         begun = thread_time()
+        with suppress(Exception):  # whatever is odd about a policy, the rest is still shown
+            self._probe.finish()
         self._share_time()
         drawing = self._flush()
         if self._asked_to_end:
@@ -183,7 +189,9 @@ class WatchedScript(BaseSession):
         self.step_log.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
-        if self.debugger.needs_every_step:  # read last, since other threads call `process_soon` after changing it
+        if (
+            self._probe.observes or self.debugger.needs_every_step
+        ):  # read last, since other threads call `process_soon` after changing it
             self.process_soon()
 
     def _flush(self) -> float:

@@ -33,12 +33,14 @@ class SingleStepLog(StepLog):
         observations: The newest observation, as a batch of one.
     """
 
-    __slots__ = ("_current", "_rows", "over")
+    __slots__ = ("_current", "_plain", "_rows", "over")
 
     def __init__(self, num_envs: int, action: np.dtype[Any] | None = None, observations: Any = None) -> None:
         super().__init__(num_envs, action, observations)
         self._rows: list[tuple[Any, bytes, float, bool, bool]] = []
         self.over = False
+        self._plain = self._small and action is not None and action.kind in "iu"
+        """Whether a step can be noted as it is: choices are no arrays, and observations are small arrays."""
 
     @property
     def observations(self) -> Any:  # type: ignore[override]
@@ -53,42 +55,61 @@ class SingleStepLog(StepLog):
         """Take note of what a reset returned."""
         self._current = observation
 
-    def before(self, actions: Any) -> None:
-        """Wait until the next step may be."""
-        super().before(actions if self.flatten is None else batch_of(actions))
+    def wait_for(self, action: Any) -> None:
+        """Wait until the next step, with an action, may be; only needed while `attention[0]` is not 0."""
+        self.actions = action if self.flatten is None else batch_of(action)
+        self.wait()
 
-    def after(self, result: tuple[Any, Any, Any, Any, Any], last: Any = None) -> None:  # noqa: ARG002 - of a batch
-        """Note what came of the step: whoever owns the observation may write into it afterwards."""
+    def note(self, action: Any, entered: float, result: tuple[Any, Any, Any, Any, Any]) -> None:
+        """Note a step: whoever owns the observation may write into it afterwards.
+
+        Args:
+            action: What the environment was given.
+            entered: When the step began.
+            result: What it returned.
+        """
         if self.ended:
             return
         self.left = now = perf_counter()
-        self.inside += now - self.entered
+        self.inside += now - entered
         observation, reward, terminated, truncated, info = result
         self._current = observation
-        over = self.over = bool(terminated or truncated)
-        self._newest = None
-        if info and not self.info_reader.skips(infos := (info,)):
+        self.over = terminated or truncated
+        if info or self._newest is not None:
+            self._note_info(info)
+        rows = self._rows
+        if self._plain and not isinstance(action, np.ndarray):
+            rows.append((action, observation.tobytes(), reward, terminated, truncated))
+        else:
+            rows.append((self._copied(action), self._seen(observation), reward, terminated, truncated))
+        if now >= self.due or len(rows) >= self.capacity:
+            self.actions = action if self.flatten is None else batch_of(action)
+            self.process(now)
+
+    def _note_info(self, info: Mapping[str, Any]) -> None:
+        """Note the numbers of an info, of the newest step and of one that ended an episode."""
+        self._newest, infos = None, (info,)
+        if info and not self.info_reader.skips(infos):
             if self.info_reader.has_new_keys(infos):
                 self.on_new_keys(infos)
             self._newest = infos
-            if over:
+            if self.over:
                 self._ends[len(self._rows)] = self.info_reader.read(infos)
-        if self._small:
-            seen = observation.tobytes()
-        else:
-            seen = b""
-            self._look(batch_of(observation))
-        action = self.actions
+
+    def _copied(self, action: Any) -> Any:
+        """Return an action as numbers that nobody writes into; nothing where actions are not kept."""
         if self._action is None:
-            action = ()
-        elif self.flatten is not None:
-            action = self.flatten(action)[0]
-        elif isinstance(action, np.ndarray):
-            action = action.tolist()
-        rows = self._rows
-        rows.append((action, seen, reward, terminated, truncated))
-        if now >= self.due or len(rows) >= self.capacity:
-            self.process(now)
+            return ()
+        if self.flatten is not None:
+            return self.flatten(batch_of(action))[0]
+        return action.tolist() if isinstance(action, np.ndarray) else action
+
+    def _seen(self, observation: Any) -> bytes:
+        """Return a small observation as bytes; look at once whether another one is a number."""
+        if self._small:
+            return np.asarray(observation).tobytes()
+        self._look(batch_of(observation))
+        return b""
 
     def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none."""

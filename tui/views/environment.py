@@ -178,7 +178,7 @@ class EnvironmentView(BaseView):
         known["episode"] = Section(
             "Episode", lambda width, _: environment_rows.episode(snapshot, env, width), note=note
         )
-        if not about.watched:  # the policy of a watched script is not known
+        if not about.watched or snapshot.policy is not None:  # the policy of a script may not be known
             thought = partial(environment_rows.policy, snapshot, env)
             known["policy"] = Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat)
         if about.reward_terms:

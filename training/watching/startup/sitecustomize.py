@@ -13,7 +13,7 @@ import os
 import sys
 from importlib.machinery import ModuleSpec
 
-VARIABLE = "PAC_WATCH"
+VARIABLE = "PAC_WATCH_REQUEST"
 
 
 class PackageFinder:

@@ -1,0 +1,143 @@
+"""Runs scripts that are watched without being changed, and prints what of each is shown.
+
+python tests/training/watching/listed_scripts.py --python PYTHON [--against] [SCRIPT ...]
+
+Without SCRIPT, the scripts in the folder `scripts` run. `--against` also runs each without watching, and compares the
+line that begins with `weights`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pac.envs import PacError
+from pac.training.runs.sessions import sessions
+from pac.training.watching.launching import find_interpreter, watched_environment
+
+SCRIPTS = Path(__file__).parent / "scripts"
+LIMIT = 240.0  # s
+OURS = ("info/", "rate/", "return/p", "length/p", "return_mean", "length_mean", "sps", "fps")
+"""How the names of the curves begin that every session has."""
+PLAIN_THREADS = {"OMP_NUM_THREADS": "1", "SDL_VIDEODRIVER": "dummy", "MPLBACKEND": "agg", "CUDA_VISIBLE_DEVICES": ""}
+
+
+@dataclass
+class Shown:
+    """What was shown of a script.
+
+    Attributes:
+        sessions: Environments N by name of the session.
+        episodes: Episodes that were counted.
+        curves: The names of its own curves.
+        weights: The line that it prints about its result.
+        code: Its exit code; None if it was interrupted when everything was shown, or at the limit.
+        trouble: The line of pac-tui on stderr, if there is one.
+    """
+
+    sessions: dict[str, int] = field(default_factory=dict)
+    episodes: int = 0
+    curves: set[str] = field(default_factory=set)
+    weights: str = ""
+    code: int | None = None
+    trouble: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether environments and returns were shown."""
+        return bool(self.sessions) and self.episodes > 0
+
+
+def run(script: Path, python: str, *, watched: bool, whole: bool, limit: float = LIMIT) -> Shown:
+    """Run a script in an empty folder, and follow its sessions.
+
+    Args:
+        script: The file.
+        python: The interpreter.
+        watched: Whether it is watched.
+        whole: Whether it runs to its end; otherwise it is interrupted once environments, returns and curves were shown.
+        limit: Seconds after which it is interrupted.
+    """
+    shown = Shown()
+    base = {**os.environ, **PLAIN_THREADS}
+    environment = {**base, **(_watch_variables(python) if watched else {})}
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "err.txt").open("w+") as errors:
+        process = subprocess.Popen(
+            [python, str(script)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+        )
+        end = time.monotonic() + limit
+        try:
+            while process.poll() is None and time.monotonic() < end:
+                if watched:
+                    _look(process.pid, shown)
+                    if not whole and shown.complete and shown.curves:
+                        break
+                time.sleep(0.1)
+            shown.code = process.poll()
+        finally:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        errors.seek(0)
+        for line in errors.read().splitlines():
+            if line.startswith("weights"):
+                shown.weights = line
+            if line.startswith("pac-tui:"):
+                shown.trouble = line
+    return shown
+
+
+def _watch_variables(python: str) -> dict[str, str]:
+    return dict(watched_environment(find_interpreter(python), quiet=True))
+
+
+def _look(pid: int, shown: Shown) -> None:
+    with contextlib.suppress(PacError, OSError):
+        for session in sessions():
+            if session.pid == pid:
+                snapshot = session.snapshot
+                shown.sessions[session.name] = max(shown.sessions.get(session.name, 0), snapshot.num_envs)
+                shown.episodes = max(shown.episodes, int(snapshot.state["episodes"]))
+                shown.curves |= {name for name in snapshot.metrics if not name.startswith(OURS)}
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--against", action="store_true")
+    parser.add_argument("--limit", type=float, default=LIMIT)
+    parser.add_argument("scripts", nargs="*", type=Path)
+    options = parser.parse_args()
+    print("| script | sessions (N) | episodes | own curves | result |")  # noqa: T201
+    print("|---|---|---|---|---|")  # noqa: T201
+    for script in options.scripts or sorted(SCRIPTS.glob("*.py")):
+        path = script.resolve()
+        shown = run(path, options.python, watched=True, whole=options.against, limit=options.limit)
+        result = shown.trouble or ("interrupted" if shown.code is None else f"exit code {shown.code}")
+        if options.against:
+            plain = run(path, options.python, watched=False, whole=True, limit=options.limit)
+            alike = (plain.code, plain.weights) == (shown.code, shown.weights)
+            result = f"{result}, {'equal' if alike else f'{plain.weights} != {shown.weights}'}"
+        found = ", ".join(f"{name} ({count})" for name, count in sorted(shown.sessions.items()))
+        curves = ", ".join(sorted(shown.curves)[:3]) + (", ..." if len(shown.curves) > 3 else "")
+        print(f"| {script.stem} | {found} | {shown.episodes} | {curves} | {result} |", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

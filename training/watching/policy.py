@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
 
-MOST_ACTIONS = 64
+MOST_ACTIONS, MOST_KEPT = 64, 16
 PERIOD = 0.1  # s between two steps that are observed
 
 
@@ -34,8 +35,8 @@ class PolicyProbe:
         self._num_envs, self._num_actions = num_envs, num_actions
         self._due = 0.0
         self._undo: list[Callable[[], object]] = []
-        self._outputs: list[Any] = []
-        self._distributions: list[Any] = []
+        self._outputs: deque[Any] = deque(maxlen=MOST_KEPT)  # learning between two steps may make many
+        self._distributions: deque[Any] = deque(maxlen=MOST_KEPT)
         self._row = 0
         self._found: tuple[int, PolicyOutput] | None = None
 
@@ -81,16 +82,25 @@ class PolicyProbe:
     def _on_forward(self, _module: Any, _inputs: Any, output: Any) -> None:
         shape: Any = getattr(output, "shape", ())
         if len(shape) in {1, 2} and shape[0] == self._num_envs and (len(shape) == 1 or shape[1] <= MOST_ACTIONS):
-            self._outputs.append(output)
+            self._outputs.append(output.detach())
+
+    def stop(self) -> None:
+        """Observe no step any more."""
+        self._due = math.inf
+        self._restore()
+
+    def _restore(self) -> None:
+        """Have PyTorch run as without watching."""
+        for undo in self._undo:
+            undo()
+        self._undo.clear()
 
     def finish(self) -> None:
         """Interpret what was observed until the step that was just made."""
         if not self._undo:
             return
-        for undo in self._undo:
-            undo()
-        self._undo.clear()
-        outputs, distributions = self._outputs[:], self._distributions[:]
+        self._restore()
+        outputs, distributions = list(self._outputs), list(self._distributions)
         self._outputs.clear()
         self._distributions.clear()
         found = self._interpreted(outputs, distributions)

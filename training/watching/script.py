@@ -263,6 +263,7 @@ class WatchedScript(BaseSession):
         if self.step_log.ended:
             return
         self._flush()
+        self._probe.stop()
         self.step_log.ended = True
         self._at_exit.cancel()
         _open.discard(self)
@@ -282,6 +283,7 @@ class WatchedScript(BaseSession):
 
     def forget(self) -> None:
         """Do nothing any more: this is a fork of the process that is watched."""
+        self._probe.stop()
         self.step_log.ended = True
 
 

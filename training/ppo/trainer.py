@@ -86,10 +86,9 @@ class PPO(PolicyTrainer[Policy]):
         """Collect a rollout and learn from it, or with `overlap` from the one before."""
         if self._updates is not None:
             return self._collect_while_learning(self._updates)
-        self._value_unit = float(self.value_unit)
         collected = self._collect()
         metrics = self.learner.learn(collected)
-        self._version = self.learner.updates
+        self._version, self._value_unit = self.learner.updates, float(self.value_unit)
         self.steps += collected.storage.steps
         self._context.timer.lap("learner")
         return metrics
@@ -111,7 +110,6 @@ class PPO(PolicyTrainer[Policy]):
     def _collect_while_learning(self, updates: Updates) -> Metrics:
         self._times.begin_iteration()
         self._begin_update(updates)
-        self._value_unit = float(self.value_unit)
         try:
             collected = self._collect()
         except (Interrupted, Stopped):
@@ -130,7 +128,7 @@ class PPO(PolicyTrainer[Policy]):
         unlearned, self._unlearned = self._unlearned, None
         if unlearned is not None:
             self.policy.load_state_dict(self.learner.policy.state_dict())
-            self._version = self.learner.updates
+            self._version, self._value_unit = self.learner.updates, float(self.value_unit)
             self.steps += unlearned.storage.steps
             updates.begin(unlearned)
 
@@ -208,4 +206,5 @@ class PPO(PolicyTrainer[Policy]):
             load_weights(self.policy, saved, ACTING)
             self._version = int(data["acting_updates"])
             self._updates.metrics = dict(data["metrics"])
+        self._value_unit = float(self.value_unit)
         self.steps = int(data.get("steps", 0))

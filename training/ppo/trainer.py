@@ -146,6 +146,11 @@ class PPO(PolicyTrainer[Policy]):
         return None if self._values is None else self._values.host[slots].numpy() * np.float32(self._value_unit)
 
     @property
+    def decisions(self) -> int:
+        """Decisions that were learned from so far."""
+        return self.learner.decisions
+
+    @property
     def value_unit(self) -> float | Tensor:
         """What one unit of a value is in the environment's rewards."""
         return self.policy.value_unit

@@ -39,6 +39,7 @@ class Part:
 
 PARTS = {
     "engine": Part("games.engine:measure_engine", {"repeat": 1, "seconds": 1.0}),
+    "gameboy": Part("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5}),
     "transports": Part("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
     "matrix": Part("matrix:matrix", {"steps": 8192}),
     "peers": Part("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),

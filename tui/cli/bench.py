@@ -202,6 +202,20 @@ def engine(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def gameboy(*, rom: tuple[Path, ...] = (), quick: Quick = False, json: Json = False) -> int:
+    """Measure frames per second of the Game Boy on one core, and compare with PyBoy if it is installed.
+
+    Args:
+        rom: ROMs to measure besides the built-in cartridges.
+        quick: Take one short measurement, for a rough estimate.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    with progress_bar("gameboy") as progress:
+        result = parts.PARTS["gameboy"](quick=quick, progress=progress, roms=rom)
+    return shown.show("gameboy", result, json=json)
+
+
+@app.command
 def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json = False) -> int:
     """Compare with other vector environments, and with training in Stable-Baselines3, on the same workload.
 

@@ -34,6 +34,6 @@ setup(
         f"pac.{name}" for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))
     ],
     package_dir={f"pac.{folder}": folder for folder in FOLDERS},
-    package_data={"": ["*.tcss", "*.yaml", "*.asm", "py.typed"]},
+    package_data={"": ["*.asm", "*.json", "*.tcss", "*.yaml", "py.typed"]},
     cmdclass={"build_py": BuildWithStartupFile},
 )

@@ -120,6 +120,28 @@ ROWS = {
         0.7,
         _share,
     ),
+    "packed/decoding/ratio": Row(
+        "decoding 1,024 packed images of 72 x 80 to float32, one core: a table over the fastest NumPy or PyTorch code "
+        "without one",
+        2,
+        4,
+    ),
+    "packed/distance/ratio": Row(
+        "distance of 8,192 packed images to a goal: a table of byte pairs over unpacking and subtracting", 5, 10
+    ),
+    "packed/memory/two_rollouts": Row(
+        "memory of two packed rollouts of 72 x 80 images, last observations included, N = 8,192, T = 128",
+        3.3e9,
+        3.1e9,
+        _gigabytes,
+    ),
+    "evaluation/beyond_percent": Row(
+        "training speed of `drmario` lost to an evaluation of 20 episodes every 10 iterations, beyond the share of all "
+        "steps that it makes",
+        2,
+        0,
+        PERCENT,
+    ),
     "independent/ratio": Row(
         "gradient steps/s of two independent IQN agents, two cores: a process each over one after the other", 1.4, 1.7
     ),

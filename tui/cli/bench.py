@@ -247,6 +247,48 @@ def dqn(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def packed(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure packed pixels: decoding, distances, memory, and the parts of PPO at N = 256 and 8,192."""
+    return _measured("packed", quick=quick, json=json)
+
+
+@app.command
+def evaluation(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure how much evaluation beside a training slows it down."""
+    return _measured("evaluation", quick=quick, json=json)
+
+
+@app.command
+def envelopes(
+    *,
+    tasks: str = "",
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 3,
+    record: Switch = False,
+    json: Json = False,
+) -> int:
+    """Check that short trainings learn as recorded. Exits with code 1 if a curve leaves its envelope.
+
+    Args:
+        tasks: Tasks, separated by commas. Default: all that were recorded.
+        seeds: Number of seeds, whose median is compared.
+        record: Train with five seeds, and write new envelopes into the file in the source.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...training.bench.envelopes import STEPS, check_envelopes, record_envelopes
+
+    names = [name for name in (part.strip() for part in tasks.split(",")) if name] or list(STEPS)
+    if unknown := [name for name in names if name not in STEPS]:
+        raise BadParameter(f"--tasks expects some of {', '.join(STEPS)}, got {unknown[0]!r}")
+    with progress_bar("envelopes") as progress:
+        if record:
+            result = record_envelopes(tasks=names, progress=progress)
+        else:
+            result = check_envelopes(tasks=names, seeds=seeds, progress=progress)
+    shown.show("envelopes", result, json=json)
+    return DONE if result.get("within", True) else FAILED
+
+
+@app.command
 def independent(*, quick: Quick = False, json: Json = False) -> int:
     """Compare two independent learners in processes with the same learners one after the other."""
     return _measured("independent", quick=quick, json=json)

@@ -55,6 +55,13 @@ def test_learns_cartpole_through_the_adapter() -> None:
     assert lengths[-20:].mean() > 200
 
 
+def test_matches_goal_pictures() -> None:
+    """From packed pixels: from no goal picture to the first of two in nearly all episodes."""
+    stages = ended_episodes(PPO, "frames", "stage", 40_000)
+    assert stages[:50].mean() < 0.3
+    assert stages[-50:].mean() > 0.8
+
+
 def test_swings_a_pendulum_up() -> None:
     """A continuous action: from hanging about, worth -1,000 and less, to upright most of the time."""
     returns = ended_episodes(PPO, "Pendulum-v1", "episode_return", 150_000)

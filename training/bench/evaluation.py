@@ -1,0 +1,55 @@
+"""Measures how much evaluation beside a training slows it down.
+
+pac-tui bench evaluation
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from ..config import Config
+from .facts import Figures, Progress, summary_of
+from .scaling import measure
+
+TASK, NUM_ENVS = "drmario", 16
+EVERY, EPISODES = 10, 20
+
+
+def evaluation_cost(*, seconds: float = 20.0, pairs: int = 5, progress: Progress) -> Figures:
+    """Train with and without evaluation, alternately.
+
+    Args:
+        seconds: Seconds of each training.
+        pairs: Number of pairs.
+        progress: Called with the current measurement.
+
+    Returns:
+        `sps` of both sides; `lost_percent`, by how much evaluation lowers the steps per second of the training, the
+        median over pairs; `steps_percent`, its own steps relative to those of the training between two evaluations;
+        `beyond_percent`, what was lost beyond the share of all steps that these are.
+    """
+    plain = Config(task=TASK, num_envs=NUM_ENVS, seconds=seconds, checkpoint_every=0)
+    evaluated = plain.model_copy(update={"eval_every": EVERY, "eval_episodes": EPISODES})
+    rates: dict[str, list[float]] = {"without": [], "with": []}
+    steps: list[float] = []
+    for number in range(pairs):
+        sides = (("without", plain), ("with", evaluated))
+        for place, (side, config) in enumerate(sides[:: 1 if number % 2 else -1]):
+            progress(f"{side} evaluation", (number + place / 2) / pairs)
+            report = measure(config)
+            rates[side].append(report["sps"])
+            if "evaluation" in report:
+                trained = EVERY * report["steps"] / report["iterations"]
+                steps.append(EPISODES * report["evaluation"]["length"] / trained)
+    lost = [100 * (1 - after / before) for before, after in zip(rates["without"], rates["with"], strict=True)]
+    own = median(steps) if steps else 0.0
+    return {
+        "task": TASK,
+        "num_envs": NUM_ENVS,
+        "every": EVERY,
+        "episodes": EPISODES,
+        "sps": {side: summary_of(found) for side, found in rates.items()},
+        "lost_percent": median(lost),
+        "steps_percent": 100 * own,
+        "beyond_percent": median(lost) - 100 * own / (1 + own),
+    }

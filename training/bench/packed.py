@@ -1,0 +1,323 @@
+"""Packed pixels: decoding, distances, memory, and how long each part of PPO takes on the task `frames`.
+
+pac-tui bench packed --json
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from math import prod
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...backends import make
+from ...backends.core.layout import Layout
+from ...envs import Task, find
+from ...envs.fields import FINAL_OBSERVATION, Array
+from ...envs.frames.compiled import compiled
+from ...envs.frames.driver import FrameEnvironments
+from ...envs.frames.kernels import scene_of
+from ...envs.frames.layout import NAME
+from ...envs.frames.rules import draw_picture
+from ...envs.frames.views import views
+from ...envs.packed import packed_distances, unpack_pixels
+from ...envs.task import allocate
+from ..device import keep_memory
+from ..nets.action_noise import ActionNoise
+from ..nets.adam import Adam
+from ..nets.compute_threads import ComputeThreads
+from ..nets.decoding import DecodePixels
+from ..nets.device_buffer import DeviceBuffer
+from ..nets.gradient_step import GradientStep
+from ..nets.weights import placed
+from ..ppo.gae import gae
+from ..ppo.policy import Policy
+from ..ppo.rollout import Actor, final_values, rollout
+from ..ppo.settings import PpoSettings
+from ..ppo.storage import RolloutStorage
+from ..ppo.update import STATISTICS, Coefficients, PpoBatch, PpoLearner, update
+from ..ranks import SingleRank
+from ..trainer import Timer
+from .facts import Figures, Progress
+
+FRAMES, CHUNK = 1_024, 32
+COMPARED = 8_192
+LARGE, STEPS = 8_192, 128
+DECISIONS = 8_192
+"""Decisions of a measured rollout, if it has more than `LEAST_STEPS` steps."""
+LEAST_STEPS = 2
+MINIBATCH = 1_024
+THIRD = np.float32(1 / 3)
+CPU = torch.device("cpu")
+
+
+def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE), progress: Progress) -> Figures:
+    """Measure packed pixels on one thread.
+
+    Args:
+        rounds: Number of alternating measurements of decoding and distances.
+        num_envs: The values of N at which the parts of PPO are measured.
+        progress: Called with the current measurement.
+
+    Returns:
+        `decoding` and `distance` with milliseconds of both sides and their `ratio`; `memory` in bytes; for each N
+        in `parts` the rates and seconds of the parts of PPO, and the memory.
+    """
+    keep_memory()
+    torch.set_num_threads(1)
+    task, random = find(NAME), np.random.default_rng(0)
+    shape = task.observation.stored_shape
+    progress("decoding", 0.0)
+    found: Figures = {"decoding": _decoding(task, random.integers(0, 256, (FRAMES, *shape), np.uint8), rounds)}
+    progress("distance", 0.1)
+    found["distance"] = _distance(
+        random.integers(0, 256, (COMPARED, *shape), np.uint8), task.observation.shape[-1], rounds
+    )
+    found["memory"] = _memory(task)
+    found["parts"] = {}
+    for number, count in enumerate(num_envs):
+        progress(f"PPO, N = {count:,}", 0.2 + 0.8 * number / len(num_envs))
+        found["parts"][str(count)] = _parts(task, count)
+        gc.collect()
+    return found
+
+
+def _alternating(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Return the median milliseconds of each side; the first call of each is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(rounds + 1):
+        for name, work in sides.items():
+            begun = time.perf_counter()
+            work()
+            if number:
+                times[name].append(1000 * (time.perf_counter() - begun))
+    return {name: median(found) for name, found in times.items()}
+
+
+# -- decoding ---------------------------------------------------------------------------------------------------------
+
+
+def _torch_shifts(stored: Tensor) -> Tensor:
+    decoded = torch.empty(*stored.shape, 4, dtype=torch.uint8)
+    for place in range(4):
+        decoded[..., place] = (stored >> 2 * place) & 3
+    return decoded.float().mul_(float(THIRD))
+
+
+def _torch_spread(stored: Tensor) -> Tensor:
+    words = stored.int()
+    words = (words | words << 12) & 0x000F000F
+    words = (words | words << 6) & 0x03030303
+    return words.view(torch.uint8).float().mul_(float(THIRD))
+
+
+def _numpy_shifts(stored: Tensor) -> Array:
+    decoded = np.empty((*stored.shape, 4), np.float32)
+    for place in range(4):
+        np.multiply((stored.numpy() >> 2 * place) & 3, THIRD, out=decoded[..., place])
+    return decoded
+
+
+def _numpy_spread(stored: Tensor) -> Array:
+    words = stored.numpy().astype(np.uint32)
+    words |= words << 12
+    words &= 0x000F000F
+    words |= words << 6
+    words &= 0x03030303
+    return np.multiply(words.view(np.uint8), THIRD, dtype=np.float32)
+
+
+WITHOUT_TABLE = {
+    "torch, shifts": _torch_shifts,
+    "torch, spread words": _torch_spread,
+    "numpy, shifts": _numpy_shifts,
+    "numpy, spread words": _numpy_spread,
+}
+
+
+def _decoding(task: Task, images: Array, rounds: int) -> Figures:
+    """Compare the network's decoding with the fastest code without a table, each at once and in chunks."""
+    stored, decode = torch.from_numpy(images), DecodePixels(task.observation)
+    for name, other in WITHOUT_TABLE.items():
+        same = np.allclose(np.asarray(other(stored)).reshape(FRAMES, -1), decode(stored).flatten(1).numpy())
+        assert same, f"{name} decodes other values"
+
+    def at_once(work: Callable[[Tensor], object], chunk: int) -> Callable[[], None]:
+        def run() -> None:
+            for part in torch.split(stored, chunk):
+                work(part)
+
+        return run
+
+    sides: dict[str, Callable[[Tensor], object]] = {"table": decode, **WITHOUT_TABLE}
+    times = _alternating(
+        {f"{name}, {chunk}": at_once(work, chunk) for name, work in sides.items() for chunk in (CHUNK, FRAMES)}, rounds
+    )
+    ours = min(value for name, value in times.items() if name.startswith("table"))
+    fastest = min((name for name in times if not name.startswith("table")), key=times.__getitem__)
+    return {
+        "frames": FRAMES,
+        "table_ms": ours,
+        "fastest_ms": times[fastest],
+        "fastest": fastest,
+        "ratio": times[fastest] / ours,
+    }
+
+
+# -- distances --------------------------------------------------------------------------------------------------------
+
+
+def _distance(images: Array, width: int, rounds: int) -> Figures:
+    """Compare the table of byte pairs with unpacking and subtracting, in parts that fit into a cache."""
+    goal = images[0].copy()
+    shades = unpack_pixels(goal, width)
+
+    def unpacked() -> Array:
+        sums = []
+        for first in range(0, len(images), CHUNK):
+            pixels = unpack_pixels(images[first : first + CHUNK], width)
+            difference = np.maximum(pixels, shades) - np.minimum(pixels, shades)
+            sums.append(difference.reshape(len(pixels), -1).sum(axis=1, dtype=np.uint32))
+        return np.concatenate(sums)
+
+    assert np.array_equal(packed_distances(images, goal), unpacked())
+    times = _alternating({"packed_ms": lambda: packed_distances(images, goal), "unpacked_ms": unpacked}, rounds)
+    return {"frames": len(images), **times, "ratio": times["unpacked_ms"] / times["packed_ms"]}
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def _memory(task: Task) -> Figures:
+    """Return the bytes of two rollouts, and of their observations and last observations."""
+    layout = Layout(task, LARGE, STEPS + 1)
+    learner = 4 * LARGE * (2 * STEPS + 1)  # values and log-probabilities
+    observations = 2 * (STEPS + 1) * LARGE * task.observation.row_bytes
+    last = 2 * prod(
+        next(item for item in task.fields if item.name == FINAL_OBSERVATION).block_shape(STEPS + 1, LARGE, 1)
+    )
+    total = 2 * (layout.size + learner)
+    newest = total - last + last // (STEPS + 1)
+    return {
+        "num_envs": LARGE,
+        "steps": STEPS,
+        "two_rollouts": total,
+        "observations": observations,
+        "last_observations": last,
+        "with_last_observations_of_one_step": newest,
+        "unpacked_observations": 4 * observations,
+    }
+
+
+# -- the parts of PPO -------------------------------------------------------------------------------------------------
+
+
+@compiled
+def draw_all(table: Array, num_envs: int) -> None:
+    """Draw the pictures of all environments into slot 0."""
+    v = views(table)
+    for env in range(num_envs):
+        draw_picture(scene_of(v, env), v.observation[0, env])
+
+
+def _rate(work: Callable[[], None], units: int, seconds: float = 1.0) -> float:
+    """Return units per second; the first call is not counted."""
+    work()
+    begun, calls = time.perf_counter(), 0
+    while time.perf_counter() - begun < seconds:
+        work()
+        calls += 1
+    return calls * units / (time.perf_counter() - begun)
+
+
+def _engine(task: Task, num_envs: int) -> Figures:
+    buffers = allocate(task, num_envs, 2)
+    envs = FrameEnvironments(task, 0, num_envs, buffers, 0)
+    envs.reset(np.ones(num_envs, np.bool_), 0)
+    buffers["action"][:] = np.random.default_rng(0).integers(task.num_actions, size=buffers["action"].shape)
+
+    def step() -> None:
+        envs.step(0)
+        envs.step(1)
+
+    return {
+        "environment_steps_per_second": _rate(step, 2 * num_envs),
+        "rendered_frames_per_second": _rate(lambda: draw_all(envs.table, num_envs), num_envs),
+    }
+
+
+def _parts(task: Task, num_envs: int) -> Figures:
+    """Measure one rollout and one update with one epoch, and their parts, on one thread."""
+    steps = max(LEAST_STEPS, DECISIONS // num_envs)
+    settings = PpoSettings.for_task(
+        task, {"batch": steps * num_envs, "minibatch": MINIBATCH, "epochs": 1, "threads": 1}
+    )
+    found = _engine(task, num_envs)
+    generator, threads = torch.Generator().manual_seed(0), ComputeThreads(CPU, 1)
+    policy = placed(Policy(task, settings, generator), CPU)
+    envs = make(task, num_envs, "inline", slots=steps + 1, seed=0)
+    buffer = DeviceBuffer(task, envs.buffer, CPU)
+    noise = ActionNoise(0, first_env=0, num_envs=num_envs, players=1, numbers=policy.distribution.numbers, device=CPU)
+    storage, actor = RolloutStorage(task, buffer), Actor(policy, threads)
+    envs.start(0)
+    found["forward_rows_per_second"] = num_envs / _seconds(lambda: actor.decide(storage, 0, noise.uniform(0, 1)[0]))[0]
+    found["collect_seconds"], _ = _seconds(
+        lambda: rollout(
+            actor, envs, storage, noise.uniform(0, steps), timer=Timer(), on_decision=lambda _outputs, _values: None
+        )
+    )
+    found["collected_steps_per_second"] = steps * num_envs / found["collect_seconds"]
+    update_seconds, parts = _seconds(lambda: _update(policy, settings, storage, generator, threads))
+    found |= {**parts, "update_seconds": update_seconds, "steps": steps}
+    found["buffer_bytes"] = Layout(task, num_envs, steps + 1).size
+    scale = 1 if sys.platform == "darwin" else 1024
+    found["peak_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    buffer.close()
+    envs.close()
+    return found
+
+
+def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    begun = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begun, result
+
+
+def _update(
+    policy: Policy, settings: PpoSettings, storage: RolloutStorage, generator: torch.Generator, threads: ComputeThreads
+) -> Figures:
+    """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
+    finals, data = final_values(policy, storage), storage.data()
+    gae_seconds, (advantages, returns) = _seconds(
+        lambda: gae(
+            rewards=data.rewards,
+            values=data.values,
+            terminated=data.terminated,
+            truncated=data.truncated,
+            active=data.active,
+            final_values=finals,
+            discounts=torch.full_like(data.rewards, settings.gamma),
+            gae_lambda=settings.gae_lambda,
+        )
+    )
+    adam = Adam(policy, fused=True)
+    adam.learning_rate = 1e-4
+    gradients = GradientStep(
+        adam,
+        threads,
+        SingleRank(),
+        rows_at_once=policy.network.rows_at_once,
+        max_norm=settings.max_grad_norm,
+        statistics=len(STATISTICS) - 1,
+    )
+    learner, batch = PpoLearner(policy, gradients, settings, generator), PpoBatch.of(data, advantages, returns)
+    epoch_seconds, _ = _seconds(lambda: update(learner, batch, len(batch.index), Coefficients(entropy=0.01, clip=0.2)))
+    return {"gae_seconds": gae_seconds, "epoch_seconds": epoch_seconds}

@@ -8,8 +8,8 @@ import torch
 import wandb
 from torch import nn
 
-ENVS, UPDATES, ROLLOUT = 8, 40, 32
-os.environ.setdefault("WANDB_MODE", "disabled")
+ENVS, UPDATES, ROLLOUT = 8, 300, 32
+os.environ.setdefault("WANDB_MODE", "offline")
 
 
 class Walk(gym.vector.VectorEnv):

@@ -145,6 +145,9 @@ ROWS = {
     "independent/ratio": Row(
         "gradient steps/s of two independent IQN agents, two cores: a process each over one after the other", 1.4, 1.7
     ),
+    "gameboy/catch/ratio": Row(
+        "frames/s of a Game Boy on one core that draws nothing, cartridge `catch`: ours over PyBoy", 1, 2
+    ),
     "poker/leduc/ratio": Row("iterations/s on Leduc, external sampling: one worker over OpenSpiel's C++", 40, 60),
     "poker/nash_conv/ratio": Row("NashConv on Leduc after 5 s: OpenSpiel's C++ over two workers", 7, 10),
     "poker/liars_dice/ratio": Row(

@@ -17,7 +17,7 @@ from pac.envs.frames import layout as at
 from .twin import Pictures
 
 SEED, NUM_ENVS = 5, 2
-EXAMPLES = min(10, settings().max_examples)  # the reference draws every pixel
+EXAMPLES = min(4, settings().max_examples)  # the reference draws every pixel
 SPECS = st.builds(
     "frames:shapes={},drifters={},steps={},tau={}".format,
     st.integers(1, 3),

@@ -237,8 +237,8 @@ def test_it_learns_a_corridor(kind, player_kind):
 def test_its_runs_are_evaluated(tmp_path, name):
     """The real commands: `run` trains, `eval` plays the policy, greedily."""
     common = ["--runs-dir", str(tmp_path), "--headless", "--json"]
-    run = ["run", "--task", "CartPole-v1", "--trainer", name, "--steps", "3000", "--num-envs", "8"]
-    for command in ([*run, *common], ["eval", "latest", *common]):
+    run = ["run", "--task", "CartPole-v1", "--trainer", name, "--steps", "1536", "--num-envs", "8"]
+    for command in ([*run, *common], ["eval", "latest", "--episodes", "8", *common]):
         ran = subprocess.run(
             [sys.executable, "-m", "pac.tui", *command], capture_output=True, text=True, timeout=200, check=False
         )

@@ -29,7 +29,7 @@ from ..drawing.styles import (
     styled,
 )
 from .base import ViewUpdate
-from .figures import hint, known
+from .figures import ONLY_CURVES, hint, known
 
 FIRST = (RETURN.name, LENGTH.name)
 LAST = ("fps", "sps", "learning_rate")
@@ -220,14 +220,15 @@ def main_curves(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def all_curves(snapshot: Snapshot) -> list[str]:
-    """Return the names of all curves: return and length, then those of the task, of the trainer, and speed."""
+    """Return the names of all curves: return, length, those of the task, of the trainer, speed, and distributions."""
     names = known(snapshot)
     goals = (figure.name for figure in snapshot.description.figures)
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
-    own = [name for name in names if name.startswith("info/")]
+    spread = [name for name in names if ONLY_CURVES.match(name)]
+    own = [name for name in names if name.startswith("info/") and name not in spread]
     last = [name for name in LAST if name in names]
-    rest = [name for name in names if name not in {*first, *own, *last}]
-    return [*first, *own, *rest, *last]
+    rest = [name for name in names if name not in {*first, *own, *last, *spread}]
+    return [*first, *own, *rest, *last, *spread]
 
 
 def points(update: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:

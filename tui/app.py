@@ -28,7 +28,7 @@ from .dialogs.key_prompt import KeyPrompt
 from .drawing.plain import PlainScreen
 from .drawing.theme import apply_theme, change_theme, colors_distinguish
 from .ending import Ending
-from .keys import bindings, table
+from .keys import bindings, shown, table
 from .messages import (
     CurvePointed,
     CurvesZoomed,
@@ -262,6 +262,10 @@ class PacApp(TerminalApp):
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
         self._snapshots.request(request)
+
+    def key_of(self, command: str) -> str:
+        """Return a command's key as the app shows it."""
+        return shown(command)
 
     def refresh_now(self) -> None:
         """Draw everything and request a snapshot."""

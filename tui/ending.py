@@ -108,10 +108,11 @@ class Ending:
         """Return the line that the footer shows while the session stops."""
         if not self.stop_requests or self._state.phase.over:
             return None
+        quit_key = self._host.key_of("quit")
         if self.runs_script:
-            return (styled(" interrupting the script... press q to send Ctrl-C again ", YELLOW, bold=True),)
+            return (styled(f" interrupting the script... press {quit_key} to send Ctrl-C again ", YELLOW, bold=True),)
         if self.stop_requests > 1:
-            return (styled(" still stopping; press q again to quit now, without saving ", ORANGE, bold=True),)
+            return (styled(f" still stopping; press {quit_key} again to quit now, without saving ", ORANGE, bold=True),)
         return (
             styled(" stopping... ", YELLOW, bold=True),
             styled("saving a checkpoint, ending the workers", FAINT),

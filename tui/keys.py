@@ -163,7 +163,7 @@ class KeyClash(BadParameter):
 
 
 def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, ...]:
-    """Return the table with the user's own keys.
+    """Return the table with the user's own keys. A default key that the user gave to another command is left out.
 
     Args:
         table: The default keys.
@@ -171,31 +171,38 @@ def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, 
 
     Raises:
         UnknownName: There is no such id.
-        KeyClash: Two commands would have the same key.
+        KeyClash: Two commands of `wanted` have the same key.
     """
     for name in wanted:
         if name not in {key.id for key in table}:
             raise UnknownName("command id", name, [key.id for key in table])
-    changed = tuple(
-        replace(key, keys=wanted[key.id], shown=_spelled(wanted[key.id])) if key.id in wanted else key for key in table
-    )
     owners: dict[str, str] = {}
-    for key in changed:
-        for pressed in _pressed(key):
-            if pressed in owners and (key.id in wanted or owners[pressed] in wanted):
-                raise KeyClash(f"{owners[pressed]} and {key.id} have the same key {pressed}; choose another for one")
-            owners[pressed] = key.id
-    return changed
+    for name, keys in wanted.items():
+        _claim(owners, name, _pressed(keys))
+    return tuple(
+        replace(key, keys=keys, shown=_spelled(keys) if keys != key.keys else key.shown)
+        for key in table
+        for keys in [wanted.get(key.id) or ",".join(name for name in _pressed(key.keys) if name not in owners)]
+    )
 
 
-def _pressed(key: Key) -> list[str]:
-    """Return Textual's names of a key's keys."""
-    return [binding.key for binding in Binding.make_bindings([(key.keys, key.id, key.title)])]
+def _claim(owners: dict[str, str], command: str, pressed: Sequence[str]) -> None:
+    for name in pressed:
+        if owners.setdefault(name, command) != command:
+            raise KeyClash(f"{owners[name]} and {command} have the same key {name}; choose another for one")
+
+
+def _pressed(keys: str) -> list[str]:
+    """Return Textual's names of keys separated by commas."""
+    return [binding.key for binding in Binding.make_bindings([(keys, "", "")])] if keys else []
 
 
 def _spelled(keys: str) -> str:
-    """Return the first of several keys as the help shows it."""
+    """Return the first of several keys as the help shows it, or none."""
+    if not keys:
+        return "none"
     first = keys.partition(",")[0].strip() or keys
+    first = "+" if first == "plus" else first
     letter = key_to_character(first) or ""
     if first in NAMES or (letter.isprintable() and letter.strip()):
         return NAMES.get(first, letter)
@@ -251,12 +258,13 @@ def bindings() -> list[BindingType]:
     return [
         Binding(key.keys, f"run_command('{key.id}')", key.title, id=key.id, show=False, priority=key.priority)
         for key in table().values()
+        if key.keys
     ]
 
 
 def owner_of(pressed: str) -> Key | None:
     """Return the command that has a key, given by Textual's name, if there is one."""
-    return next((key for key in table().values() if pressed in _pressed(key)), None)
+    return next((key for key in table().values() if pressed in _pressed(key.keys)), None)
 
 
 def rebound(command: str, keys: str) -> dict[str, str]:
@@ -275,7 +283,8 @@ def swapped(command: str, other: str) -> dict[str, str]:
 
 def _wanted(changes: Mapping[str, str]) -> dict[str, str]:
     """Return the user's keys by command id after some have changed; defaults are left out."""
+    owners: dict[str, str] = {}
+    for key in table().values():
+        _claim(owners, key.id, _pressed(changes.get(key.id, key.keys)))
     usual = {key.id: key.keys for key in (*KEYS, *QUIET)}
-    wanted = {name: keys for name, keys in {**preferences().keys, **changes}.items() if keys != usual[name]}
-    customised((*KEYS, *QUIET), wanted)
-    return wanted
+    return {name: keys for name, keys in {**preferences().keys, **changes}.items() if keys != usual[name]}

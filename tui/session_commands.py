@@ -81,12 +81,13 @@ class SessionCommands:
             return
         limit, running = float(snapshot.state["speed"]), float(snapshot.state["sps"])
         if not limit and factor > 1:
-            self._host.notify("No speed limit. Press - to set one.", title="Speed")
+            self._host.notify(f"No speed limit. Press {self._host.key_of('slower')} to set one.", title="Speed")
             return
         wanted = max(1.0, (limit or (running if running > 0 else USUAL_SPEED)) * factor)
         self.send("speed", sps=wanted)
         unit = plural(self._state.units.step)
-        self._host.notify(f"at most {wanted:,.0f} {unit}/s; press m to remove the limit", title="Speed", timeout=2)
+        remove = f"press {self._host.key_of('unlimited')} to remove the limit"
+        self._host.notify(f"at most {wanted:,.0f} {unit}/s; {remove}", title="Speed", timeout=2)
 
     def remove_speed_limit(self) -> None:
         """Run as fast as possible."""

@@ -91,5 +91,8 @@ class Host(Protocol):
     def set_timer(self, delay: float, callback: Callable[[], Any]) -> object:
         """Call a function after `delay` seconds."""
 
+    def key_of(self, command: str) -> str:
+        """Return a command's key as the app shows it."""
+
     def exit(self, result: int, return_code: int) -> None:
         """Leave the app."""

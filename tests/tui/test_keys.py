@@ -86,12 +86,16 @@ def test_an_unknown_command_id_names_the_nearest():
 
 
 def test_two_commands_cannot_have_the_same_key():
-    """Unless the other command gets another key."""
-    with pytest.raises(KeyClash, match=r"view\.timing and pause"):
-        customised((*KEYS, *QUIET), {"pause": "t"})
-    with pytest.raises(KeyClash, match=r"envs\.more"):
-        customised((*KEYS, *QUIET), {"pause": "]"})
-    assert customised((*KEYS, *QUIET), {"pause": "t", "view.timing": "space"})
+    """The file would not say which of them it runs."""
+    with pytest.raises(KeyClash, match=r"pause and view\.timing"):
+        customised((*KEYS, *QUIET), {"pause": "ctrl+x", "view.timing": "ctrl+x"})
+
+
+def test_a_users_key_is_taken_from_the_command_that_has_it_by_default():
+    """So a file stays valid when a new version adds a command with one of its keys."""
+    table = {key.id: key for key in customised((*KEYS, *QUIET), {"pause": "t", "step": "="})}
+    assert (table["pause"].keys, table["view.timing"].keys, table["view.timing"].shown) == ("t", "", "none")
+    assert (table["faster"].keys, table["faster"].shown) == ("plus", "+")
 
 
 @pytest.mark.parametrize("units", [STEPPED, SOLVED])

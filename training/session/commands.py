@@ -195,7 +195,7 @@ class Commands(BaseCommands):
         if self._session.planner.sweeping:
             raise CommandRefused("a measurement is already running")
         if self._session.state.speed:
-            raise CommandRefused("a speed limit is set, so there is nothing to measure; press m to remove it")
+            raise CommandRefused("a speed limit is set, so there is nothing to measure; remove it first")
 
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from ...training.telemetry.snapshot import Snapshot
 from ..app import PacApp
+from ..keys import shown
 from ..session_commands import OWN_ENVIRONMENTS
 from .episode_session import EpisodeConnection
 
@@ -39,7 +40,9 @@ class ReplayApp(PacApp):
             "episode": lambda: self.debugger.travel(self._length),
             "faster": partial(self._scale_rate, 2.0),
             "slower": partial(self._scale_rate, 0.5),
-            "runs": lambda: self.notify("press q to leave the episode; pac-tui runs lists the runs", title="Runs"),
+            "runs": lambda: self.notify(
+                f"press {shown('quit')} to leave the episode; pac-tui runs lists the runs", title="Runs"
+            ),
             "quit": self.ending.leave,
             "interrupt": partial(self.ending.leave, interrupted=True),
         }

@@ -38,6 +38,7 @@ from ..drawing.styles import (
     styled,
     width_of,
 )
+from ..keys import shown
 
 FAR = 9
 """Columns between a label and its number from which on they are hard to read together."""
@@ -104,7 +105,9 @@ def throughput(snapshot: Snapshot, width: int, *, scaled: bool = True) -> list[R
         entries += scales(snapshot)
     rows = pairs(entries, width)
     if snapshot.baseline is None and not snapshot.description.watched:
-        rows.append(spread((styled("speedup", SOFT),), (styled("press B to measure", FAINT),), width))
+        rows.append(
+            spread((styled("speedup", SOFT),), (styled(f"press {shown('baseline')} to measure", FAINT),), width)
+        )
     return rows
 
 

@@ -10,6 +10,7 @@ from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import clock, percent
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, styled, width_of
 from ..drawing.widgets import TextLines
+from ..keys import shown
 from .base import ViewUpdate
 from .figures import wrapped
 
@@ -77,12 +78,12 @@ def failure_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def _advice(snapshot: Snapshot) -> str:
-    about = snapshot.description
+    about, leave = snapshot.description, f"Press {shown('quit')} to leave."
     if about.watched:
-        return "Its output is in the terminal of the script. Press q to leave."
+        return f"Its output is in the terminal of the script. {leave}"
     if not about.folder or not Path(about.folder).is_dir():  # a session that failed to start leaves no folder
-        return "Press q to leave."
-    return f"Output: session.log in the folder of the run {about.run}. Press q to leave."
+        return leave
+    return f"Output: session.log in the folder of the run {about.run}. {leave}"
 
 
 def centered(rows: list[Row], width: int, height: int) -> list[Row]:

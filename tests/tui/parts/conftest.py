@@ -11,6 +11,7 @@ import pytest
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.units import SOLVED
+from pac.tui.keys import shown
 from pac.tui.state import AppState
 
 
@@ -29,6 +30,9 @@ class RecordingHost:
 
     def send(self, command: str, **arguments: Any) -> None:
         self.sent.append((command, arguments))
+
+    def key_of(self, command: str) -> str:
+        return shown(command)
 
     def refresh_now(self) -> None:
         self.refreshes += 1

@@ -1,10 +1,8 @@
-"""Records half a minute of the debugger with a watched script, as an asciicast and a GIF."""
+"""Records half a minute of `pac-tui watch` with an unchanged script, as an asciicast and a GIF."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,23 +12,22 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ..training.runs.sessions import ConnectedSession, FoundSession, sessions
 from ..training.telemetry.records import Phase
+from ..training.watching.launching import find_interpreter
 from .app import PacApp
-from .connection import SessionConnection
 from .replay.export import SCREEN, write_cast, write_gif
+from .script_app import ScriptConnection
+from .script_process import ScriptProcess, ScriptSession
 from .svg import lines_of
 
-SCRIPT = '''"""Stable-Baselines3 learns CartPole. One line is for pac-tui."""
+SCRIPT = '''"""Stable-Baselines3 learns CartPole. Nothing in it is for pac-tui."""
 
-import gymnasium as gym
+import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.env_util import make_vec_env
 
-from pac.training import watch
-
-envs = DummyVecEnv([lambda: gym.make("CartPole-v1", render_mode="rgb_array")] * 4)
-envs = watch(envs)
+torch.set_num_threads(1)
+envs = make_vec_env("CartPole-v1", n_envs=4, env_kwargs={"render_mode": "rgb_array"})
 PPO("MlpPolicy", envs, n_steps=128, device="cpu", seed=3).learn(10_000_000)
 '''
 RATE = 6.0
@@ -77,8 +74,10 @@ async def until(condition: Callable[[], object], what: str) -> None:
 
 
 async def play(pilot: Pilot[int], app: PacApp) -> None:
-    """Press keys: watch, set a breakpoint, go back ten steps, inspect, continue."""
+    """Press keys: boards, curves, a breakpoint, ten steps back, inspect, continue."""
     await pilot.pause(4.0)
+    await pilot.press("l")
+    await pilot.pause(3.0)
     await pilot.press("1")
     await pilot.pause(2.0)
     app.training.send("speed", sps=SLOW * app.state.num_envs)
@@ -104,9 +103,9 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
     await pilot.pause(4.0)
 
 
-async def record(found: FoundSession) -> list[list[Strip]]:
-    """Attach to a session and return the screens."""
-    app = PacApp(SessionConnection(lambda: ConnectedSession(found), "elsewhere"))
+async def record(session: ScriptSession) -> list[list[Strip]]:
+    """Show a watched script and return the screens."""
+    app = PacApp(ScriptConnection(session))
     async with app.run_test(size=SCREEN) as pilot:
         await until(
             lambda: app.state.snapshot is not None and app.state.snapshot.state["return_mean"] > LEARNED, "it to learn"
@@ -123,30 +122,26 @@ async def record(found: FoundSession) -> list[list[Strip]]:
 
 
 def main() -> int:
-    """Record into the folder named by the first argument: `debugger.cast` and `debugger.gif`."""
+    """Record into the folder named by the first argument: `watch.cast` and `watch.gif`."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
     with tempfile.TemporaryDirectory() as place:
-        script = Path(place) / "cartpole.py"
-        script.write_text(SCRIPT)
-        process = subprocess.Popen(
-            [sys.executable, str(script)],
-            cwd=place,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.DEVNULL,
-        )
+        path = Path(place) / "train.py"
+        path.write_text(SCRIPT)
+        script = ScriptProcess(find_interpreter(sys.executable), [str(path)])
         try:
             limit = time.monotonic() + LIMIT
-            while not (found := [each for each in sessions() if each.pid == process.pid]):
-                if process.poll() is not None or time.monotonic() > limit:
+            while (found := script.next_session()) is None:
+                if script.poll() is not None or time.monotonic() > limit:
+                    script.copy_output()
                     raise TimeoutError("waiting for the script to be watched")
                 time.sleep(0.1)
-            screens = asyncio.run(record(found[0]))
+            screens = asyncio.run(record(ScriptSession(found, script)))
         finally:
-            process.kill()
-            process.wait()
-    write_cast(screens, folder / "debugger.cast", rate=RATE, title="pac-tui")
-    write_gif(screens, folder / "debugger.gif", rate=RATE)
-    sys.stdout.write(f"{len(screens) / RATE:.0f} s in {folder}/debugger.cast and .gif\n")
+            script.kill()
+            script.wait()
+    write_cast(screens, folder / "watch.cast", rate=RATE, title="pac-tui watch train.py")
+    write_gif(screens, folder / "watch.gif", rate=RATE)
+    sys.stdout.write(f"{len(screens) / RATE:.0f} s in {folder}/watch.cast and .gif\n")
     return 0
 
 

@@ -68,7 +68,10 @@ class PixelRenderer:
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return pixels `(count, lines, columns, 6)`: the upper and lower color of every character."""
         if self._dimmed is None and boards.any():
-            self._dimmed = palette().dark and float(boards.mean()) > BRIGHT_IMAGE
+            drawn = boards[
+                boards.reshape(len(boards), -1).any(axis=1)
+            ]  # the others are black until their first drawing
+            self._dimmed = palette().dark and float(drawn.mean()) > BRIGHT_IMAGE
         return in_pairs(boards, int(scale.name))
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's

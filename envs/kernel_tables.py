@@ -50,7 +50,7 @@ class FieldArrays:
         array = self._buffers[name]
         if array.strides[0] == 0 and len(array) > 1:
             raise ValueError(
-                f"a ring has one slot of {name}: get it from last_observations, and write into slot % len(array)"
+                f"a buffer has one slot of {name}: get it from last_observations, and write into slot % len(array)"
             )
         return array if self._timed[name] else array[0]
 
@@ -61,7 +61,7 @@ class FieldArrays:
         return array.reshape(*array.shape[:axes], -1).view(dtype)
 
     def last_observations(self, dtype: DTypeLike | None = None) -> Array:
-        """Return the last observations `(slots, rows, ...)`, or flat as `flat` does; in a ring, there is one slot.
+        """Return the last observations `(slots, rows, ...)`, or flat as `flat` does; a backend's buffer has one slot.
 
         Kernels write that of a step into `slot % len(array)`.
         """

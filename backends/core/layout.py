@@ -46,7 +46,7 @@ class Buffer(dict[str, Array]):
         newest, first = self.order.newest, self.order.carried_to
         if newest != first:
             for array in self.values():
-                if len(array) == self.slots:
+                if len(array) == self.slots and array.strides[0]:
                     array[first] = array[newest]
         self.order.carried()
 
@@ -65,13 +65,15 @@ class Buffer(dict[str, Array]):
 class Layout:
     """The offsets of a task's fields for `num_envs` environments and `slots` time steps.
 
+    Of last observations, there is one slot, which the array shows in every slot: they are those of the newest step. A
+    learner that needs older ones copies them after each step; there are few.
+
     Attributes:
         task: The task.
         num_envs: Number of environments N.
         slots: Number of slots S of the timed fields.
         device: Where the arrays are.
-        ring: Whether slot 0 follows slot S - 1. A ring has one slot of last observations, which every slot shows; so a
-            replay of C steps needs the memory of C observations, and who needs an older last observation copies it.
+        ring: Whether slot 0 follows slot S - 1.
         rollouts: Number of rollouts that the slots hold, see `SlotOrder`.
         offsets: Byte offset of every field.
         size: Bytes in all, the control block included.
@@ -101,7 +103,7 @@ class Layout:
         self._shapes: dict[str, tuple[int, ...]] = {}
         end = ALIGNMENT
         for item in task.fields:
-            kept = 1 if ring and item.name == FINAL_OBSERVATION else slots
+            kept = 1 if item.name == FINAL_OBSERVATION else slots
             self._shapes[item.name] = shape = item.block_shape(kept, num_envs, task.players)
             self.offsets[item.name] = end
             end += prod(shape) * np.dtype(item.dtype).itemsize
@@ -155,8 +157,7 @@ class Layout:
             shape = self._shapes[item.name]
             flat: Array = np.frombuffer(memory, np.dtype(item.dtype), prod(shape), self.offsets[item.name])
             arrays[item.name] = flat.reshape(shape)
-        if self.ring:
-            arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
+        arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
         order = SlotOrder(self.slots, ring=self.ring, rollouts=self.rollouts)
         return Buffer(arrays, order, self.num_envs, self.device)
 

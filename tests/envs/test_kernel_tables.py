@@ -138,11 +138,11 @@ def test_a_table_has_addresses_shapes_and_numbers() -> None:
     assert packed.tolist() == [array.ctypes.data, 2, 3, 5]
 
 
-def test_a_ring_has_one_slot_of_last_observations() -> None:
+def test_a_buffer_has_one_slot_of_last_observations() -> None:
     """Kernels that would index it by the number of the slot are refused, before they write behind it."""
     task = find("drmario")
-    fields = FieldArrays(task, Layout(task, 2, 5, ring=True).map())
+    fields = FieldArrays(task, Layout(task, 2, 5).map())
     assert fields.last_observations(np.uint64).shape[:2] == (1, 2)
     assert fields["observation"].shape[:2] == (5, 2)
-    with pytest.raises(ValueError, match="a ring has one slot of final_observation"):
+    with pytest.raises(ValueError, match="a buffer has one slot of final_observation"):
         fields["final_observation"]

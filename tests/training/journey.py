@@ -77,7 +77,7 @@ class Journey:
             self.truth.append(self._now(self.slot))
             self.decides.append(self._decides(self.slot))
             self.begun.append(self._now(self.slot, begun=True))
-            eager = self.recorder is not None and self.recorder.eager
+            eager = bool(self.recorder)
             if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
                 (span,) = self.backend.buffer.order.since(self.backend.buffer.order.head - (self.slot - begun))

@@ -10,7 +10,6 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
-from math import prod
 from statistics import median
 from typing import Any
 
@@ -21,7 +20,7 @@ from torch import Tensor
 from ...backends import make
 from ...backends.core.layout import Layout
 from ...envs import Task, find
-from ...envs.fields import FINAL_OBSERVATION, Array
+from ...envs.fields import Array
 from ...envs.frames.compiled import compiled
 from ...envs.frames.driver import FrameEnvironments
 from ...envs.frames.kernels import scene_of
@@ -39,8 +38,9 @@ from ..nets.device_buffer import DeviceBuffer
 from ..nets.gradient_step import GradientStep
 from ..nets.weights import placed
 from ..ppo.gae import gae
+from ..ppo.learning import Rollout
 from ..ppo.policy import Policy
-from ..ppo.rollout import Actor, final_values, rollout
+from ..ppo.rollout import Actor, rollout
 from ..ppo.settings import PpoSettings
 from ..ppo.storage import RolloutStorage
 from ..ppo.update import STATISTICS, Coefficients, PpoBatch, PpoLearner, update
@@ -198,21 +198,17 @@ def _distance(images: Array, width: int, rounds: int) -> Figures:
 
 def _memory(task: Task) -> Figures:
     """Return the bytes of two rollouts, and of their observations and last observations."""
-    layout = Layout(task, LARGE, STEPS + 1)
-    learner = 4 * LARGE * (2 * STEPS + 1)  # values and log-probabilities
-    observations = 2 * (STEPS + 1) * LARGE * task.observation.row_bytes
-    last = 2 * prod(
-        next(item for item in task.fields if item.name == FINAL_OBSERVATION).block_shape(STEPS + 1, LARGE, 1)
-    )
-    total = 2 * (layout.size + learner)
-    newest = total - last + last // (STEPS + 1)
+    slots = 2 * (STEPS + 1)
+    layout = Layout(task, LARGE, slots, rollouts=2)
+    learner = 2 * 4 * LARGE * (3 * STEPS + 1)  # values, also of last observations, and log-probabilities
+    observations = slots * LARGE * task.observation.row_bytes
+    last = 2 * LARGE * task.observation.row_bytes  # those of one step, and the table of `FinalValues`
     return {
         "num_envs": LARGE,
         "steps": STEPS,
-        "two_rollouts": total,
+        "two_rollouts": layout.size + learner + last // 2,
         "observations": observations,
         "last_observations": last,
-        "with_last_observations_of_one_step": newest,
         "unpacked_observations": 4 * observations,
     }
 
@@ -269,13 +265,14 @@ def _parts(task: Task, num_envs: int) -> Figures:
     storage, actor = RolloutStorage(task, buffer), Actor(policy, threads)
     envs.start(0)
     found["forward_rows_per_second"] = num_envs / _seconds(lambda: actor.decide(storage, 0, noise.uniform(0, 1)[0]))[0]
-    found["collect_seconds"], _ = _seconds(
+    found["collect_seconds"], finals = _seconds(
         lambda: rollout(
             actor, envs, storage, noise.uniform(0, steps), timer=Timer(), on_decision=lambda _outputs, _values: None
         )
     )
     found["collected_steps_per_second"] = steps * num_envs / found["collect_seconds"]
-    update_seconds, parts = _seconds(lambda: _update(policy, settings, storage, generator, threads))
+    collected = Rollout(storage, finals, version=0)
+    update_seconds, parts = _seconds(lambda: _update(policy, settings, collected, generator, threads))
     found |= {**parts, "update_seconds": update_seconds, "steps": steps}
     found["buffer_bytes"] = Layout(task, num_envs, steps + 1).size
     scale = 1 if sys.platform == "darwin" else 1024
@@ -292,10 +289,10 @@ def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _update(
-    policy: Policy, settings: PpoSettings, storage: RolloutStorage, generator: torch.Generator, threads: ComputeThreads
+    policy: Policy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
 ) -> Figures:
     """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
-    finals, data = final_values(policy, storage), storage.data()
+    data = collected.storage.data()
     gae_seconds, (advantages, returns) = _seconds(
         lambda: gae(
             rewards=data.rewards,
@@ -303,7 +300,7 @@ def _update(
             terminated=data.terminated,
             truncated=data.truncated,
             active=data.active,
-            final_values=finals,
+            final_values=collected.final_values,
             discounts=torch.full_like(data.rewards, settings.gamma),
             gae_lambda=settings.gae_lambda,
         )

@@ -79,11 +79,6 @@ class EpisodeRecorder:
         return bool(self._recordings)
 
     @property
-    def eager(self) -> bool:
-        """Whether every step must be read before the next one, which overwrites the first state of an episode."""
-        return self._task.saves and any(not recording.steps for recording in list(self._recordings.values()))
-
-    @property
     def envs(self) -> list[int]:
         """The environments that are recorded."""
         return list(self._recordings)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..nets.compute_threads import ComputeThreads
 from ..trainer import Envs, Timer
+from .final_values import FinalValues
 from .policy import Policy
 from .storage import RolloutStorage
 
@@ -62,10 +63,11 @@ def rollout(
     *,
     timer: Timer,
     on_decision: Callable[[Tensor, Tensor], None],
-) -> None:
+) -> Tensor:
     """Step the environments T times.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
+    Return `(T, R)`: the value of the last observation where an episode was truncated, 0 elsewhere.
 
     Args:
         actor: Decides.
@@ -75,16 +77,20 @@ def rollout(
         timer: Measures where the time goes.
         on_decision: Called with the policy's outputs and values of every step.
     """
+    finals = FinalValues(actor.policy, storage)
     for step in range(storage.steps):
         on_decision(actor.decide(storage, step, uniform[step]), storage.values[step])
         storage.publish(step)
         timer.lap("inference")
         envs.advance(storage.first + step)
+        finals.add(step)
     last = storage.first + storage.steps
     observation, _ = storage.buffer.load(last)
     values = actor.policy.value(observation)
     storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
+    final_values = finals.values()
     timer.lap("inference")
+    return final_values
 
 
 def split(rows: int, threads: int) -> list[slice]:
@@ -92,13 +98,3 @@ def split(rows: int, threads: int) -> list[slice]:
     count = max(1, min(threads, rows // FEW_ROWS))
     size = math.ceil(rows / count)
     return [slice(lo, min(lo + size, rows)) for lo in range(0, rows, size)]
-
-
-@torch.inference_mode()
-def final_values(policy: Policy, storage: RolloutStorage) -> Tensor:
-    """Return `(T, R)`: the value of the last observation where an episode was truncated, 0 elsewhere."""
-    values = torch.zeros_like(storage.logprobs)
-    where, observations = storage.final_observations()
-    if len(where):
-        values[where[:, 0], where[:, 1]] = policy.value(observations)
-    return values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -99,15 +98,6 @@ class RolloutStorage:
         """
         self._slot_values.publish(self.first + step)
         self.buffer.publish_actions(self.first + step)
-
-    def final_observations(self) -> tuple[Tensor, Tensor]:
-        """Return steps and rows `(K, 2)` at which episodes were truncated, and the last observations, on the device."""
-        ends, truncations, last = (
-            self.buffer.arrays[name][self._span.written] for name in ("terminated", "truncated", "final_observation")
-        )
-        steps, rows = ((truncations > 0) & (ends == 0)).nonzero()
-        where, observations = torch.from_numpy(np.stack((steps, rows), 1)), torch.from_numpy(last[steps, rows])
-        return self.buffer.to_device(where), self.buffer.to_device(observations)
 
     def out(self, slot: int) -> Tensor:
         """Return which rows get no more rewards in this episode, `(R,)` bool, on the device."""

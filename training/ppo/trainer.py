@@ -21,7 +21,7 @@ from ..trainer import Context, Interrupted, Metrics, Stopped
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
 from .policy import Policy
-from .rollout import Actor, final_values, rollout
+from .rollout import Actor, rollout
 from .settings import PpoSettings
 from .storage import RolloutStorage, SlotValues
 
@@ -102,9 +102,7 @@ class PPO(PolicyTrainer[Policy]):
         storage = next(each for each in self._storages if each.first == self._envs.order.newest)
         timer.lap("python")
         uniform = self._noise.uniform(self.steps, storage.steps)
-        rollout(self._actor, self._envs, storage, uniform, timer=timer, on_decision=self._on_decision)
-        finals = final_values(self.policy, storage)
-        timer.lap("inference")
+        finals = rollout(self._actor, self._envs, storage, uniform, timer=timer, on_decision=self._on_decision)
         return Rollout(storage, finals, self._version)
 
     def _collect_while_learning(self, updates: Updates) -> Metrics:

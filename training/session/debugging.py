@@ -100,10 +100,8 @@ class Debugger:
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether every step must be counted before the next."""
-        recorder = self.recorder
-        waits = self._awaited_env is not None or bool(self.breakpoints.enabled)
-        return waits or (recorder is not None and recorder.eager)
+        """Whether every step must be counted before the next, which overwrites first states and last observations."""
+        return self._awaited_env is not None or bool(self.breakpoints.enabled or self.recorder)
 
     def observe(self, results: StepResults) -> None:
         """Take over steps that were counted, and check breakpoints after the newest of them."""

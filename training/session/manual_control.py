@@ -67,7 +67,7 @@ class ManualControl:
         """Write the requested action into a slot that is about to be stepped, and exclude the decision from the loss.
 
         The policy's part of the episode ends here as by a truncation, so that the rewards of the person's action are
-        not credited to the policy.
+        not credited to the policy. Its last observation is the one in this slot.
         """
         requested, self.requested, self.played = self.requested, None, None
         if requested is None:
@@ -81,7 +81,6 @@ class ManualControl:
         buffer["active"][slot, row] = PLAYED
         if not buffer["terminated"][slot, row] and not buffer["truncated"][slot, row]:
             buffer["truncated"][slot, row] = 1
-            buffer["final_observation"][slot, row] = buffer["observation"][slot, row]
 
     def _is_legal(self, action: Array, buffer: Buffers, slot: int, row: int) -> bool:
         """Return whether an action is legal; of several components, whether each of them is."""

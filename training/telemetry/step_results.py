@@ -48,7 +48,8 @@ class StepResults:
         infos: The task's scalars at their ends, `(scalars, ends)`.
         episodes: Number of the running episode in each environment, from 0, `(N,)`.
         nan_returns: Rows whose return is NaN after one of the steps.
-        nan_observations: Rows that observe a NaN after one of the steps, or at the end of an episode.
+        nan_observations: Rows that observe a NaN after one of the steps, or at the end of an episode; of a row with
+            several ends, at the newest of them.
         fingerprints: Of the first seats' observations, `(steps, N)`; `(0, N)` where a state says all.
         newest: The fields that were requested, after the newest step, `(rows, ...)`.
         recorded: For each environment that was requested, its fields at all steps, `(steps, rows, ...)`.

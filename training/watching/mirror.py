@@ -113,7 +113,7 @@ class Mirror:
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
         buffer["observation"][rows] = 0
         if self._autoreset == "same step":
-            buffer["final_observation"][rows] = 0
+            buffer["final_observation"][order.newest] = 0
         for name, numbers in zip(self.step_log.info_reader.names, steps.infos, strict=True):
             buffer[name][rows] = numbers
         buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)

@@ -11,12 +11,10 @@ import pytest
 import torch
 
 from pac.backends import make
-from pac.envs import Task, allocate
+from pac.envs import Task
 from pac.envs.fields import OUT
-from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.nets.weights import WrongCheckpoint
 from pac.training.ppo.evaluate import PpoPlayer
-from pac.training.ppo.storage import RolloutStorage
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
 from pac.training.trainer import Context, Envs, Interrupted, NonFiniteWeights, Timer
@@ -322,15 +320,3 @@ def test_player_plays_the_weights_and_does_not_learn(trained) -> None:
     held, _ = player.state()
     assert all(torch.equal(held[name], tensors[name]) for name in held)
     player.close()
-
-
-def test_last_observations_are_taken_where_episodes_were_cut_short() -> None:
-    """At truncated steps, not at terminated ones, and from the slot that the step wrote."""
-    task = corridor()
-    buffer = allocate(task, 3, slots=5)
-    buffer["truncated"][3, 1] = buffer["truncated"][4, 2] = buffer["terminated"][4, 2] = 1
-    buffer["truncated"][0, 0] = 1
-    buffer["final_observation"][3, 1] = [5, 7]
-    where, last = RolloutStorage(task, DeviceBuffer(task, buffer, torch.device("cpu"))).final_observations()
-    assert where.tolist() == [[2, 1]]
-    assert last.tolist() == [[5, 7]]

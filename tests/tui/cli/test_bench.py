@@ -43,7 +43,7 @@ def test_transports(capsys):
     assert found["p50_us"] == {name: p50 for (name, num_envs), p50 in rows.items() if num_envs == 1}
     if ("http", 1) in rows:
         assert found["http_over_shm"] == rows["http", 1] / rows["shm", 1]
-    assert "lock" in found["absent"]["threads"]
+    assert "GIL" in found["absent"]["threads"]
     assert [row["num_envs"] for row in found["layouts"]["rows"]] == [1, 8, 32, 64]
 
 
@@ -62,7 +62,7 @@ def test_matrix(capsys, tmp_path):
     """Each combination has a row or a reason, and the report is in the runs folder."""
     found = json_of(capsys, "matrix", "--task", "noop", "--steps", "2048")
     assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("shm", 1), ("shm", 32)}
-    assert "lock" in found["absent"]["threads, N=32, cpu"]
+    assert "GIL" in found["absent"]["threads, N=32, cpu"]
     assert sorted(path.suffix for path in (tmp_path / "runs" / "bench").iterdir()) == [".json", ".md", ".svg"]
 
 

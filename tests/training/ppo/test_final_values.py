@@ -1,0 +1,130 @@
+"""The values of last observations: the same as if every step of the rollout had kept its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import make
+from pac.backends.core.layout import Layout
+from pac.envs import Task, find
+from pac.envs.fields import FINAL_OBSERVATION, Array
+from pac.training.nets.action_noise import ActionNoise
+from pac.training.nets.compute_threads import ComputeThreads
+from pac.training.nets.device_buffer import DeviceBuffer
+from pac.training.ppo import final_values
+from pac.training.ppo.final_values import FinalValues
+from pac.training.ppo.policy import Policy
+from pac.training.ppo.rollout import Actor, rollout
+from pac.training.ppo.settings import PpoSettings
+from pac.training.ppo.storage import RolloutStorage
+from pac.training.trainer import Timer
+
+from ..corridor import corridor
+
+CPU = torch.device("cpu")
+
+
+class KeepingEnvs:
+    """Environments of which the last observations of every step are kept."""
+
+    def __init__(self, envs: Any) -> None:
+        self.envs, self.last = envs, np.array(envs.buffer[FINAL_OBSERVATION])
+
+    def advance(self, slot: int) -> None:
+        self.envs.advance(slot)
+        self.last[slot + 1] = self.envs.buffer[FINAL_OBSERVATION][slot + 1]
+
+
+def policy_of(task: Task) -> Policy:
+    settings = PpoSettings.for_task(task, {"threads": 1})
+    return Policy(task, settings, torch.Generator().manual_seed(0)).eval()
+
+
+def collected(task: Task, policy: Policy, envs: Any, num_envs: int, steps: int) -> tuple[torch.Tensor, Array, Array]:
+    """Collect a rollout; return its final values, where episodes were truncated, and all last observations there."""
+    kept, buffer = KeepingEnvs(envs), DeviceBuffer(task, envs.buffer, CPU)
+    noise = ActionNoise(
+        0, first_env=0, num_envs=num_envs, players=task.players, numbers=policy.distribution.numbers, device=CPU
+    )
+    envs.start(0)
+    found = rollout(
+        Actor(policy, ComputeThreads(CPU, 1)),
+        kept,  # type: ignore[arg-type]
+        RolloutStorage(task, buffer),
+        noise.uniform(0, steps),
+        timer=Timer(),
+        on_decision=lambda _outputs, _values: None,
+    )
+    where = (envs.buffer["truncated"][1:] > envs.buffer["terminated"][1:]).nonzero()
+    last = kept.last[1:][where]
+    buffer.close()
+    return found, np.array(where), last
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
+def test_the_values_are_those_of_last_observations_of_every_step(backend: str) -> None:
+    """Bit for bit, on every backend, although the buffer has the last observations of one step."""
+    task, num_envs, steps = find("frames"), 8, 130
+    policy = policy_of(task)
+    envs = make(task, num_envs, backend, strict=True, slots=steps + 1, seed=3, workers=2)
+    try:
+        found, (rows, columns), last = collected(task, policy, envs, num_envs, steps)
+    finally:
+        envs.close()
+    expected = torch.zeros(steps, num_envs)
+    with torch.inference_mode():
+        expected[rows, columns] = policy.value(torch.from_numpy(last))
+    assert len(rows) > num_envs
+    assert torch.equal(found, expected)
+
+
+def test_a_full_table_is_evaluated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Episodes that are truncated more often than the table has rows have their values, too."""
+    monkeypatch.setattr(final_values, "LEAST_ROWS", 1)
+    task, num_envs, steps = corridor(), 4, 100
+    policy = policy_of(task)
+    envs = make(task, num_envs, "inline", slots=steps + 1, seed=1)
+    found, (rows, columns), last = collected(task, policy, envs, num_envs, steps)
+    envs.close()
+    expected = torch.zeros(steps, num_envs)
+    with torch.inference_mode():
+        expected[rows, columns] = policy.value(torch.from_numpy(last))
+    assert len(rows) > 2 * num_envs
+    assert torch.allclose(found, expected, atol=1e-6)
+    assert torch.equal(found == 0, expected == 0)
+
+
+def test_only_truncated_episodes_have_values() -> None:
+    """Not terminated ones, nor those of the step before the rollout."""
+    task = corridor()
+    policy, buffer = policy_of(task), Layout(task, 3, 5).map()
+    finals = FinalValues(policy, RolloutStorage(task, DeviceBuffer(task, buffer, CPU)))
+    buffer["truncated"][0, 0] = buffer["truncated"][3, 1] = 1
+    buffer["truncated"][4, 2] = buffer["terminated"][4, 2] = 1
+    for step in range(4):
+        buffer[FINAL_OBSERVATION][step + 1] = [5 + step, 7]
+        finals.add(step)
+    with torch.inference_mode():
+        found = finals.values()
+        assert found[2, 1] == policy.value(torch.tensor([[7, 7]], dtype=torch.uint8))[0]
+    assert np.argwhere(found.numpy()).tolist() == [[2, 1]]
+
+
+def test_a_person_who_takes_over_truncates_after_the_step() -> None:
+    """The last observation is the one that the person found."""
+    task = corridor()
+    policy, buffer = policy_of(task), Layout(task, 2, 4).map()
+    finals = FinalValues(policy, RolloutStorage(task, DeviceBuffer(task, buffer, CPU)))
+    for step in range(3):
+        finals.add(step)
+    buffer["truncated"][2, 1] = 1
+    buffer["observation"][2, 1] = [9, 6]
+    with torch.inference_mode():
+        found = finals.values()
+        assert found[1, 1] == policy.value(torch.tensor([[9, 6]], dtype=torch.uint8))[0]
+    assert np.argwhere(found.numpy()).tolist() == [[1, 1]]

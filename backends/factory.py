@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BACKENDS: dict[str, tuple[str, str]] = {
     "inline": (".core.inline:InlineBackend", ""),
     "threads": (".core.threads:ThreadsBackend", "inline"),
+    "device": (".device.backend:DeviceBackend", "threads"),
     "shm": (".workers.shm:ShmBackend", "socket"),
     "socket": (".socket_backend.backend:SocketBackend", "http"),
     "http": (".http_backend.backend:HttpBackend", "inline"),

@@ -83,7 +83,7 @@ class NativeEnvironments:
         if not 0 <= lo < hi <= rows // task.players:
             raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
         self.lo, self.hi, self.table = lo, hi, table
-        self._task, self._buffers, self._kernels = task, buffers, kernels
+        self._task, self._buffers, self.kernels = task, buffers, kernels
         self._seed, self._possible = np.uint64(seed & MASK_64), possible
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, episodes].astype(np.int64) - 1
 
@@ -92,7 +92,7 @@ class NativeEnvironments:
         if mask.shape != (self.hi - self.lo,):
             raise ValueError(f"expected a mask of shape {(self.hi - self.lo,)}, got {mask.shape}")
         self._check(slot)
-        self._kernels.reset(self.table, self.lo, slot, mask, self._seed)
+        self.kernels.reset(self.table, self.lo, slot, mask, self._seed)
 
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments.
@@ -101,14 +101,14 @@ class NativeEnvironments:
             IllegalAction: An action is out of range or masked; no environment was stepped.
         """
         self._check(slot)
-        wrong = self._kernels.step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
+        wrong = self.kernels.step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
         if wrong != ALL_LEGAL:
-            raise self._complaint(wrong, slot)
+            raise self.complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
         """Write observations, masks, numbers and boards into `slot`."""
         self._check(slot)
-        self._kernels.show(self.table, self.lo, self.hi, slot)
+        self.kernels.show(self.table, self.lo, self.hi, slot)
 
     def restore(self, slot: int) -> None:
         """Continue from states that were written into the buffer, and write their observations into `slot`.
@@ -134,7 +134,8 @@ class NativeEnvironments:
         if not 0 <= slot < self._slots:
             raise IndexError(f"expected a slot from 0 to {self._slots - 1}, got {slot}")
 
-    def _complaint(self, row: int, slot: int) -> IllegalAction:
+    def complaint(self, row: int, slot: int) -> IllegalAction:
+        """Return the error about the illegal action of a row."""
         task, action = self._task, int(self._buffers["action"][slot, row])
         env, seat = divmod(row, task.players)
         who = f"environment {env}" + (f", seat {seat}" if task.players > 1 else "")

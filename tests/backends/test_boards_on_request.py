@@ -8,7 +8,7 @@ from pac.envs import find
 pytestmark = pytest.mark.session
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "device", "shm", "socket", "http"])
 def test_a_request_is_answered_by_one_board(backend: str) -> None:
     """The request of one environment is reset once its board came, and later steps draw nothing."""
     envs = make(find("CartPole-v1"), 2, backend, slots=4)

@@ -17,7 +17,7 @@ from pac.envs import BadParameter, PacError, UnknownName, find
 TASK = find("drmario-frames")
 
 
-@pytest.fixture(params=["inline", "threads", "shm", "socket", "http"], scope="module")
+@pytest.fixture(params=["inline", "threads", "device", "shm", "socket", "http"], scope="module")
 def envs(request):
     made = make(TASK, 3, request.param, slots=3, workers=2)
     yield made
@@ -83,7 +83,7 @@ def test_a_bad_reset_mask(begun, mask):
         begun.reset(options={"reset_mask": mask})
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "device", "shm", "socket", "http"])
 def test_a_closed_backend(backend):
     """Closing twice is fine; everything else says that it was closed."""
     envs = make(TASK, 2, backend, workers=1)
@@ -105,7 +105,7 @@ def test_too_few(options, text):
 
 def test_an_unknown_backend():
     """Its error lists the known ones, nearest first."""
-    with pytest.raises(UnknownName, match=r"Did you mean threads\? Known: threads, http, inline, shm, socket"):
+    with pytest.raises(UnknownName, match=r"Did you mean threads\? Known: threads, device, http, inline, shm, socket"):
         make(TASK, 2, "thread")
 
 

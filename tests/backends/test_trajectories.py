@@ -101,7 +101,7 @@ def test_every_kind_of_environment_is_equal_on_all_backends(backend, name):
     assert play(task, backend, 3, 2) == play(task, "inline", 3)
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "device", "shm", "socket", "http"])
 def test_a_seed_restarts_the_episodes(toy, backend):
     """Resetting with a seed begins at episode 0 of that seed, whatever was played before."""
     task = toy("Counter") if backend in {"shm", "socket", "http"} else find("drmario")

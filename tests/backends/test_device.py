@@ -1,0 +1,106 @@
+"""The device backend: one parallel launch per step, with the rules and the bytes of `inline`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+
+import numpy as np
+import pytest
+
+from pac.backends import make
+from pac.envs import find
+from pac.envs.errors import IllegalAction
+from pac.training.bench.backends.rates import RandomLegal
+
+GAMES = (
+    "drmario:level=2",
+    "drmario-frames",
+    "autochess",
+    "autochess:players=8",
+    "treasure",
+    "staghunt",
+    "frames",
+    "gameboy",
+    "gameboy:game=walk",
+    "kuhn",
+    "leduc",
+    "liars_dice",
+    "holdem",
+)
+SLOTS = 9
+
+
+def compare(spec: str, num_envs: int, steps: int, workers: int) -> None:
+    """Step `inline` and `device` with the same random actions, and compare every byte of every field."""
+    task = find(spec)
+    with ExitStack() as stack:
+        inline, launched = (
+            stack.enter_context(closing(make(task, num_envs, name, slots=SLOTS, seed=5, workers=workers, strict=True)))
+            for name in ("inline", "device")
+        )
+        choose = RandomLegal(task, inline.num_envs)
+        for envs in (inline, launched):
+            envs.start()
+        for _ in range(steps):
+            if inline.order.full:
+                for envs in (inline, launched):
+                    envs.carry()
+            slot = inline.order.newest
+            choose(inline, slot)
+            launched.buffer["action"][slot] = inline.buffer["action"][slot]
+            for envs in (inline, launched):
+                envs.advance(slot)
+            if inline.order.full:
+                for name, array in inline.buffer.items():
+                    assert array.tobytes() == launched.buffer[name].tobytes(), f"{name} differs"
+
+
+@pytest.mark.parametrize("spec", GAMES)
+@pytest.mark.parametrize(("num_envs", "workers"), [(1, 2), (7, 3)])
+def test_every_native_game_equals_inline(spec, num_envs, workers):
+    """Episodes end and begin again within these steps."""
+    compare(spec, num_envs, 160, workers)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("spec", GAMES)
+@pytest.mark.parametrize("num_envs", [1, 7, 64])
+def test_ten_thousand_steps_equal_inline(spec, num_envs):
+    """The same for long."""
+    compare(spec, num_envs, 10_000, 2)
+
+
+def test_an_illegal_action_leaves_the_other_environments_alone():
+    """The error names the first environment with one; all others are stepped as if nothing had happened."""
+    task = find("drmario:level=2")
+    with (
+        closing(make(task, 6, "device", slots=4, seed=5, workers=2)) as envs,
+        closing(make(task, 6, "inline", slots=4, seed=5)) as legal,
+    ):
+        for each in (envs, legal):
+            each.start()
+            each.buffer["action"][0] = each.action_masks().argmax(axis=1)
+            each.buffer["action"][0, 4] = each.action_masks()[4].argmax()
+        envs.buffer["action"][0, 4] = (~envs.action_masks()[4]).argmax()
+        with pytest.raises(IllegalAction, match="environment 4 expects an action that its action_mask allows"):
+            envs.advance(0)
+        legal.advance(0)
+        others = np.arange(6) != 4
+        assert np.array_equal(envs.buffer["observation"][1, others], legal.buffer["observation"][1, others])
+        assert not envs.buffer["reward"][1, 4].any()
+        assert envs.buffer["episode_length"][1].tolist() == [1, 1, 1, 1, 0, 1]
+
+
+def test_environments_in_python_use_inline(toy):
+    """The reason is in the warning: nothing compiles them."""
+    with closing(make(toy("Counter"), 2, "device")) as envs:
+        assert envs.name == "inline"
+        assert any("its rules are not kernels" in event.text for event in envs.drain_events())
+
+
+def test_a_machine_without_openmp_uses_threads(monkeypatch):
+    """Numba's own layer of threads would end the process where two threads run a loop."""
+    monkeypatch.setattr("pac.envs.launching.unavailable", lambda: "Numba found no OpenMP")
+    with closing(make("drmario", 2, "device")) as envs:
+        assert envs.name == "threads"

@@ -76,7 +76,7 @@ def test_weights_equal_those_of_the_sequential_reference(spec: str) -> None:
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("backend", ["threads", "shm"])
+@pytest.mark.parametrize("backend", ["threads", "shm", "device"])
 def test_the_backend_does_not_change_the_weights(backend: str) -> None:
     """Environments in threads and in processes lead to the weights of the reference, whose environments are inline."""
     found = trained(PPO, find("treasure"), 6, backend=backend)

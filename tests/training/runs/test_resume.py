@@ -61,7 +61,7 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
     ("how", "task", "backend"),
     [
         pytest.param("a limit", "drmario", "inline", marks=pytest.mark.slow),
-        ("a signal", "drmario", "inline"),
+        ("a signal", "drmario", "device"),
         ("a signal", "leduc", "inline"),
         ("a limit", f"{WANDERER}:wind=3", "shm"),
     ],

@@ -62,9 +62,10 @@ def test_a_paused_session_does_not_step_until_requested(tmp_path):
         watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
 
 
-def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
+@pytest.mark.parametrize("backend", ["shm", "device"])
+def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path, backend):
     """The step that hits is the last one; resume continues; with another N, the breakpoint still exists."""
-    with session(tmp_path, task="drmario", breakpoints=("env 3: length == 5",)) as watched:
+    with session(tmp_path, task="drmario", backend=backend, breakpoints=("env 3: length == 5",)) as watched:
         stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
         assert stopped.environments["episode_length"][2] == 5
         assert stopped.environments["notice"].tolist() == [0, 0, Notice.BREAK, 0]
@@ -97,9 +98,10 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
         assert first[1] > 0
 
 
-def test_a_paused_session_shows_earlier_steps(tmp_path):
+@pytest.mark.parametrize("backend", ["shm", "device"])
+def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
     """They equal what a viewer saw then; the running environments do not change."""
-    with session(tmp_path, task="drmario", backend="shm") as watched:
+    with session(tmp_path, task="drmario", backend=backend) as watched:
         watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 4000)
         watched.call("look", focus=2, count=4, detail=True)
         watched.call("pause")
@@ -131,9 +133,10 @@ def test_a_paused_session_shows_earlier_steps(tmp_path):
         assert watched.see().state["steps"] == steps + 4
 
 
-def test_an_episode_is_recorded_and_replays(tmp_path):
+@pytest.mark.parametrize("backend", ["shm", "device"])
+def test_an_episode_is_recorded_and_replays(tmp_path, backend):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
-    with session(tmp_path, task="drmario", backend="shm", name="first") as watched:
+    with session(tmp_path, task="drmario", backend=backend, name="first") as watched:
         watched.until(running)
         assert watched.call("record", env=1) == {"recording": True}
         assert watched.call("record", env=2) == {"recording": True}

@@ -6,7 +6,7 @@ This module is light: what it needs is imported at the first call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -16,21 +16,24 @@ AnyEnvs = TypeVar("AnyEnvs")
 
 
 class WatchFunction:
-    """What `watch` is: called with a vector environment, it returns one that can be seen and paused."""
+    """What `watch` is: called with environments, it returns ones that can be seen and paused."""
 
     def __call__(self, envs: AnyEnvs, *, name: str | None = None) -> AnyEnvs:
-        """Return `envs`, wrapped so that `pac-tui attach` can show, pause, step and slow them.
+        """Return `envs`, so that `pac-tui attach` can show, pause, step and slow them.
 
         Args:
-            envs: A `gymnasium.vector.VectorEnv` or a Stable-Baselines3 `VecEnv`.
+            envs: A `gymnasium.Env`, a `gymnasium.vector.VectorEnv`, a Stable-Baselines3 `VecEnv` or a parallel
+                environment of PettingZoo.
             name: What it is called in the list of sessions; default the script's name.
 
         Returns:
-            A wrapper of the same interface; it is there to be attached to from its first `reset` until `close`.
+            A wrapper of the same interface around a vector environment; any other environment itself. `pac-tui attach`
+            finds it from its first `reset` until `close`.
 
         Raises:
-            BadParameter: It is neither of the two.
+            BadParameter: It is something else.
         """
+        from gymnasium import Env
         from gymnasium.vector import VectorEnv
 
         wrapped: Any
@@ -42,16 +45,25 @@ class WatchFunction:
             from .sb3 import WatchedVecEnv
 
             wrapped = WatchedVecEnv(envs, name)  # type: ignore[arg-type]
+        elif isinstance(envs, Env):
+            from .hooked_envs import env_methods
+
+            wrapped = _watched_itself(envs, env_methods, name)
+        elif "pettingzoo" in sys.modules and _is_parallel_env(envs):
+            from .hooked_envs import parallel_env_methods
+
+            wrapped = _watched_itself(envs, parallel_env_methods, name)
         else:
             from ...envs import BadParameter
 
             several = isinstance(envs, list | tuple)
             raise BadParameter(
-                f"watch expects a gymnasium.vector.VectorEnv or a Stable-Baselines3 VecEnv, got {type(envs).__name__}: "
+                f"watch expects an environment or a vector environment of Gymnasium, a Stable-Baselines3 VecEnv or a "
+                f"parallel environment of PettingZoo, got {type(envs).__name__}"
                 + (
-                    "give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
+                    ": give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
                     if several
-                    else "wrap a single environment in gymnasium.vector.SyncVectorEnv"
+                    else ""
                 )
             )
         return wrapped  # type: ignore[no-any-return]
@@ -82,6 +94,27 @@ def _is_vec_env(envs: object) -> bool:
     from stable_baselines3.common.vec_env import VecEnv
 
     return isinstance(envs, VecEnv)
+
+
+def _is_parallel_env(envs: object) -> bool:
+    from pettingzoo import ParallelEnv
+
+    return isinstance(envs, ParallelEnv)
+
+
+def _watched_itself(env: Any, methods: Callable[[Any], dict[str, Any]], name: str | None) -> Any:
+    """Return the same environment, watched from its next reset on."""
+    from .interception import watch_object
+
+    try:
+        watch_object(env, methods, name)
+    except TypeError as error:
+        from ...envs import BadParameter
+
+        raise BadParameter(
+            f"{type(env).__name__} cannot be watched ({error}): wrap it in a class that derives from gymnasium.Wrapper"
+        ) from error
+    return env
 
 
 watch = WatchFunction()

@@ -167,6 +167,7 @@ def _hook_make(registration: ModuleType) -> None:
 def environment_hooks() -> dict[str, Hook]:
     """Return what to do after the modules are imported that define environments."""
     return {
+        "gymnasium.core": lambda module: intercept_instances(module.Env, env_methods),
         "gymnasium.envs.registration": _hook_make,
         "gymnasium.vector.vector_env": lambda module: intercept_instances(module.VectorEnv, vector_env_methods),
         "stable_baselines3.common.vec_env.base_vec_env": lambda module: intercept_instances(

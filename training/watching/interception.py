@@ -25,8 +25,10 @@ Methods: TypeAlias = Callable[[Any], dict[str, Any]]
 """Returns the methods of the watched subclass of a class."""
 KEY = "_pac_watch"
 """The attribute of a watched object that contains what follows it."""
-WRAPPERS = frozenset({"VectorWrapper", "VecEnvWrapper", "BaseParallelWrapper"})
+WRAPPERS = frozenset({"Wrapper", "VectorWrapper", "VecEnvWrapper", "BaseParallelWrapper"})
 """Classes whose instances pass their steps to another environment, which is watched instead."""
+ENDS_EPISODES = frozenset({"TimeLimit"})
+"""Wrappers that end episodes, of which the environment within does not know; they are watched themselves."""
 
 
 class _Depth(threading.local):
@@ -175,6 +177,19 @@ def adopt(env: Any, methods: Methods) -> None:
         report(env, error)
 
 
+def watch_object(env: Any, methods: Methods, name: str | None) -> None:
+    """Watch an object from its next reset on, because the script asks for it.
+
+    Raises:
+        TypeError: Objects of its class cannot get another one.
+    """
+    if not is_watched(env):
+        env.__class__ = watched_class(type(env), methods)
+    if env._pac_watch is not None:  # noqa: SLF001 - as above
+        env._pac_watch.close()  # noqa: SLF001 - as above
+    vars(env)[KEY] = type(env)._pac_make_watch(name)  # noqa: SLF001 - as above
+
+
 def release(env: Any) -> None:
     """Watch an object no more; it has its plain class again."""
     if is_watched(env):
@@ -206,8 +221,14 @@ def intercept_instances(base: type, methods: Methods) -> None:
     original: Any = base.__new__
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-        if may_watch() and "_pac_plain" not in vars(cls) and WRAPPERS.isdisjoint(c.__name__ for c in cls.__mro__):
+        if may_watch() and "_pac_plain" not in vars(cls) and _acts_itself(cls):
             cls = watched_class(cls, methods)
         return object.__new__(cls) if original is object.__new__ else original(cls, *args, **kwargs)
 
     type.__setattr__(base, "__new__", new)
+
+
+def _acts_itself(cls: type) -> bool:
+    """Whether an environment of a class is one to watch, and not a wrapper around one."""
+    names = {base.__name__ for base in cls.__mro__}
+    return WRAPPERS.isdisjoint(names) or not ENDS_EPISODES.isdisjoint(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,12 +48,15 @@ class BorrowedRendering:
     """
 
     def __init__(self, base: Any, mode: str) -> None:
-        self._base, self._mode = base, mode
+        self._base, self._mode = weakref.ref(base), mode
         self._kept: dict[str, tuple[Any, Any]] = {}
 
     def __call__(self) -> Any:
-        """Return what the environment renders."""
-        own = vars(self._base)
+        """Return what the environment renders; None if the script has released it."""
+        base = self._base()
+        if base is None:
+            return None
+        own = vars(base)
         before = dict(own)
         hidden = os.environ.get(PROMPT)
         os.environ[PROMPT] = "1"
@@ -61,7 +65,7 @@ class BorrowedRendering:
             for name, (unset, value) in self._kept.items():
                 if own.get(name) is unset:
                     own[name] = value
-            return self._base.render()
+            return base.render()
         finally:
             changed = {name: value for name, value in own.items() if before.get(name) is not value}
             changed.pop("render_mode", None)

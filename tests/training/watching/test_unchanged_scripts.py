@@ -175,3 +175,62 @@ def test_training_and_evaluation_are_told_apart(tmp_path):
     }
     process.communicate(timeout=LIMIT)
     assert process.returncode == 0
+
+
+DIRECT = """
+import copy, hashlib, sys
+import gymnasium
+import numpy as np
+from gymnasium.vector import SyncVectorEnv
+from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
+
+class Walk(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-100, 100, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 0.0
+        return np.array([self.at], np.float32), {}
+    def step(self, action):
+        self.at += 2 * action - 1 + self.np_random.normal()
+        return np.array([self.at], np.float32), self.at, False, False, {}
+
+class Run(Walk):
+    pass
+
+hashed = hashlib.sha256()
+env, other = RecordEpisodeStatistics(TimeLimit(Walk(), 5)), copy.deepcopy(Walk())
+envs = SyncVectorEnv([lambda: TimeLimit(Run(), 5)] * 2)
+print(type(env.unwrapped), type(other), type(envs), env)
+for each in (env, envs):
+    each.reset(seed=1)
+steps = 0
+while steps < 20 or sys.argv[1:]:
+    steps += 1
+    for each, action in ((env, 1), (envs, [1, 0])):
+        observation, reward, terminated, truncated, _ = each.step(action)
+        hashed.update(np.asarray(observation).tobytes() + np.asarray(reward).tobytes())
+        if each is env and truncated:
+            each.reset()
+print(hashed.hexdigest())
+"""
+
+
+def test_environments_made_by_their_class_are_shown(tmp_path):
+    """With the time limit around them, which ends their episodes, and with the same results."""
+    write(tmp_path, "direct.py", DIRECT)
+    plain, watched = both_ways(["direct.py"], tmp_path)
+    assert (plain[0], plain[1]) == (0, watched[1])
+    assert not watched[2]
+    process = start(["direct.py", "forever"], tmp_path, watched=True)
+
+    def shown():
+        own = [session.snapshot for session in sessions() if session.pid == process.pid]
+        return {seen.description.task: seen.num_envs for seen in own if seen.state["episodes"]}
+
+    try:
+        until(lambda: len(shown()) == 2)
+        assert shown() == {"Walk": 1, "Run": 2}
+    finally:
+        process.kill()
+        process.communicate(timeout=LIMIT)

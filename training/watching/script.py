@@ -263,6 +263,8 @@ class WatchedScript(BaseSession):
         if self.step_log.ended:
             return
         self._flush()
+        if self._logged:  # also what the script has logged last
+            self._end_iteration(perf_counter())
         self._probe.stop()
         self.step_log.ended = True
         self._at_exit.cancel()

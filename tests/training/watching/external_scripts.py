@@ -2,7 +2,7 @@
 
 python tests/training/watching/external_scripts.py
 
-downloads them to the folder `external`, where the tests and `listed_scripts.py` find them.
+downloads them to the folder `external-scripts`, where the tests and `listed_scripts.py` find them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.request import urlopen
 
-FOLDER = Path(__file__).parent / "external"
+FOLDER = Path(__file__).parents[3] / "external-scripts"
 BASE = "https://raw.githubusercontent.com"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 TIMEOUT = 60.0  # s

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from pac.envs import PacError
 from pac.training.runs.sessions import sessions
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.launching import find_interpreter, watched_environment
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -80,14 +82,16 @@ def run(script: Path, python: str, *, watched: bool, whole: bool, limit: float =
             start_new_session=True,
         )
         end = time.monotonic() + limit
+        readers: dict[Path, TelemetryReader] = {}
         try:
             while process.poll() is None and time.monotonic() < end:
                 if watched:
-                    _look(process.pid, shown)
+                    _look(process.pid, shown, readers)
                     if not whole and shown.complete and shown.curves:
                         break
                 time.sleep(0.1)
             shown.code = process.poll()
+            _look(process.pid, shown, readers)
         finally:
             if process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -106,12 +110,18 @@ def _watch_variables(python: str) -> dict[str, str]:
     return dict(watched_environment(find_interpreter(python), quiet=True))
 
 
-def _look(pid: int, shown: Shown) -> None:
+def _look(pid: int, shown: Shown, readers: dict[Path, TelemetryReader]) -> None:
+    """Note what the sessions of a process show, as a viewer does: it also sees what they publish at their end."""
     with contextlib.suppress(PacError, OSError):
         for session in sessions():
-            if session.pid == pid:
-                snapshot = session.snapshot
-                shown.sessions[session.name] = max(shown.sessions.get(session.name, 0), snapshot.num_envs)
+            if session.pid == pid and session.directory not in readers:
+                readers[session.directory] = TelemetryReader(session.directory)
+    for reader in readers.values():
+        with contextlib.suppress(PacError, OSError):
+            snapshot = take_snapshot(reader, ViewRequest(count=0))
+            if snapshot.num_envs:
+                name = snapshot.description.run
+                shown.sessions[name] = max(shown.sessions.get(name, 0), snapshot.num_envs)
                 shown.episodes = max(shown.episodes, int(snapshot.state["episodes"]))
                 shown.curves |= {name for name in snapshot.metrics if not name.startswith(OURS)}
 

@@ -14,7 +14,9 @@ from pac.envs import BadParameter, allocate
 from pac.training import watch
 from pac.training.runs.sessions import find_session, sessions
 from pac.training.session.control import CommandRefused, SessionClient
+from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.boards import WatchedBoards
 from pac.training.watching.task import WatchedActions, describe_script
 
@@ -207,6 +209,18 @@ def test_dropped_environments_are_watched_no_more():
     assert [session for session in sessions() if session.name == "dropped"]
     del envs
     until(lambda: not [session for session in sessions() if session.name == "dropped"], "gone")
+
+
+def test_what_a_script_logs_last_is_shown():
+    """A viewer sees it at the end of the session, however short that was."""
+    envs = watch(cartpoles(), name="short")
+    envs.reset(seed=1)
+    envs.step(envs.action_space.sample())
+    reader = TelemetryReader(find_session("short", Path()).directory)
+    watch.log({"loss": 3.0})
+    envs.close()
+    seen = take_snapshot(reader, ViewRequest(count=0))
+    assert (seen.phase, seen.metrics["loss"]) == (Phase.ENDED, 3.0)
 
 
 def test_a_second_session_of_a_name_gets_a_number():

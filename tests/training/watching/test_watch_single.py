@@ -16,10 +16,11 @@ from pac.training.runs.sessions import find_session, sessions
 
 from ...waiting import until
 
-pettingzoo = pytest.importorskip("pettingzoo")
+pytest.importorskip("pettingzoo")
+from pettingzoo import ParallelEnv
 
 
-class Race(pettingzoo.ParallelEnv):
+class Race(ParallelEnv):
     """Two agents, of whom the second ends after two steps and the first after three."""
 
     metadata = MappingProxyType({"name": "race_v0"})
@@ -38,16 +39,18 @@ class Race(pettingzoo.ParallelEnv):
     def step(self, actions):
         acted, self.steps = list(actions), self.steps + 1
         ends = {agent: self.steps >= (3 if agent == "fast" else 2) for agent in acted}
-        seen, rewards, infos = self._seen(), dict.fromkeys(acted, 1.0), {agent: {} for agent in acted}
+        seen, rewards = self._seen(), dict.fromkeys(acted, 1.0)
         self.agents = [agent for agent in acted if not ends[agent]]
-        return seen, rewards, ends, dict.fromkeys(acted, False), infos
+        return seen, rewards, ends, dict.fromkeys(acted, False), {agent: {} for agent in acted}
 
     def _seen(self):
         return {agent: np.array([self.steps], np.float32) for agent in self.agents}
 
 
-def session_named(name):
-    """The snapshot of the session."""
+def shown(env, name):
+    """What is shown of an environment now."""
+    env._pac_watch.script._flush()
+    env._pac_watch.script.monitor.publish()
     return find_session(name, Path()).snapshot
 
 
@@ -70,9 +73,7 @@ def test_a_single_environment_is_watched_itself():
     assert env is bare
     assert (type(env).__name__, isinstance(env, type(bare))) == ("TimeLimit", True)
     gained = play(env, 5)
-    env._pac_watch.script._flush()
-    env._pac_watch.script.monitor.publish()
-    seen = session_named("one")
+    seen = shown(env, "one")
     assert (seen.num_envs, seen.description.task, seen.state["episodes"]) == (1, "CartPole-v1", 5)
     assert gained == play(gymnasium.make("CartPole-v1"), 5)
     env.close()
@@ -83,7 +84,7 @@ def test_an_environment_of_a_class_is_watched_until_it_is_dropped():
     """Also if it was not made by gymnasium.make; a copy of it is not watched."""
     env = watch(CartPoleEnv(), name="dropped-one")
     env.reset(seed=1)
-    assert session_named("dropped-one").description.task == "CartPoleEnv"
+    assert shown(env, "dropped-one").description.task == "CartPoleEnv"
     assert type(pickle.loads(pickle.dumps(env))) is CartPoleEnv
     del env
     gc.collect()
@@ -97,9 +98,7 @@ def test_a_parallel_environment_has_a_row_per_agent():
         env.reset(seed=1)
         while env.agents:
             env.step(dict.fromkeys(env.agents, 1))
-    env._pac_watch.script._flush()
-    env._pac_watch.script.monitor.publish()
-    seen = session_named("race")
+    seen = shown(env, "race")
     assert (seen.num_envs, seen.description.task, seen.state["episodes"]) == (2, "race_v0", 4)
     env.close()
 

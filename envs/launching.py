@@ -8,7 +8,6 @@ loop depends on a game, so it is compiled once for all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -17,23 +16,13 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from .native import ALL_LEGAL
+from .openmp import start_threads
 from .slots import next_slot
 
 if TYPE_CHECKING:
     from .driver import NativeEnvironments
 
 Words: TypeAlias = NDArray[np.int64]
-LAYER = "omp"
-"""Numba's layer of threads. Its own one, `workqueue`, ends the process where two threads run parallel loops."""
-
-
-def unavailable() -> str:
-    """Return why a parallel loop cannot run here, or an empty string."""
-    try:
-        import_module("numba.np.ufunc.omppool")  # loads the library
-    except ImportError as error:
-        return f"Numba found no OpenMP: {error}"
-    return ""
 
 
 class Launcher:
@@ -46,7 +35,7 @@ class Launcher:
     """
 
     def __init__(self, slices: Sequence[NativeEnvironments], num_slots: int, threads: int) -> None:
-        cast("Any", config).THREADING_LAYER = LAYER
+        start_threads()
         self._slices, self._num_slots = tuple(slices), num_slots
         self._threads = min(threads, int(cast("Any", config).NUMBA_NUM_THREADS))
         self._tables = np.stack([each.table for each in slices])

@@ -28,7 +28,7 @@ class DeviceBackend(Backend):
         """Return why the kernels cannot be launched: it needs a native game, and OpenMP."""
         if not layout.task.native or layout.task.shared:
             return "its rules are not kernels over the fields of single environments"
-        from ...envs.launching import unavailable
+        from ...envs.openmp import unavailable
 
         return unavailable()
 

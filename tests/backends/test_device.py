@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
+import torch
 
 from pac.backends import make
 from pac.envs import find
@@ -101,6 +102,16 @@ def test_environments_in_python_use_inline(toy):
 
 def test_a_machine_without_openmp_uses_threads(monkeypatch):
     """Numba's own layer of threads would end the process where two threads run a loop."""
-    monkeypatch.setattr("pac.envs.launching.unavailable", lambda: "Numba found no OpenMP")
+    monkeypatch.setattr("pac.envs.openmp.unavailable", lambda: "Numba found no OpenMP")
     with closing(make("drmario", 2, "device")) as envs:
         assert envs.name == "threads"
+
+
+def test_pytorch_keeps_its_number_of_threads():
+    """Numba starts its threads with the same OpenMP, where each thread has a number of its own."""
+    torch.set_num_threads(1)
+    with closing(make("drmario", 4, "device", workers=2)) as envs:
+        envs.start()
+        envs.buffer["action"][0] = envs.action_masks().argmax(axis=1)
+        envs.advance(0)
+        assert torch.get_num_threads() == 1

@@ -6,18 +6,14 @@ pac-tui bench packed --json
 from __future__ import annotations
 
 import gc
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ...backends import make
 from ...backends.core.layout import Layout
 from ...envs import Task, find
 from ...envs.fields import Array
@@ -30,33 +26,14 @@ from ...envs.frames.views import views
 from ...envs.packed import packed_distances, unpack_pixels
 from ...envs.task import allocate
 from ..device import keep_memory
-from ..nets.action_noise import ActionNoise
-from ..nets.adam import Adam
-from ..nets.compute_threads import ComputeThreads
 from ..nets.decoding import DecodePixels
-from ..nets.device_buffer import DeviceBuffer
-from ..nets.gradient_step import GradientStep
-from ..nets.weights import placed
-from ..ppo.gae import gae
-from ..ppo.learning import Rollout
-from ..ppo.policy import Policy
-from ..ppo.rollout import Actor, rollout
-from ..ppo.settings import PpoSettings
-from ..ppo.storage import RolloutStorage
-from ..ppo.update import STATISTICS, Coefficients, PpoBatch, PpoLearner, update
-from ..ranks import SingleRank
-from ..trainer import Timer
 from .facts import Figures, Progress
+from .ppo_parts import ppo_parts
 
 FRAMES, CHUNK = 1_024, 32
 COMPARED = 8_192
 LARGE, STEPS = 8_192, 128
-DECISIONS = 8_192
-"""Decisions of a measured rollout, if it has more than `LEAST_STEPS` steps."""
-LEAST_STEPS = 2
-MINIBATCH = 1_024
 THIRD = np.float32(1 / 3)
-CPU = torch.device("cpu")
 
 
 def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE), progress: Progress) -> Figures:
@@ -85,7 +62,7 @@ def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE)
     found["parts"] = {}
     for number, count in enumerate(num_envs):
         progress(f"PPO, N = {count:,}", 0.2 + 0.8 * number / len(num_envs))
-        found["parts"][str(count)] = _parts(task, count)
+        found["parts"][str(count)] = _engine(task, count) | ppo_parts(task, count)
         gc.collect()
     return found
 
@@ -248,73 +225,3 @@ def _engine(task: Task, num_envs: int) -> Figures:
         "environment_steps_per_second": _rate(step, 2 * num_envs),
         "rendered_frames_per_second": _rate(lambda: draw_all(envs.table, num_envs), num_envs),
     }
-
-
-def _parts(task: Task, num_envs: int) -> Figures:
-    """Measure one rollout and one update with one epoch, and their parts, on one thread."""
-    steps = max(LEAST_STEPS, DECISIONS // num_envs)
-    settings = PpoSettings.for_task(
-        task, {"batch": steps * num_envs, "minibatch": MINIBATCH, "epochs": 1, "threads": 1}
-    )
-    found = _engine(task, num_envs)
-    generator, threads = torch.Generator().manual_seed(0), ComputeThreads(CPU, 1)
-    policy = placed(Policy(task, settings, generator), CPU)
-    envs = make(task, num_envs, "inline", slots=steps + 1, seed=0)
-    buffer = DeviceBuffer(task, envs.buffer, CPU)
-    noise = ActionNoise(0, first_env=0, num_envs=num_envs, players=1, numbers=policy.distribution.numbers, device=CPU)
-    storage, actor = RolloutStorage(task, buffer), Actor(policy, threads)
-    envs.start(0)
-    found["forward_rows_per_second"] = num_envs / _seconds(lambda: actor.decide(storage, 0, noise.uniform(0, 1)[0]))[0]
-    found["collect_seconds"], finals = _seconds(
-        lambda: rollout(
-            actor, envs, storage, noise.uniform(0, steps), timer=Timer(), on_decision=lambda _outputs, _values: None
-        )
-    )
-    found["collected_steps_per_second"] = steps * num_envs / found["collect_seconds"]
-    collected = Rollout(storage, finals, version=0)
-    update_seconds, parts = _seconds(lambda: _update(policy, settings, collected, generator, threads))
-    found |= {**parts, "update_seconds": update_seconds, "steps": steps}
-    found["buffer_bytes"] = Layout(task, num_envs, steps + 1).size
-    scale = 1 if sys.platform == "darwin" else 1024
-    found["peak_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-    buffer.close()
-    envs.close()
-    return found
-
-
-def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    begun = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begun, result
-
-
-def _update(
-    policy: Policy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
-) -> Figures:
-    """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
-    data = collected.storage.data()
-    gae_seconds, (advantages, returns) = _seconds(
-        lambda: gae(
-            rewards=data.rewards,
-            values=data.values,
-            terminated=data.terminated,
-            truncated=data.truncated,
-            active=data.active,
-            final_values=collected.final_values,
-            discounts=torch.full_like(data.rewards, settings.gamma),
-            gae_lambda=settings.gae_lambda,
-        )
-    )
-    adam = Adam(policy, fused=True)
-    adam.learning_rate = 1e-4
-    gradients = GradientStep(
-        adam,
-        threads,
-        SingleRank(),
-        rows_at_once=policy.network.rows_at_once,
-        max_norm=settings.max_grad_norm,
-        statistics=len(STATISTICS) - 1,
-    )
-    learner, batch = PpoLearner(policy, gradients, settings, generator), PpoBatch.of(data, advantages, returns)
-    epoch_seconds, _ = _seconds(lambda: update(learner, batch, len(batch.index), Coefficients(entropy=0.01, clip=0.2)))
-    return {"gae_seconds": gae_seconds, "epoch_seconds": epoch_seconds}

@@ -135,6 +135,8 @@ ROWS = {
         3.1e9,
         _gigabytes,
     ),
+    "device/steps/ratio": Row("placements/s of `drmario` at N = 256 on two cores: `device` over `threads`", 1, 1.2),
+    "device/ppo/ratio": Row("PPO steps/s on `drmario` at N = 256 on two cores: `device` over `shm`", 1, 1.3),
     "evaluation/beyond_percent": Row(
         "training speed of `drmario` lost to an evaluation of 20 episodes every 10 iterations, beyond the share of all "
         "steps that it makes",

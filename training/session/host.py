@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...backends.core.errors import ending
 from ...envs import BadParameter, PacError
 from ...envs.files import open_regular
+from ...envs.openmp import WAITING
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
@@ -271,6 +272,7 @@ def main() -> int:
     """Run the session whose configuration is on stdin."""
     pipe = os.dup(1)
     os.dup2(2, 1)
+    os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")
     try:

@@ -253,6 +253,12 @@ def packed(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def device(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure the device backend on the CPU, compared with threads and worker processes."""
+    return _measured("device", quick=quick, json=json)
+
+
+@app.command
 def evaluation(*, quick: Quick = False, json: Json = False) -> int:
     """Measure how much evaluation beside a training slows it down."""
     return _measured("evaluation", quick=quick, json=json)

@@ -1,0 +1,100 @@
+"""The device backend on the CPU: its steps against those of threads, PPO against worker processes, and PPO's parts.
+
+pac-tui bench device --json
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from contextlib import closing
+from statistics import median
+
+from ...backends import make
+from ...backends.core.base import Backend
+from ...envs import find
+from ..config import Config
+from .backends.rates import RandomLegal
+from .facts import Figures, Progress, summary_of
+from .ppo_parts import ppo_parts
+from .scaling import measure
+
+TASK, NUM_ENVS, WORKERS = "drmario", 256, 2
+SLOTS = 17
+
+
+def measure_device(
+    *, seconds: float = 1.0, training: float = 15.0, rounds: int = 7, large: int = 8_192, progress: Progress
+) -> Figures:
+    """Measure the device backend on the CPU with two threads.
+
+    Args:
+        seconds: Seconds of each measurement of steps.
+        training: Seconds of each training.
+        rounds: Number of alternating measurements.
+        large: The larger N at which the parts of PPO are measured.
+        progress: Called with the current measurement.
+
+    Returns:
+        `steps` and `ppo` with the rates of both sides and their `ratio`, the median over pairs; for each N in `parts`
+        the rates and seconds of the parts of PPO, and the memory.
+    """
+    found: Figures = {"task": TASK, "num_envs": NUM_ENVS, "workers": WORKERS}
+    found["steps"] = _steps(seconds, rounds, progress)
+    found["ppo"] = _training(training, rounds, progress)
+    found["parts"] = {}
+    for number, count in enumerate((NUM_ENVS, large)):
+        progress(f"PPO, N = {count:,}", 0.9 + 0.1 * number / 2)
+        found["parts"][str(count)] = ppo_parts(find(TASK), count, "device", WORKERS)
+        gc.collect()
+    return found
+
+
+def _steps(seconds: float, rounds: int, progress: Progress) -> Figures:
+    """Return placements per second with random legal actions; choosing them is not counted."""
+    rates: dict[str, list[float]] = {"threads": [], "device": []}
+    with (
+        closing(make(TASK, NUM_ENVS, "threads", strict=True, workers=WORKERS, slots=SLOTS)) as threads,
+        closing(make(TASK, NUM_ENVS, "device", strict=True, workers=WORKERS, slots=SLOTS)) as device,
+    ):
+        sides = (threads, device)
+        for envs in sides:
+            envs.start()
+        for number in range(rounds):
+            progress("placements", 0.3 * number / rounds)
+            for envs in sides[:: 1 if number % 2 else -1]:
+                rates[envs.name].append(_rate(envs, seconds))
+    return _compared(rates, "device", "threads")
+
+
+def _rate(envs: Backend, seconds: float) -> float:
+    choose, order, spent, steps = RandomLegal(envs.task, envs.num_envs), envs.order, 0.0, 0
+    while spent < seconds:
+        if order.full:
+            envs.carry()
+        choose(envs, order.newest)
+        begun = time.perf_counter()
+        envs.advance(order.newest)
+        spent += time.perf_counter() - begun
+        steps += envs.environments
+    return steps / spent
+
+
+def _training(seconds: float, rounds: int, progress: Progress) -> Figures:
+    """Return steps per second of whole PPO trainings."""
+    plain = Config(task=TASK, num_envs=NUM_ENVS, workers=WORKERS, device="cpu", seconds=seconds, checkpoint_every=0)
+    rates: dict[str, list[float]] = {"shm": [], "device": []}
+    for number in range(rounds):
+        for place, backend in enumerate([*rates][:: 1 if number % 2 else -1]):
+            progress(f"PPO, {backend}", 0.3 + 0.6 * (number + place / 2) / rounds)
+            rates[backend].append(measure(plain.model_copy(update={"backend": backend}))["sps"])
+    return _compared(rates, "device", "shm")
+
+
+def _compared(rates: dict[str, list[float]], ours: str, other: str) -> Figures:
+    ratios = [one / two for one, two in zip(rates[ours], rates[other], strict=True)]
+    return {side: summary_of(found) for side, found in rates.items()} | {
+        "ratio": median(ratios),
+        "ratio_min": min(ratios),
+        "ratio_max": max(ratios),
+    }

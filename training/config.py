@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -20,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from .episode_choice import EpisodeChoice
 from .limits import MAX_ENVS
 
 RUNS = Path("runs")
@@ -32,6 +34,16 @@ LIMITS = ("steps", "frames", "episodes", "seconds")
 def _split_conditions(value: Any) -> Any:
     """Split the text `a; b` of an environment variable; return other values as they are."""
     return tuple(text.strip() for text in value.split(";") if text.strip()) if isinstance(value, str) else value
+
+
+def _check_record(value: str) -> str:
+    """Return the value of `record`, if it names a choice of episodes or is empty."""
+    if value:
+        try:
+            EpisodeChoice.parse(value)
+        except ValueError as error:
+            raise PydanticCustomError("record", "{text}", {"text": str(error)}) from None
+    return value
 
 
 class StrictModel(BaseModel):
@@ -109,6 +121,9 @@ class Config(StrictModel):
         None, description="Evaluate the policy every so many iterations, in the background, with the likeliest actions."
     )
     eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
+    record: Annotated[str, AfterValidator(_check_record)] = Field(
+        "", description="Record the best or worst episode so far, or one in NUMBER: best, worst or every:NUMBER."
+    )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."

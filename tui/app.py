@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -14,7 +14,11 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 
+from ..envs import PacError
 from ..envs.files import UnreadableFile
+from ..envs.trust import accept
+from ..training.exits import DONE
+from ..training.past.episode_file import read
 from ..training.telemetry.moments import MAX_STEPS_BACK
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
@@ -24,6 +28,7 @@ from .curve_commands import ZOOM, CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .dialogs.dialog import Dialog
+from .dialogs.episodes import EpisodesDialog
 from .dialogs.key_prompt import KeyPrompt
 from .drawing.plain import PlainScreen
 from .drawing.theme import apply_theme, change_theme, colors_distinguish
@@ -33,6 +38,7 @@ from .messages import (
     CurvePointed,
     CurvesZoomed,
     EnvironmentOpened,
+    EpisodeKept,
     Refused,
     RunsRead,
     SessionLost,
@@ -74,6 +80,11 @@ class PacApp(TerminalApp):
         navigation: Selects views, environments and pages.
         painter: Draws the screen.
         dialogs: Opens dialogs.
+        replay: The episode for which the app has left the screen.
+
+    Args:
+        connection: The session.
+        state: What the app showed before a replay.
     """
 
     CSS_PATH = Path(__file__).with_name("pac.tcss")
@@ -81,12 +92,13 @@ class PacApp(TerminalApp):
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (70, "-narrow"), (100, "-normal"), (150, "-wide")]  # noqa: RUF012 - Textual's
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012 - Textual's
 
-    def __init__(self, connection: SessionConnection) -> None:
+    def __init__(self, connection: SessionConnection, state: AppState | None = None) -> None:
         super().__init__()
         self._bindings = BindingsMap(bindings())
         apply_theme(self)
         self.connection = connection
-        self.state, self.scheduler = AppState(), RefreshScheduler()
+        self.state, self.scheduler = state or AppState(), RefreshScheduler()
+        self.replay: EpisodeKept | None = None
         self._requests = CommandThread(connection, self.post_message)
         self._snapshots = SnapshotThread(connection, self.post_message)
         self.debugger = EnvironmentDebugger(self.state, self)
@@ -98,7 +110,6 @@ class PacApp(TerminalApp):
         self.navigation = Navigation(self.state, self.debugger, self.curves, self.painter, self)
         self.dialogs = DialogOpener(self)
         self._requested: ViewRequest | None = None
-        self._last_event = 0
         self._opened = time.time() if connection.origin == "elsewhere" else 0.0
         self._announced: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
@@ -147,6 +158,7 @@ class PacApp(TerminalApp):
             "travel.last": partial(navigation.travel, MAX_STEPS_BACK),
             "breaks": dialogs.breakpoints,
             "record": training.record,
+            "episodes": dialogs.episodes,
             "play": dialogs.play_by_hand,
             "envs.fewer": partial(training.add_envs, -1),
             "envs.more": partial(training.add_envs, 1),
@@ -257,7 +269,7 @@ class PacApp(TerminalApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
-        request = self.painter.request()
+        request = replace(self.painter.request(), episodes=isinstance(self.screen, EpisodesDialog))
         if request != self._requested:
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
@@ -308,9 +320,9 @@ class PacApp(TerminalApp):
     def _toast(self, snapshot: Snapshot) -> None:
         """Show the events since the last snapshot; after attaching, only those that happened since."""
         for event in snapshot.events:
-            if event.number > self._last_event and event.time >= self._opened and event.level in TOASTS:
+            if event.number > self.state.last_event and event.time >= self._opened and event.level in TOASTS:
                 self.notify(event.text, severity=TOASTS[event.level])
-        self._last_event = max((event.number for event in snapshot.events), default=self._last_event)
+        self.state.last_event = max((event.number for event in snapshot.events), default=self.state.last_event)
 
     def on_session_lost(self, message: SessionLost) -> None:
         """Show the error; if no snapshot was ever taken, leave it to the command line."""
@@ -330,6 +342,20 @@ class PacApp(TerminalApp):
         self.training.requested_pause = None
         if message.command != "look" and not self.ending.stop_requests:
             self.notify(str(message.error), title=message.error.title, severity="warning")
+
+    @work(thread=True, exclusive=True)
+    def keep_episode(self, env: int, episode: int, length: int) -> None:
+        """Have the session write an episode to a file, and replay it."""
+        try:
+            path = Path(self.connection.call("keep_episode", env=env, episode=episode, length=length)["path"])
+            self.post_message(EpisodeKept(read(path, accept), path))
+        except PacError as error:
+            self.post_message(Refused("keep_episode", error))
+
+    def on_episode_kept(self, message: EpisodeKept) -> None:
+        """Leave the screen to the replay; the session goes on."""
+        self.replay = message
+        self.exit(DONE, DONE)
 
     def on_environment_opened(self, message: EnvironmentOpened) -> None:
         """Show the environment whose board was clicked."""

@@ -12,6 +12,8 @@ from ..training.units import plural
 from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialogs.breakpoints import BreakpointsDialog
+from .dialogs.episode_rows import EpisodeRow
+from .dialogs.episodes import EpisodesDialog
 from .dialogs.help import HelpDialog
 from .dialogs.leave import LeaveDialog
 from .dialogs.manual_play import ManualPlay
@@ -54,6 +56,9 @@ class DialogApp(Protocol):
 
     def change_preferences(self, wanted: Preferences) -> None:
         """Use other preferences at once."""
+
+    def keep_episode(self, env: int, episode: int, length: int) -> object:
+        """Have the session write an episode to a file, and replay it."""
 
     def action_run_command(self, key: str) -> None:
         """Execute a command."""
@@ -117,6 +122,15 @@ class DialogOpener:
         """Show the breakpoints."""
         if self._app.state.snapshot is not None:
             self._app.push_screen(BreakpointsDialog(self._app.training.send, self._app.state.snapshot))
+
+    def episodes(self) -> None:
+        """List the last episodes; the session writes the one that the user chooses to a file."""
+
+        def replay(row: EpisodeRow) -> None:
+            self._app.keep_episode(row.env, row.episode, row.length)
+
+        if self._app.state.snapshot is not None:
+            self._app.push_screen(EpisodesDialog(replay, self._app.state.snapshot))
 
     def sweep(self) -> None:
         """Show what was measured at each N, and measure more."""

@@ -22,6 +22,7 @@ from .trust import ask
 
 if TYPE_CHECKING:
     from ..training.runs.overview import RunOverview
+    from .messages import EpisodeKept
 
 NAP = 0.05
 
@@ -103,12 +104,24 @@ def show_app(connection: SessionConnection) -> AppExit:
             match_terminal()
             app = PacApp(connection)
             app.run()
+            while app.replay is not None:
+                _replay(app.replay)
+                app = PacApp(connection, app.state)
+                app.run()
             if connection.detached:
                 connection.call("detach")
             name = app.state.snapshot.description.run if app.state.snapshot else "the session"
             return AppExit(app.return_code or 0, name, app.ending.next_run)
     finally:
         connection.close()
+
+
+def _replay(kept: EpisodeKept) -> None:
+    """Replay an episode, in place of the app."""
+    from .replay.episode_session import EpisodeConnection, EpisodeSession
+    from .replay.replay import ReplayApp
+
+    ReplayApp(EpisodeConnection(lambda: EpisodeSession(kept.episode, kept.path))).run()
 
 
 def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual.message import Message
 
 from ..envs import PacError
+from ..training.past.episode import Episode
 from ..training.telemetry.snapshot import Snapshot
 from .curve_options import Overlay
 
@@ -27,6 +29,14 @@ class SessionLost(Message):
     """The session could not start, or its process has died."""
 
     error: PacError
+
+
+@dataclass
+class EpisodeKept(Message):
+    """An episode was written to a file, to be replayed."""
+
+    episode: Episode
+    path: Path
 
 
 @dataclass

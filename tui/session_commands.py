@@ -14,7 +14,7 @@ from .state import AppState, Host
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 USUAL_SPEED = 100.0  # steps/s, where the present speed is not known
 SIZES = frozenset({"envs.fewer", "envs.more", "envs.half", "envs.double", "envs.number", "baseline", "sweep"})
-EPISODES = frozenset({"episode", "record", "play"})
+EPISODES = frozenset({"episode", "episodes", "record", "play"})
 OWN_ENVIRONMENTS = SIZES | {"record", "play"}
 TO_SESSION = SIZES | EPISODES | {"pause", "step", "steps", "faster", "slower", "unlimited", "control"}
 """Commands that change the number of environments, that need episodes, that need environments which the session itself

@@ -25,6 +25,7 @@ class AppState:
         seat: The seat in it, from 0.
         curves: Axes, cursor, range and choice of the curves.
         replay: Whether the session is a recorded episode.
+        last_event: The number of the newest event that was shown.
     """
 
     snapshot: Snapshot | None = None
@@ -34,6 +35,7 @@ class AppState:
     seat: int = 0
     curves: CurveOptions = field(default_factory=CurveOptions)
     replay: bool = False
+    last_event: int = 0
 
     @property
     def phase(self) -> Phase:

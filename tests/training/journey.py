@@ -86,6 +86,7 @@ class Journey:
                 self.history.extend(self.backend, results, values, self.sums)
                 if self.recorder is not None:
                     self.recorder.extend(self.backend, results, self.history)
+                    self.recorder.choose(results, self.history)
                 begun = self.slot
 
     def _act(self) -> None:

@@ -29,7 +29,7 @@ CHECKSUM = "sha256"
 MAX_BYTES = 256 * MIB
 """Bytes of a file: the recorder keeps up to 64 MiB of boards."""
 MAX_LINE = 16 * MIB
-HOW_TO_RECORD = "`r` in the app records episodes, into runs/NAME/episodes"
+HOW_TO_RECORD = "`r` and `E` in the app and --record write episodes into runs/NAME/episodes"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error)
 """Errors while reading lines that are not those of an episode."""
 

@@ -276,8 +276,6 @@ class History:
 
         Only the last of them may end an episode, unless states are saved: such episodes need not follow from the seed.
         """
-        players, count = self._task.players, len(self._task.reward_terms)
-        seats = slice(env * players, (env + 1) * players)
         with self._lock:
             oldest = max(0, self.now - self._depth)
             if not oldest <= step <= self.now:
@@ -289,25 +287,46 @@ class History:
             frames = (frame for frame in reversed(self._frames) if oldest <= frame.step < later)
             frame = next((frame for frame in frames if frame.states[env].any()), None)
             if frame is not None and (frame.step >= begins or self._task.saves):
-                first, state, terms = frame.step, frame.states[env], frame.terms[seats, :count]
+                first = frame.step
             elif begins >= 0:
-                first, state, terms = begins, None, np.zeros((players, count), "f4")
+                first, frame = begins, None
             else:
                 return None
-            at = np.arange(first + 1, step + 1) % self._depth
-            return ReplaySpan(
-                env=env,
-                episode=int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :])),
-                first=first,
-                state=state,
-                terms=terms,
-                actions=self._actions[at, seats],
-                rewards=self._rewards[at, seats],
-                ends=self._ends[at, env],
-                prints=self._prints[np.arange(first, step + 1) % len(self._prints), env]
-                if len(self._prints)
-                else np.zeros(0, "u8"),
-            )
+            episode = int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :]))
+            return self._span(env, episode, first, step, frame)
+
+    def episode_span(self, env: int, episode: int) -> ReplaySpan | None:
+        """Return the steps of an episode that has ended, from the first state, to which its seed leads.
+
+        None if they are not all kept, or if the history began within the episode.
+        """
+        with self._lock:
+            oldest = max(0, self.now - self._depth)
+            ends = oldest + 1 + np.flatnonzero(self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env])
+            index = len(ends) - int(self._episodes[env]) + episode
+            whole = index > 0 or (oldest == 0 and not self._first_lengths[env])
+            if not 0 <= index < len(ends) or not whole:
+                return None
+            first = int(ends[index - 1]) if index else 0
+            return self._span(env, episode, first, int(ends[index]), None)
+
+    def _span(self, env: int, episode: int, first: int, step: int, frame: Keyframe | None) -> ReplaySpan:
+        """Return the steps `first + 1 .. step` of an environment, all of which are kept, from a keyframe at `first`."""
+        players, count = self._task.players, len(self._task.reward_terms)
+        seats = slice(env * players, (env + 1) * players)
+        at = np.arange(first + 1, step + 1) % self._depth
+        prints = np.arange(first, step + 1) % max(1, len(self._prints))
+        return ReplaySpan(
+            env=env,
+            episode=episode,
+            first=first,
+            state=None if frame is None else frame.states[env],
+            terms=np.zeros((players, count), "f4") if frame is None else frame.terms[seats, :count],
+            actions=self._actions[at, seats],
+            rewards=self._rewards[at, seats],
+            ends=self._ends[at, env],
+            prints=self._prints[prints, env] if len(self._prints) else np.zeros(0, "u8"),
+        )
 
 
 def step_bytes(task: Task, num_envs: int) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,19 +13,25 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Task
+from ...envs import PacError, Task
 from ...envs.fields import Array
+from ...envs.trust import accept
+from ..episode_choice import EVERY, EpisodeChoice
 from ..ranks import Ranks, SingleRank
+from ..telemetry.episodes import ended_episodes
 from ..telemetry.events import EventLog
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import RECORDING, WAITING, Level
 from ..telemetry.step_results import StepResults
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, check, fingerprints_of
-from .episode_file import SUFFIX, write
-from .history import History
-from .replay import ReplayMismatch
+from .episode_file import SUFFIX, read, write
+from .history import History, ReplaySpan
+from .rebuilding import rebuilt
+from .replay import NotReplayable, ReplayMismatch
 
 MAX_BOARD_BYTES = 64 * 2**20  # bytes
+MAX_WAITING = 8
+"""Chosen episodes that wait to be written."""
 
 
 @dataclass
@@ -53,15 +61,31 @@ class EpisodeRecorder:
         folder: Where episodes go.
         events: Gets a message about each episode.
         ranks: The processes of the training, each with its own environments.
+        choice: Which episodes are recorded without being asked for.
     """
 
     def __init__(
-        self, task: Task, seed: int, run: str, folder: Path, events: EventLog, *, ranks: Ranks | None = None
+        self,
+        task: Task,
+        seed: int,
+        run: str,
+        folder: Path,
+        events: EventLog,
+        *,
+        ranks: Ranks | None = None,
+        choice: EpisodeChoice | None = None,
     ) -> None:
         self._task, self._seed, self._run, self._folder = task, seed, run, folder
         self._events = events
         self._ranks = ranks or SingleRank()
         self._recordings: dict[int, Recording] = {}
+        self._choice = choice
+        self._ended = 0
+        self._chosen: deque[tuple[int, ReplaySpan, Path]] = deque(maxlen=MAX_WAITING)
+        self._writing: threading.Thread | None = None
+        self._failures: set[str] = set()
+        if choice is not None and choice.kind != EVERY:
+            choice.record = self._recorded_return(choice.kind)
 
     def want(self, env: int) -> bool:
         """Record the next episode of an environment, or cancel that. Return whether it will be recorded."""
@@ -126,6 +150,78 @@ class EpisodeRecorder:
             boards=boards,
         )
 
+    def choose(self, results: StepResults, history: History) -> None:
+        """Record those of the episodes that have just ended that are to be recorded; `history` has them already."""
+        choice, before = self._choice, self._ended
+        self._ended += len(results.ended_envs)
+        if choice is None or not len(results.ended_envs):
+            return
+        numbers = ended_episodes(results)
+        for index in choice.chosen(results.returns, before):
+            env = int(results.ended_envs[index])
+            span = history.episode_span(env, int(numbers[index]))
+            if span is None:
+                self._fail("it has more steps than the session keeps")
+                continue
+            number = self._ranks.first_env(len(results.episodes)) + env
+            path = self._path(number, span.episode) if choice.kind == EVERY else self._folder / f"{choice.kind}{SUFFIX}"
+            self._chosen.append((number, span, path))
+        if self._chosen and (self._writing is None or not self._writing.is_alive()):
+            self._writing = threading.Thread(target=self._write_chosen, name="recorder")
+            self._writing.start()
+
+    def _write_chosen(self) -> None:
+        """Write the episodes that were chosen; of too many, the last ones."""
+        while self._chosen:
+            number, span, path = self._chosen.popleft()
+            try:
+                self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
+            except Exception as error:
+                self._fail(str(error))
+
+    def _fail(self, reason: str) -> None:
+        """Report once why an episode that was chosen is not recorded."""
+        if reason not in self._failures:
+            self._failures.add(reason)
+            self._events.add(Level.WARNING, f"an episode is not recorded: {reason}")
+
+    def _recorded_return(self, kind: str) -> float:
+        """Return the return of the best or worst episode that the run has recorded before; NaN if there is none."""
+        path = self._folder / f"{kind}{SUFFIX}"
+        try:
+            return math.fsum(step.reward for step in read(path, accept).steps) if path.exists() else math.nan
+        except PacError:
+            return math.nan
+
+    def keep(self, env: int, episode: int, length: int, history: History) -> Path:
+        """Write an episode that has ended, if its steps are still kept or it was recorded; return the file.
+
+        Args:
+            env: The environment among those of this process, from 0.
+            episode: Its number, from 0.
+            length: Its length in steps.
+            history: The last steps.
+
+        Raises:
+            NotReplayable: It is neither kept nor recorded, or takes too long.
+            PacError: It cannot be replayed.
+            OSError: It cannot be written.
+        """
+        number = self._ranks.first_env(history.num_envs) + env
+        path, span = self._path(number, episode), history.episode_span(env, episode)
+        if span is not None and len(span.actions) == length:
+            self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
+        elif not path.exists() or read(path, accept).length != length:
+            raise NotReplayable("its steps are no longer kept, and it was not recorded")
+        return path
+
+    def _path(self, number: int, episode: int) -> Path:
+        return self._folder / f"env{number + 1}-episode{episode + 1}{SUFFIX}"
+
+    def _write(self, path: Path, episode: Episode) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write(path, episode)
+
     def _finish(self, env: int, number: int, recording: Recording) -> None:
         """Replay the episode and write it: without boards if the replay is the same, else with them.
 
@@ -144,10 +240,9 @@ class EpisodeRecorder:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
             episode = replace(episode, replays=False, steps=steps if size <= MAX_BOARD_BYTES else bare)
             said = f"does not replay: {error}"
-        path = self._folder / f"env{number + 1}-episode{recording.number + 1}{SUFFIX}"
+        path = self._path(number, recording.number)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write(path, episode)
+            self._write(path, episode)
         except OSError as error:
             self._events.add(Level.ERROR, f"the episode was not recorded: {path}: {error.strerror}", env)
         else:

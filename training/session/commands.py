@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from ...envs import PacError
 from ..limits import MAX_ENVS
 from ..schema import Bounds, InvalidValue, Length, checked_arguments
 from ..telemetry.snapshot import ViewRequest
@@ -38,6 +39,7 @@ Action: TypeAlias = Number | Annotated[list[Number], Length(most=MAX_COMPONENTS)
 StepCount: TypeAlias = Annotated[int, Bounds(ge=1, lt=2**31)]
 NumEnvs: TypeAlias = Annotated[int, Bounds(ge=1, le=MAX_ENVS)]
 Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
+EpisodeNumber: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 
 
@@ -159,6 +161,19 @@ class Commands(BaseCommands):
         if self._session.task.shared:
             raise CommandRefused("this trainer has no episodes to record")
         return {"recording": recorder.want(env)}
+
+    def as_keep_episode(
+        self, _viewer: Viewer, /, env: Whole, episode: EpisodeNumber, length: StepCount
+    ) -> Mapping[str, Any]:
+        """Write an episode that has ended, with a length, to a file that can be replayed."""
+        session, recorder = self._session, self._session.debugger.recorder
+        if recorder is None or session.task.shared or not 0 <= env < session.monitor.num_envs:
+            raise CommandRefused("this episode cannot be replayed: its environment is not there")
+        try:
+            path = recorder.keep(env, episode, length, session.debugger.history)
+        except (PacError, OSError) as error:
+            raise CommandRefused(f"this episode cannot be replayed: {error}") from error
+        return {"path": str(path.resolve())}
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""

@@ -115,6 +115,8 @@ class Debugger:
         self.history.extend(self._source, results, self._values(results.span.acted), self._counts.terms)
         if self.recorder:
             self.recorder.extend(self._source, results, self.history)
+        if self.recorder is not None:
+            self.recorder.choose(results, self.history)
         if self.breakpoints.enabled:
             self._check_breakpoints(results)
 

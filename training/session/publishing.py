@@ -120,6 +120,7 @@ class Publisher:
         }
         if self._gate.paused and values["phase"] in {Phase.RUNNING, Phase.BASELINE}:
             values["phase"] = Phase.PAUSED
+        self._counts.table.write(writer)
         with writer.write("state") as state:
             for name, value in values.items():
                 state[name] = encode_clipped(value, STATE[name].itemsize) if isinstance(value, str) else value

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+from ..episode_choice import EpisodeChoice
 from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import RunFolder, new_name
@@ -84,7 +85,13 @@ class RunRecord:
         """Return a recorder that writes into the folder of the run."""
         session, source = self._session, self.source
         return EpisodeRecorder(
-            session.task, self._config.seed, source.name, source.episodes, session.events, ranks=session.ranks
+            session.task,
+            self._config.seed,
+            source.name,
+            source.episodes,
+            session.events,
+            ranks=session.ranks,
+            choice=EpisodeChoice.parse(self._config.record) if self._config.record else None,
         )
 
     def write_metadata(self, run_state: str) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
+from .episodes import EpisodeTable
 from .moments import info_scalars, terms_width
 from .step_results import StepResults
 
@@ -35,11 +36,13 @@ class Counts:
         terms: Sums of the reward terms in the running episode of every seat, `(num_envs * players, terms)`.
         last_terms: The same of the last episode, NaN before the first.
         ended: The last episode of every environment, `(num_envs,)` of `LAST_EPISODE`.
+        table: The last episodes of all environments.
     """
 
     def __init__(self, task: Task) -> None:
         self.steps = self.frames = self.episodes = self.iterations = 0
         self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
+        self.table = EpisodeTable()
         self._task = task
         self._scalars = info_scalars(task)
         self._recent: deque[list[float]] = deque(maxlen=RECENT_EPISODES)  # return, length, scalars
@@ -98,6 +101,7 @@ class Counts:
         columns = [results.returns, results.lengths, *results.infos]
         self._recent.extend(np.array(columns, np.float64).T.tolist())
         np.add.at(self.outcomes, outcomes, 1)
+        self.table.add(results, outcomes)
         values = {"ret": results.returns, "length": results.lengths, "outcome": outcomes, "time": time.time()}
         for name, column in values.items():
             self.ended[name][envs] = column

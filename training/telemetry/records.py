@@ -12,6 +12,7 @@ WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 96
 TOP_ACTIONS = 8
 MAX_BREAKPOINTS = 32
+MAX_EPISODES = 1000
 MAX_LANES, MAX_PHASES, MAX_LAPS = 24, 8, 256
 MESSAGE_BYTES = 480
 MAX_ACTION_NUMBERS = 32
@@ -119,6 +120,18 @@ ENVIRONMENT = np.dtype(
         ("notice", "u1"),
         ("recording", "u1"),  # 0 no, 1 from its next episode on, 2 yes
         ("worker", "i4"),
+    ]
+)
+EPISODE = np.dtype(
+    [
+        ("number", "i8"),  # of all episodes that ended, from 1; 0 in rows that are not used
+        ("env", "i4"),
+        ("episode", "i8"),  # of this environment, from 0
+        ("ret", "f4"),  # of the first seat
+        ("length", "i4"),  # steps
+        ("outcome", "u1"),  # 0 none, else 1 + index into the outcomes
+        ("end", "u1"),  # 1 terminated, 2 truncated
+        ("time", "f8"),  # s since the epoch
     ]
 )
 POLICY = np.dtype(

@@ -22,7 +22,7 @@ from .description import Description, rebuilt
 from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
 
 MAGIC = 0x50414354
-VERSION = 5
+VERSION = 6
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -77,6 +77,7 @@ FIXED_BLOCKS = tuple(
         ("timeline", records.LANE, (records.MAX_LANES,)),
         ("audience", records.AUDIENCE, ()),
         ("events", records.EVENT, (MAX_EVENTS,)),
+        ("episodes", records.EPISODE, (records.MAX_EPISODES,)),
         ("breakpoints", records.BREAKPOINT, (records.MAX_BREAKPOINTS,)),
         ("scaling", records.SCALING, (MAX_SCALING,)),
     )

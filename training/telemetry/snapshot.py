@@ -42,6 +42,7 @@ class ViewRequest:
         detail: Whether everything about the focus is displayed, such as its observation.
         back: Number of steps before the newest one, for the focus of a paused session.
         timeline: Whether the last phases of threads and processes are displayed.
+        episodes: Whether the last episodes are listed.
         last: The newest step, if the displayed step ended an episode and its last state is requested; else 0.
     """
 
@@ -52,6 +53,7 @@ class ViewRequest:
     curves: Annotated[tuple[Name, ...], Length(most=MAX_CURVES)] = ()
     detail: bool = False
     timeline: bool = False
+    episodes: bool = False
     back: Index = 0
     last: Step = 0
 
@@ -102,7 +104,7 @@ class Snapshot:
     `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is
     whose policy output, moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its
     last steps, while the session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in
-    its last steps, and all environments.
+    its last steps, and all environments; `episodes` the last episodes that ended, oldest first.
     """
 
     description: Description
@@ -135,6 +137,7 @@ class Snapshot:
     moment: Moment | None = None
     line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
+    episodes: Array | None = None
 
     def metric_title(self, name: str) -> str:
         """Return what to call a metric: with the name of its learner, if several learners report it."""
@@ -222,7 +225,15 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,
+        episodes=_episodes(reader) if look.episodes else None,
     )
+
+
+def _episodes(reader: TelemetryReader) -> Array:
+    """Return the episodes that have ended, oldest first."""
+    records = reader.read("episodes")
+    known: Array = np.sort(records[records["number"] > 0], order="number")
+    return known
 
 
 def _moment(reader: TelemetryReader, look: ViewRequest, focus: int) -> Moment | None:

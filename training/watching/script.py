@@ -60,7 +60,7 @@ class ScriptCommands(BaseCommands):
 
     def unknown(self, name: str) -> str:
         """Say that there is no such command, or that it is not one for a script."""
-        if hasattr(Commands, f"do_{name}"):
+        if hasattr(Commands, f"do_{name}") or hasattr(Commands, f"as_{name}"):
             return f"{name} is for trainings that pac-tui runs: this one is a script, which keeps its own environments"
         return super().unknown(name)
 

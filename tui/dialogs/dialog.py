@@ -63,7 +63,7 @@ class Dialog(ModalScreen[None]):
         """Draw the rows."""
         raise NotImplementedError
 
-    def frame(self, title: str, rows: Sequence[Row], width: int, note: str) -> None:
+    def frame(self, title: str, rows: Sequence[Row], width: int, note: str | Row) -> None:
         """Show rows in a frame of their height."""
         self.lines.styles.height = len(rows) + 2
         self.lines.show(framed(title, rows, width, len(rows) + 2, note))

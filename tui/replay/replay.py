@@ -12,7 +12,7 @@ from ..session_commands import OWN_ENVIRONMENTS
 from .episode_session import EpisodeConnection
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
-TO_TRAINING = OWN_ENVIRONMENTS | {"steps", "unlimited", "breaks", "control"}
+TO_TRAINING = OWN_ENVIRONMENTS | {"steps", "unlimited", "breaks", "episodes", "control"}
 """Commands that only a training can execute."""
 
 

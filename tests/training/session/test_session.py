@@ -1,6 +1,7 @@
 """A real session in a real process: its telemetry, its commands, and what it leaves behind."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -148,6 +149,25 @@ def test_an_episode_is_recorded_and_replays(tmp_path, backend):
     episode = read(path)
     assert (episode.env, episode.run, episode.replays) == (1, "first", True)
     check(episode)
+
+
+def test_an_episode_of_the_list_is_written_for_a_replay(tmp_path):
+    """Any viewer may ask for it; the best episode so far is recorded without being asked for."""
+    with session(tmp_path, task="drmario", name="first", record="best") as watched:
+        watched.until(lambda _: len(watched.see(episodes=True).episodes) > 20)
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        row = watched.see(episodes=True).episodes[-1]
+        wanted = {"env": int(row["env"]), "episode": int(row["episode"]), "length": int(row["length"])}
+        episode = read(Path(watched.call("keep_episode", **wanted)["path"]))
+        with pytest.raises(CommandRefused, match="no longer kept"):
+            watched.call("keep_episode", **{**wanted, "length": wanted["length"] + 1})
+        with pytest.raises(CommandRefused, match="its environment is not there"):
+            watched.call("keep_episode", **{**wanted, "env": 99})
+    check(episode)
+    assert (episode.env, episode.number, episode.length) == tuple(wanted.values())
+    assert sum(step.reward for step in episode.steps) == pytest.approx(float(row["ret"]))
+    check(read(tmp_path / "first" / "episodes" / "best.jsonl"))
 
 
 def test_an_episode_can_be_run_to_its_end(tmp_path):

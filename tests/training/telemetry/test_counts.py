@@ -9,9 +9,22 @@ from pac.backends.core.layout import Layout
 from pac.envs import Field, Outcome, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.envs.slots import Span
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.counts import Counts
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import MAX_EPISODES
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.step_results import HostStepReader
 
+ALONE = Task(
+    spec="alone",
+    name="alone",
+    title="Alone",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (1,), per="seat"),
+    num_actions=2,
+)
+FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 PAIR = Task(
     spec="pair",
     name="pair",
@@ -103,3 +116,24 @@ def test_rates_and_quantiles_are_over_all_environments():
     assert (found["info/score/p50"], found["length/p50"]) == (2, 4)
     assert "info/other/p50" not in found
     assert counts.end_iteration() == {}
+
+
+def test_the_last_episodes_are_listed_with_their_numbers(tmp_path):
+    """Also if an environment ends several between two counts; of too many, the last ones are kept."""
+    counts = Counts(ALONE)
+    counts.resize(2)
+    buffer = Layout(ALONE, 2, slots=4).map()
+    buffer["terminated"][1:] = [[1, 0], [0, 0], [1, 1]]
+    buffer["truncated"][1:] = [[0, 0], [1, 0], [0, 0]]
+    buffer["episode_return"][1:] = [[5, 0], [6, 0], [7, 8]]
+    for _ in range(251):
+        buffer["episode"][0] += [3, 1]
+        add(counts, ALONE, buffer, 3)
+    writer = TelemetryWriter(ALONE, describe(ALONE, run="a-run", **FACTS), 2, 1, tmp_path)
+    counts.table.write(writer)
+    found = take_snapshot(TelemetryReader(tmp_path), ViewRequest(episodes=True)).episodes
+    assert found is not None
+    assert len(found) == MAX_EPISODES
+    assert found["number"].tolist() == list(range(5, 4 * 251 + 1))
+    rows = found[["env", "episode", "ret", "end"]][-4:].tolist()
+    assert rows == [(0, 749, 5.0, 1), (0, 750, 6.0, 2), (0, 751, 7.0, 1), (1, 249, 8.0, 1)]

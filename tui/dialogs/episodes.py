@@ -93,7 +93,9 @@ class EpisodesDialog(Dialog):
     def on_input_submitted(self) -> None:
         """Replay the selected episode."""
         shown = self.shown
-        if shown:
+        if shown and self.snapshot.description.watched:
+            self.refused("keep_episode", "the environments of a watched script cannot be replayed")
+        elif shown:
             row = shown[self._at(shown)]
             self._selected, self.error = row.number, ""
             self._replay(row)
@@ -126,6 +128,6 @@ class EpisodesDialog(Dialog):
         if not shown:
             rows = hint("no episode matches the filter" if self._rows else "no episode has ended yet", inner)
         place = f"{at + 1:,} of {len(shown):,}" if shown else ""
-        keys = "Enter replays   ←→ sort   Space reverses   Esc closes"
-        note = (styled(f"{place}   ", SOFT), styled(keys, FAINT))
+        keys = "  Enter replays  ←→ sort  Space reverses  Esc closes"
+        note = (styled(place, SOFT), styled(keys, FAINT))
         self.frame("Episodes", [*rows, *foot], inner + FRAME, note)

@@ -87,6 +87,19 @@ async def test_a_selected_episode_stays_selected(fake, open_app):
         assert isinstance(app.screen, EpisodesDialog)
 
 
+async def test_an_episode_of_a_watched_script_is_not_replayed(fake, open_app):
+    """The dialog says so; its seeds are unknown."""
+    fake.facts = {"watched": True}
+    fake.restart(8)
+    listed(fake)
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await until(lambda: [row.seed for row in app.screen.shown] == [None] * 4, "the list")
+        await pilot.press("enter")
+        await seen(app, "the environments of a watched script cannot be replayed")
+        assert not fake.commands
+
+
 async def test_before_the_first_end_the_list_says_so(fake, open_app):
     """And Enter does nothing."""
     async with open_app(fake, (80, 24)) as (app, pilot):

@@ -76,7 +76,7 @@ class Config(StrictModel):
     )
     backend: str = Field(
         "shm",
-        description="How environments are stepped: shm, threads, device, inline, socket, http or one of an installed package.",
+        description="How environments are stepped: shm, threads, device, inline, socket, http or a package's.",
     )
     workers: PositiveInt | None = Field(
         None, description="Number of worker processes or threads. Default: 1 per usable core."

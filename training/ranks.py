@@ -11,14 +11,23 @@ of these calls because of something that only it knows. It passes a flag, and th
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
+
+from ..envs import PacError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Value = TypeVar("Value")
+
+
+class RankLost(PacError):
+    """Another process of the training has ended, so this one cannot go on."""
+
+    title = "A rank was lost"
 
 
 class Ranks(ABC):
@@ -40,6 +49,9 @@ class Ranks(ABC):
     def first_env(self, num_envs: int) -> int:
         """Return the global number of this process's first environment, where every process has `num_envs`."""
         return self.rank * num_envs
+
+    def leave(self) -> None:  # noqa: B027 - a single process has nothing to leave
+        """End the communication with the other ranks."""
 
     @abstractmethod
     def add(self, tensors: Sequence[Tensor]) -> None:
@@ -66,14 +78,33 @@ class Ranks(ABC):
 
         While one rank waits in `action`, the others wait for it.
         """
-        raised = 0
+        own, raised = None, 0
         try:
             action()
         except tuple(errors) as error:
-            raised = 1 + next(index for index, kind in enumerate(errors) if isinstance(error, kind))
-        raised = self.maximum(raised)
-        if raised:
-            raise errors[raised - 1]
+            own, raised = error, 1 + next(index for index, kind in enumerate(errors) if isinstance(error, kind))
+        agreed = self.maximum(raised)
+        if agreed:
+            raise own if own is not None and agreed == raised else errors[agreed - 1]
+
+
+def started_by_torchrun() -> bool:
+    """Whether torchrun has started this process as one of several."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def is_first_rank() -> bool:
+    """Whether this process is the first one of those that torchrun has started, or the only one."""
+    return not started_by_torchrun() or os.environ["RANK"] == "0"
+
+
+def join_ranks() -> Ranks:
+    """Return this process as one of those that torchrun has started, after they have joined, or as the only one."""
+    if not started_by_torchrun():
+        return SingleRank()
+    from .torch_ranks import TorchRanks
+
+    return TorchRanks()
 
 
 class SingleRank(Ranks):

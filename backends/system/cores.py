@@ -35,6 +35,15 @@ def usable_cores() -> int:
     return max(1, math.ceil(min(affinity, _quota())))
 
 
+def share_cores(rank: int, ranks: int) -> None:
+    """Let this process, one of `ranks` on this machine, use its share of the cores, if there is one for each."""
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) >= ranks:
+        os.sched_setaffinity(0, cores[len(cores) * rank // ranks : len(cores) * (rank + 1) // ranks])
+
+
 def own_cores(workers: int) -> list[int]:
     """Return a core to pin each worker to, if there are as many workers as usable cores; otherwise an empty list."""
     if not sys.platform.startswith("linux"):

@@ -14,7 +14,7 @@ from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
 from ..nets.running_moments import mean_and_deviation
 from ..nets.weights import copied, load_tensors, saved_tensors
-from ..ranks import Ranks
+from ..ranks import RankLost, Ranks
 from ..settings import scheduled
 from ..trainer import Metrics, NonFiniteWeights
 from .gae import gae
@@ -106,9 +106,15 @@ class RolloutLearner:
             clip=scheduled(settings.clip, self.decisions),
         )
         lag = {"policy_lag": float(self.updates - rollout.version)} if settings.overlap else {}
-        metrics = lag | update(self._learner, batch, decisions, coefficients)
-        if moments is not None and seen is not None:
-            moments.add(seen, ranks)
+        before = self.state() if ranks.size > 1 else None
+        try:
+            metrics = lag | update(self._learner, batch, decisions, coefficients)
+            if moments is not None and seen is not None:
+                moments.add(seen, ranks)
+        except RankLost:
+            assert before is not None
+            self.load_state({name: torch.as_tensor(tensor) for name, tensor in before[0].items()}, before[1])
+            raise
         self.decisions += decisions
         self.updates += 1
         self._shuffle_state = self._shuffle.get_state()

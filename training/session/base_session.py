@@ -44,15 +44,18 @@ class BaseSession:
         directory: Where telemetry, gate and socket are.
         linger: Seconds for which it continues without a viewer.
         seed: Seed of the environments.
+        ranks: The processes of the training; default this one alone.
 
     Attributes:
         ranks: The processes of the training, which decide together.
     """
 
-    def __init__(self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0) -> None:
+    def __init__(
+        self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0, ranks: Ranks | None = None
+    ) -> None:
         self.task = task
         self.directory = directory
-        self.ranks: Ranks = SingleRank()
+        self.ranks: Ranks = ranks or SingleRank()
         self.events = EventLog()
         self.timer = Timer()
         self.timeline = Timeline()

@@ -177,6 +177,7 @@ class Commands(BaseCommands):
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""
+        self._check_decides()
         self._session.envs.restart(num_envs)
 
     def do_baseline(self) -> None:
@@ -206,7 +207,12 @@ class Commands(BaseCommands):
         """Cancel a sweep and return to the N from before."""
         self._session.envs.cancel_sweep()
 
+    def _check_decides(self) -> None:
+        if not self._session.ranks.is_writer:
+            raise CommandRefused("rank 0 decides about N for all ranks; attach to it")
+
     def _check_measurable(self) -> None:
+        self._check_decides()
         if self._session.planner.sweeping:
             raise CommandRefused("a measurement is already running")
         if self._session.state.speed:

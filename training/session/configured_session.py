@@ -7,8 +7,9 @@ import math
 from pathlib import Path
 
 from ...backends import backend_names, default_num_envs
-from ...envs import UnknownName, find
+from ...envs import BadParameter, UnknownName, find
 from ..config import Config
+from ..ranks import join_ranks, started_by_torchrun
 from ..trainers import trainer_kind, trainer_settings, transformed_task
 from .base_session import BaseSession
 from .evaluation import Evaluator
@@ -16,6 +17,8 @@ from .failures import FailureHandler
 from .num_envs_planner import NumEnvsPlanner
 from .system_sampler import SystemSampler
 
+IN_SEVERAL = ("ppo", "random")
+"""The built-in trainers whose processes can decide and learn together."""
 log = logging.getLogger(__name__)
 
 
@@ -43,7 +46,12 @@ class ConfiguredSession(BaseSession):
         self.kind = kind = trainer_kind(config.trainer or game.trainer)
         self.settings = trainer_settings(kind.name, game, config.settings)
         task = transformed_task(kind.name, game, self.settings)
-        super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
+        if started_by_torchrun() and kind.name not in IN_SEVERAL:
+            raise BadParameter(f"{kind.name} trains in one process; train in several with {' or '.join(IN_SEVERAL)}")
+        linger = math.inf if headless else config.linger
+        super().__init__(task, directory, linger=linger, seed=config.seed, ranks=join_ranks() if config.learn else None)
+        if not self.ranks.is_writer:
+            config = config.model_copy(update={"eval_every": None, "alarm_exit": False})
         self.events.log = log
         self.config = config.model_copy(update={"trainer": kind.name})
         self.planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)

@@ -25,7 +25,14 @@ from .num_envs_planner import SECONDS
 from .run_record import RunRecord
 
 STEP_TIMEOUT = 60.0  # s
-WITHOUT_WORKERS = {"inline", "threads"}
+WITHOUT_WORKERS = {"inline", "threads", "device"}
+
+
+class RestartFailed(PacError):
+    """The environments could not be restarted with another N, here or in another process of the training."""
+
+    def __init__(self, text: str = "another process of the training cannot restart its environments") -> None:
+        super().__init__(text)
 
 
 class SessionEnvs:
@@ -106,11 +113,10 @@ class SessionEnvs:
         session.state.target_envs = num_envs
         session.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...")
         try:
-            self._open(num_envs)
-            self._begin(num_envs, trainer.resize)
-        except PacError as error:
+            session.ranks.raise_together(lambda: self._reopen(num_envs, trainer), (RestartFailed,))
+        except RestartFailed as error:
             back = self._planner.fall_back(before)
-            text = f"{error.title}: {error}. Back to {back} {plural(self._units.environment)}."
+            text = f"{error}. Back to {back} {plural(self._units.environment)}."
             session.events.add(Level.ERROR, text)
             self._open(back)
             trainer.resize(back)
@@ -119,6 +125,13 @@ class SessionEnvs:
             session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
             self._report_unreachable_breakpoints()
         self.measure()
+
+    def _reopen(self, num_envs: int, trainer: Trainer) -> None:
+        try:
+            self._open(num_envs)
+            self._begin(num_envs, trainer.resize)
+        except PacError as error:
+            raise RestartFailed(f"{error.title}: {error}") from error
 
     def _report_unreachable_breakpoints(self) -> None:
         """Report breakpoints of environments that no longer exist."""
@@ -181,7 +194,7 @@ class SessionEnvs:
 
     def _possible(self, error: TooManyEnvironments) -> int:
         """Return how many environments there is memory for; with `--strict`, raise the error."""
-        if self._config.strict or not error.most:
+        if self._config.strict or not error.most or self._session.ranks.size > 1:
             raise error
         return error.most
 

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.core.errors import ending
+from ...backends.system.cores import share_cores
 from ...envs import BadParameter, PacError
 from ...envs.files import open_regular
 from ...envs.openmp import WAITING
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
+from ..ranks import started_by_torchrun
 from ..runs.errors import RunFolderError
 
 if TYPE_CHECKING:
@@ -272,6 +274,8 @@ def main() -> int:
     """Run the session whose configuration is on stdin."""
     pipe = os.dup(1)
     os.dup2(2, 1)
+    if started_by_torchrun():
+        share_cores(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
     os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")

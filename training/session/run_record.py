@@ -41,7 +41,9 @@ class RunRecord:
         self.first_started: float | None = None
         self.resumable = not self._config.resume
         self._unwritten = Alarm(QUIET_SECONDS)
-        self.folder = self._open_folder() if self._config.learn and session.ranks.is_writer else None
+        self._ranks = session.ranks
+        self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
+        self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
         self._curves = TensorBoardLog(self.folder.path if self.folder else None)
 
     def _open_folder(self) -> RunFolder:
@@ -67,12 +69,19 @@ class RunRecord:
     @property
     def source(self) -> RunFolder:
         """The folder of this run; without learning, that of the run whose policy plays."""
-        return self.folder or RunFolder.find(self._config.runs_dir, self._config.resume or "")
+        return self.folder or RunFolder.find(self._config.runs_dir, self._name)
+
+    @property
+    def _shown_name(self) -> str:
+        """The run's name as viewers see it."""
+        if not self._ranks.is_writer:
+            return f"{self.source.name}.rank{self._ranks.rank}"
+        return self.source.name if self.folder else f"{self.source.name} (playing)"
 
     def facts(self) -> dict[str, Any]:
         """Return what the telemetry says about the run."""
         return {
-            "run": self.source.name if self.folder else f"{self.source.name} (playing)",
+            "run": self._shown_name,
             "folder": str(self.folder.path.resolve()) if self.folder else "",
             "trainer": self._kind.name,
             "seed": self._config.seed,

@@ -88,6 +88,7 @@ class Session(ConfiguredSession):
             report = self._end()
         finally:
             self.gate.close()
+            self.ranks.leave()
         if self.failures.error is not None:
             raise self.failures.error
         return report

@@ -57,6 +57,7 @@ def run(
     json: Switch = False,
     report: Path | None = None,
     in_process: Switch = False,
+    ranks: Annotated[int, Parameter(validator=Number(gte=1))] = 1,
 ) -> int:
     """Start training and show it in the app.
 
@@ -66,9 +67,15 @@ def run(
         json: Print the report as one JSON object on stdout. Requires --headless.
         report: Write the report as JSON to this file when the session ends.
         in_process: Run the session in a thread of the app's process, for use with a Python debugger.
+        ranks: Processes that train together, each with its own environments and its share of the cores. Requires
+            --headless.
     """
     with importing():
+        from .ranks import run_ranks
         from .run import run_session
+
+    if ranks > 1:
+        return run_ranks(ranks, headless=headless)
 
     return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
 

@@ -16,6 +16,7 @@ from ...envs import BadParameter, PacError
 from ...envs.printable import printable
 from ...training.config import Config
 from ...training.exits import DONE, INTERRUPTED
+from ...training.ranks import is_first_rank
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
@@ -60,8 +61,11 @@ def run_session(
 
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     """Run a session with a progress line on stderr. The report goes to stdout and to the file `report`."""
+    first = is_first_rank()
     with Interrupts() as interrupts:
-        answer = follow(launch(config), ProgressLine(), interrupts)
+        answer = follow(launch(config), ProgressLine(silent=not first), interrupts)
+    if answer is not None and not first:
+        return INTERRUPTED if interrupts.count else DONE
     if answer is not None:
         if report is not None:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
@@ -139,8 +143,9 @@ class Interrupts:
 class ProgressLine:
     """One line on stderr with the progress of a session, below its events."""
 
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+    def __init__(self, *, silent: bool = False) -> None:
+        self._silent = silent
+        self._live = sys.stderr.isatty() and not silent
         self._shown = 0
         self._due = 0.0
         self._before = ""
@@ -174,6 +179,8 @@ class ProgressLine:
         self._write(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
 
     def _write(self, text: str) -> None:
+        if self._silent:
+            return
         with contextlib.suppress(OSError):  # the session must be saved even if the terminal is closed
             stream = unfiltered(sys.stderr)
             stream.write(text)

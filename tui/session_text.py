@@ -73,6 +73,9 @@ def report_text(report: Mapping[str, Any]) -> str:
             )
         ),
     ]
+    if report["ranks"] > 1:
+        total = f"{whole(report['ranks'] * report['sps'])} {units.sps}"
+        lines.append(f"of rank 0; all {report['ranks']} ranks together {total}")
     if report["speedup"] is not None:
         lines.append(
             f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"

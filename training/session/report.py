@@ -53,6 +53,7 @@ def make_report(
             "backend": session.state.backend or session.config.backend,
             "device": session.state.device,
             "num_envs": num_envs,
+            "ranks": session.ranks.size,
             "seconds": mark.seconds,
             "sweep_seconds": session.planner.sweep_seconds(mark.seconds),
             **counter.counts.totals(),

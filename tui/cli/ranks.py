@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from uuid import uuid4
 
 from ...envs import BadParameter
+from ...training.exits import DONE, FAILED, INTERRUPTED
 from ...training.ranks import started_by_torchrun
 
 OPTION = "--ranks"
 
 
 def run_ranks(ranks: int, *, headless: bool) -> int:
-    """Replace this process by torchrun, which runs this command once per rank, without `--ranks`.
+    """Run this command once per rank, without `--ranks`; return the exit code.
 
     Raises:
         BadParameter: It would show an app per rank, or torchrun has started this process.
@@ -21,9 +23,27 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
         raise BadParameter("torchrun has started this process: give the number of processes to torchrun, not --ranks")
     if not headless:
         raise BadParameter("--ranks needs --headless; open the app with `pac-tui attach` in another terminal")
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m", "pac.tui"]
+    from torch.distributed.elastic.multiprocessing import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torchrun would set it, with a warning
-    os.execv(sys.executable, [sys.executable, *torchrun, *without_ranks(sys.argv[1:])])  # noqa: S606 - no shell is needed
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=ranks,
+        run_id=uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        max_restarts=0,
+    )
+    try:
+        elastic_launch(config, sys.executable)("-u", "-m", "pac.tui", *without_ranks(sys.argv[1:]))
+    except ChildFailedError as error:  # the ranks have reported why
+        return max((failure.exitcode for failure in error.failures.values()), default=FAILED) or FAILED
+    except (SignalException, KeyboardInterrupt):
+        return INTERRUPTED
+    return DONE
 
 
 def without_ranks(arguments: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from ...envs import BadParameter, PacError
 from ...envs.printable import printable
 from ...training.config import Config
 from ...training.exits import DONE, INTERRUPTED
-from ...training.ranks import is_first_rank
+from ...training.ranks import is_first_rank, started_by_torchrun
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
@@ -137,7 +137,10 @@ class Interrupts:
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
         if self._session is not None:
-            self._session.terminate() if self.count == 1 else self._session.kill()
+            if self.count == 1:
+                self._session.terminate()
+            elif not started_by_torchrun():  # which passes on a signal that the terminal has sent, too
+                self._session.kill()
 
 
 class ProgressLine:

@@ -62,8 +62,8 @@ class Ranks(ABC):
         """Return the sum over all ranks of each number."""
 
     @abstractmethod
-    def maximum(self, number: int) -> int:
-        """Return the largest of all ranks' numbers."""
+    def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:
+        """Return the largest of all ranks' numbers; `waiting` is called now and then until all have come."""
 
     @abstractmethod
     def from_writer(self, value: Value) -> Value:
@@ -73,17 +73,22 @@ class Ranks(ABC):
         """Return whether the flag is set on any rank."""
         return self.maximum(int(flag)) > 0
 
-    def raise_together(self, action: Callable[[], None], errors: Sequence[type[Exception]]) -> None:
+    def raise_together(
+        self,
+        action: Callable[[], None],
+        errors: Sequence[type[Exception]],
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
         """Call `action`. If it raises one of `errors` on any rank, raise it on all; of several, the last in `errors`.
 
-        While one rank waits in `action`, the others wait for it.
+        While one rank waits in `action`, the others wait for it, and call `waiting` now and then.
         """
         own, raised = None, 0
         try:
             action()
         except tuple(errors) as error:
             own, raised = error, 1 + next(index for index, kind in enumerate(errors) if isinstance(error, kind))
-        agreed = self.maximum(raised)
+        agreed = self.maximum(raised, waiting)
         if agreed:
             raise own if own is not None and agreed == raised else errors[agreed - 1]
 
@@ -119,7 +124,7 @@ class SingleRank(Ranks):
         """Return the numbers."""
         return list(numbers)
 
-    def maximum(self, number: int) -> int:
+    def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:  # noqa: ARG002
         """Return the number."""
         return number
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import timedelta
@@ -24,6 +25,8 @@ FOREVER = timedelta(days=365)
 GONE = 5.0
 """How long to look for the process that a failed collective was waiting for, in s."""
 NAME_BYTES = 256
+POLL, PERIOD = 50e-6, 0.05
+"""Seconds between two looks whether a collective is complete; seconds between two calls meanwhile."""
 
 
 class TorchRanks(Ranks):
@@ -58,10 +61,10 @@ class TorchRanks(Ranks):
         self._together(lambda: dist.all_reduce(tensor))
         return [int(number) for number in tensor]
 
-    def maximum(self, number: int) -> int:
-        """Return the largest of all ranks' numbers."""
+    def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:
+        """Return the largest of all ranks' numbers; `waiting` is called now and then until all have come."""
         tensor = torch.tensor(number, dtype=torch.int64)
-        self._together(lambda: dist.all_reduce(tensor, dist.ReduceOp.MAX))
+        self._together(lambda: _wait(dist.all_reduce(tensor, dist.ReduceOp.MAX, async_op=True), waiting))
         return int(tensor)
 
     def from_writer(self, value: Value) -> Value:
@@ -112,6 +115,17 @@ class TorchRanks(Ranks):
         others = sorted({where for where, _ in self._members if where != host})
         where = f", perhaps on {', '.join(others)}" if others else ""
         return f"the connection to another rank has failed{where}: {reason}"
+
+
+def _wait(work: Any, waiting: Callable[[], None]) -> None:
+    """Wait for a collective, with a call of `waiting` every `PERIOD` seconds."""
+    due = time.monotonic() + PERIOD
+    while not work.is_completed():
+        time.sleep(POLL)
+        if time.monotonic() >= due:
+            waiting()
+            due = time.monotonic() + PERIOD
+    work.wait()
 
 
 def _runs(pid: int) -> bool:

@@ -40,7 +40,7 @@ class ThreadRanks(Ranks):
     def totals(self, numbers: Sequence[int]) -> list[int]:
         return [sum(column) for column in zip(*self._gather(list(numbers)), strict=True)]
 
-    def maximum(self, number: int) -> int:
+    def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:  # noqa: ARG002
         return int(max(self._gather(number)))
 
     def from_writer(self, value: Value) -> Value:

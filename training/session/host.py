@@ -79,10 +79,12 @@ class SessionProcess:
     Attributes:
         directory: Where its telemetry and socket are.
         pid: The process id.
+        reported: Whether it has said how it ended, before its process did.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], directory: Path) -> None:
         self._process = process
+        self.reported = False
         self._answer: dict[str, Any] | None = None
         self.directory = directory
         self.pid = process.pid
@@ -107,6 +109,7 @@ class SessionProcess:
             line = pipe.readline()
         code = self._process.wait()
         if line:
+            self.reported = True
             return dict(json.loads(line))
         from ..runs.last_telemetry import remove_dead_sessions
 

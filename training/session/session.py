@@ -179,7 +179,14 @@ class Session(ConfiguredSession):
             Interrupted: There is a request for the training thread.
             ProcessFailed: A process of the trainer has failed.
         """
-        self.ranks.raise_together(self._pass_own_gate, (Interrupted, Stopped))
+        self.ranks.raise_together(self._pass_own_gate, (Interrupted, Stopped), self._wait_for_ranks)
+        if self.ranks.size > 1:
+            self.clock.start()
+
+    def _wait_for_ranks(self) -> None:
+        """Publish while another rank is paused or slow, with the clock stopped."""
+        self._while_waiting()
+        self.clock.stop()
 
     def _pass_own_gate(self) -> None:
         self.processes.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from uuid import uuid4
@@ -27,6 +28,7 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # the ranks report why they end
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # torchrun would set it, with a warning
     config = LaunchConfig(
         min_nodes=1,
@@ -39,8 +41,9 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
     )
     try:
         elastic_launch(config, sys.executable)("-u", "-m", "pac.tui", *without_ranks(sys.argv[1:]))
-    except ChildFailedError as error:  # the ranks have reported why
-        return max((failure.exitcode for failure in error.failures.values()), default=FAILED) or FAILED
+    except ChildFailedError as error:
+        _, first = error.get_first_failure()
+        return first.exitcode if first.exitcode > 0 else FAILED
     except (SignalException, KeyboardInterrupt):
         return INTERRUPTED
     return DONE

@@ -95,7 +95,7 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
     try:
         return session.report()
     except SessionFailed:
-        if interrupts.count and (session.poll() or 0) < 0:
+        if interrupts.count and not session.reported:
             return None
         raise
 

@@ -11,7 +11,6 @@ of these calls because of something that only it knows. It passes a flag, and th
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -91,25 +90,6 @@ class Ranks(ABC):
         agreed = self.maximum(raised, waiting)
         if agreed:
             raise own if own is not None and agreed == raised else errors[agreed - 1]
-
-
-def started_by_torchrun() -> bool:
-    """Whether torchrun has started this process as one of several."""
-    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def is_first_rank() -> bool:
-    """Whether this process is the first one of those that torchrun has started, or the only one."""
-    return not started_by_torchrun() or os.environ["RANK"] == "0"
-
-
-def join_ranks() -> Ranks:
-    """Return this process as one of those that torchrun has started, after they have joined, or as the only one."""
-    if not started_by_torchrun():
-        return SingleRank()
-    from .torch_ranks import TorchRanks
-
-    return TorchRanks()
 
 
 class SingleRank(Ranks):

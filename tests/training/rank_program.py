@@ -5,7 +5,8 @@ from pathlib import Path
 
 import torch
 
-from pac.training.ranks import RankLost, join_ranks
+from pac.training.ranks import RankLost
+from pac.training.torchrun import join_ranks
 from tests.training.test_ranks import train
 
 ITERATIONS = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,24 @@ def test_two_ranks_learn_what_one_process_learns() -> None:
     for found, figures in on_ranks(2, lambda ranks: train(ranks, 4, **settings)):
         assert all(torch.allclose(whole[name], found[name], atol=1e-5) for name in whole)
         assert figures == pytest.approx(metrics, abs=1e-4)
+
+
+@pytest.fixture
+def doubles() -> Iterator[None]:
+    """Tensors of float64 by default."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("doubles")
+def test_the_first_update_differs_by_rounding_only() -> None:
+    """In float64, two ranks with half of the environments each agree with one process to ten digits."""
+    settings = {"minibatch": 128, "batch": 128}
+    whole, _ = train(SingleRank(), 8, 1, **settings)
+    for found, _ in on_ranks(2, lambda ranks: train(ranks, 4, 1, **settings)):
+        assert all(value.dtype == torch.float64 for value in found.values())
+        assert all(torch.allclose(whole[name], found[name], rtol=0, atol=1e-10) for name in whole)
 
 
 @pytest.mark.thorough

@@ -8,14 +8,13 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import closing
-from statistics import median
 
 from ...backends import make
 from ...backends.core.base import Backend
 from ...envs import find
 from ..config import Config
 from .backends.rates import RandomLegal
-from .facts import Figures, Progress, summary_of
+from .facts import Figures, Progress, ratios_of, summary_of
 from .ppo_parts import ppo_parts
 from .scaling import measure
 
@@ -92,9 +91,4 @@ def _training(seconds: float, rounds: int, progress: Progress) -> Figures:
 
 
 def _compared(rates: dict[str, list[float]], ours: str, other: str) -> Figures:
-    ratios = [one / two for one, two in zip(rates[ours], rates[other], strict=True)]
-    return {side: summary_of(found) for side, found in rates.items()} | {
-        "ratio": median(ratios),
-        "ratio_min": min(ratios),
-        "ratio_max": max(ratios),
-    }
+    return {side: summary_of(found) for side, found in rates.items()} | ratios_of(rates[ours], rates[other])

@@ -45,6 +45,12 @@ def summary_of(samples: Sequence[float]) -> Figures:
     }
 
 
+def ratios_of(ours: Sequence[float], others: Sequence[float]) -> Figures:
+    """Return the median, the minimum and the maximum of the ratios of pairs."""
+    ratios = [one / other for one, other in zip(ours, others, strict=True)]
+    return {"ratio": median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}
+
+
 def core_times(cores: Sequence[int]) -> tuple[int, int] | None:
     """Return the time since boot that the hypervisor took from these cores, and their total time; None if unknown."""
     try:

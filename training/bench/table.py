@@ -135,6 +135,10 @@ ROWS = {
         3.1e9,
         _gigabytes,
     ),
+    "ranks/over_one_core/ratio": Row(
+        "decisions/s on `drmario`: two ranks on two cores over one on one core", 1.6, 1.85
+    ),
+    "ranks/over_two_cores/ratio": Row("decisions/s on `drmario`: two ranks on two cores over one on two", 0.95, 1.1),
     "device/steps/ratio": Row("placements/s of `drmario` at N = 256 on two cores: `device` over `threads`", 1, 1.2),
     "device/ppo/ratio": Row("PPO steps/s on `drmario` at N = 256 on two cores: `device` over `shm`", 1, 1.3),
     "evaluation/beyond_percent": Row(

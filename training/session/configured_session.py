@@ -9,7 +9,7 @@ from pathlib import Path
 from ...backends import backend_names, default_num_envs
 from ...envs import BadParameter, UnknownName, find
 from ..config import Config
-from ..ranks import join_ranks, started_by_torchrun
+from ..torchrun import join_ranks, started_by_torchrun
 from ..trainers import trainer_kind, trainer_settings, transformed_task
 from .base_session import BaseSession
 from .evaluation import Evaluator

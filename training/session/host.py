@@ -29,8 +29,8 @@ from ...envs.openmp import WAITING
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
-from ..ranks import started_by_torchrun
 from ..runs.errors import RunFolderError
+from ..torchrun import started_by_torchrun
 
 if TYPE_CHECKING:
     from .session import Session

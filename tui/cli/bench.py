@@ -259,6 +259,12 @@ def device(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def ranks(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure training in two processes, compared with one process on one core and on two."""
+    return _measured("ranks", quick=quick, json=json)
+
+
+@app.command
 def evaluation(*, quick: Quick = False, json: Json = False) -> int:
     """Measure how much evaluation beside a training slows it down."""
     return _measured("evaluation", quick=quick, json=json)

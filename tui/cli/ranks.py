@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from ...envs import BadParameter
 from ...training.exits import DONE, FAILED, INTERRUPTED
-from ...training.ranks import started_by_torchrun
+from ...training.torchrun import started_by_torchrun
 
 OPTION = "--ranks"
 

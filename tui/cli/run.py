@@ -16,12 +16,12 @@ from ...envs import BadParameter, PacError
 from ...envs.printable import printable
 from ...training.config import Config
 from ...training.exits import DONE, INTERRUPTED
-from ...training.ranks import is_first_rank, started_by_torchrun
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
+from ...training.torchrun import is_first_rank, started_by_torchrun
 from ..output import json_text, unfiltered
 from ..session_text import Progress, progress_text, report_text
 from ..terminal import check_terminal

@@ -9,7 +9,7 @@ from typing import Any
 from .facts import Figures
 
 PERCENT, RATE = "{:.1f} %".format, "{:,.0f} /s".format
-MICROSECONDS, MILLISECONDS = "{:.1f} us".format, "{:.0f} ms".format
+MICROSECONDS, MILLISECONDS, SECONDS = "{:.1f} us".format, "{:.0f} ms".format, "{:.2f} s".format
 
 
 def _times(figure: float) -> str:
@@ -181,6 +181,7 @@ ROWS = {
         )
         for key, loop, bounds in (
             ("gymnasium", "a Gymnasium loop", (0.98, 0.96)),
+            ("ppo", "a small PPO with 8 CartPoles, unchanged,", (0.98, 0.96)),
             ("dqn", "DQN with a single CartPole, unchanged,", (0.96, 0.94)),
             ("sb3", "PPO of Stable-Baselines3", (0.98, 0.96)),
         )
@@ -188,6 +189,12 @@ ROWS = {
             ("nobody", "attached"), ("no app attached", "app attached"), bounds, strict=True
         )
     },
+    "watch/startup/added/median": Row(
+        "time from `pac-tui watch` to the first board, beyond the time that the script takes to its first step",
+        1.5,
+        0.7,
+        SECONDS,
+    ),
     "app/app_cpu/median": Row("CPU time of the app, share of one core", 5, 5, PERCENT),
     "keys/p95": Row("time from a key press to the screen during training, N = 64, p95", 50, 25, MILLISECONDS),
     "app/app_rss/max": Row("peak memory of the app", 120e6, 80e6, _megabytes),

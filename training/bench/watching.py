@@ -17,12 +17,13 @@ from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed
 from .parts import WATCHED
 from .terminal import drain, on_terminal
+from .watch_startup import watch_startup
 
 if TYPE_CHECKING:
     from ..watching.script import WatchedScript
 
 NAME = "bench-watch"
-NUM_ENVS, STEPS, REPLAY = 8, 128, 10_000
+NUM_ENVS, STEPS, REPLAY, EPOCHS = 8, 128, 10_000, 4
 LIMIT = 120.0  # s in addition to the training time
 Iterate = Callable[[], None]
 Postpone = Callable[[float], None]
@@ -34,7 +35,8 @@ def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) 
     A pair is `seconds` of training with `watch` and as many without, one iteration of each in turn.
 
     Returns:
-        By training and viewer: the ratio of steps/s with and without `watch`, per pair.
+        By training and viewer: the ratio of steps/s with and without `watch`, per pair; and `startup`, what
+        `watch_startup` returns.
     """
     ways = [(loop, attached) for loop in measurable() for attached in (False, True)]
     ratios: dict[str, dict[str, Figures]] = {}
@@ -42,8 +44,9 @@ def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) 
         who = "attached" if attached else "nobody"
         progress(f"{loop}, {who}", number / len(ways))
         ratios.setdefault(loop, {})[who] = summary_of(_measure(loop, seconds, pairs, attached=attached))
-    progress("done", 1.0)
-    return {"num_envs": NUM_ENVS, "seconds": seconds, "ratio": ratios}
+    progress("startup", 1.0)
+    startup = watch_startup(pairs=pairs, progress=lambda _what, _share: None)
+    return {"num_envs": NUM_ENVS, "seconds": seconds, "ratio": ratios, "startup": startup}
 
 
 def measurable() -> list[str]:
@@ -162,6 +165,50 @@ def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
     return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
 
 
+def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
+    """A small PPO with a vector environment, as `pac-tui watch` finds it: the script does not call `watch`."""
+    import gymnasium
+    import torch
+    from torch import nn
+
+    from ..watching.hooked_envs import vector_env_methods
+    from ..watching.interception import adopt
+
+    pair = [gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync") for _ in range(2)]
+    bare, watched = pair
+    adopt(watched, vector_env_methods)
+    actor = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
+    critic = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 1))
+    optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=2.5e-4)
+    seen, actions = torch.zeros(STEPS, NUM_ENVS, 4), torch.zeros(STEPS, NUM_ENVS, dtype=torch.long)
+    log_probs, rewards = torch.zeros(STEPS, NUM_ENVS), torch.zeros(STEPS, NUM_ENVS)
+    newest = {way: envs.reset(seed=1)[0] for way, envs in zip((False, True), pair, strict=True)}
+
+    def iterate(envs: Any, way: bool) -> None:
+        for step in range(STEPS):
+            seen[step] = torch.as_tensor(newest[way])
+            with torch.no_grad():
+                policy: Any = torch.distributions.Categorical(logits=actor(seen[step]))
+                actions[step] = policy.sample()
+                log_probs[step] = policy.log_prob(actions[step])
+            newest[way], reward, *_ = envs.step(actions[step].numpy())
+            rewards[step] = torch.as_tensor(reward)
+        returns = rewards.flip(0).cumsum(0).flip(0)
+        for _ in range(EPOCHS):
+            policy = torch.distributions.Categorical(logits=actor(seen))
+            values = critic(seen).squeeze(-1)
+            advantages = (returns - values).detach()
+            ratio = (policy.log_prob(actions) - log_probs).exp()
+            clipped = torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)
+            loss = 0.5 * (values - returns).square().mean() - clipped.mean() - 0.01 * policy.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    iterate(watched, True)  # opens the session
+    return watched, {False: lambda: iterate(bare, False), True: lambda: iterate(watched, True)}
+
+
 def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
     """DQN with a single environment, as `pac-tui watch` finds it: the script does not call `watch`."""
     import gymnasium
@@ -203,7 +250,7 @@ def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
     return watched, {False: lambda: iterate(bare, False), True: lambda: iterate(watched, True)}
 
 
-LOOPS = {"gymnasium": gymnasium_loop, "dqn": unchanged_loop, "sb3": sb3_loop}
+LOOPS = {"gymnasium": gymnasium_loop, "ppo": unchanged_vector_loop, "dqn": unchanged_loop, "sb3": sb3_loop}
 
 
 def main() -> None:

@@ -100,7 +100,7 @@ class RunRecord:
             source.episodes,
             session.events,
             ranks=session.ranks,
-            choice=EpisodeChoice.parse(self._config.record) if self._config.record else None,
+            choice=EpisodeChoice.parse(self._config.record) if self._config.record and self._ranks.is_writer else None,
         )
 
     def write_metadata(self, run_state: str) -> None:

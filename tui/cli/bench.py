@@ -326,10 +326,10 @@ def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
 
 @app.command
 def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json = False) -> int:
-    """Measure how much `watch` slows down a script, with and without the app attached. Takes about 5 minutes.
+    """Measure how much `watch` slows down a script, with and without the app attached. Takes about 8 minutes.
 
     Args:
-        seconds: Training time in seconds of each half of the seven pairs. With 20 s, the benchmark takes 20 minutes.
+        seconds: Training time in seconds of each half of the seven pairs. With 20 s, the benchmark takes 40 minutes.
         quick: Measure three pairs of 3 s.
         json: Print one JSON object and nothing else on stdout.
     """

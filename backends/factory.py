@@ -27,7 +27,12 @@ BACKENDS: dict[str, tuple[str, str]] = {
     "socket": (".socket_backend.backend:SocketBackend", "http"),
     "http": (".http_backend.backend:HttpBackend", "inline"),
 }
-"""The class of every built-in backend, and its fallback where it cannot run."""
+"""The class of every built-in backend of one machine, and its fallback where it cannot run."""
+
+ON_CLUSTERS: dict[str, tuple[str, str]] = {"ray": (".ray_backend.backend:RayBackend", "shm")}
+"""The same for the backends that need a running cluster."""
+
+_BUILT_IN = BACKENDS | ON_CLUSTERS
 
 ENTRY_POINTS = "pac.backends"
 FALLBACK = "inline"
@@ -39,12 +44,12 @@ log = logging.getLogger(__name__)
 @cache
 def _installed() -> dict[str, EntryPoint]:
     """The backends of installed packages by name. None is imported, and none replaces a built-in one."""
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in BACKENDS}
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in _BUILT_IN}
 
 
 def backend_names() -> tuple[str, ...]:
     """Return the names of all backends, the built-in ones first; no package is imported."""
-    return (*BACKENDS, *_installed())
+    return (*_BUILT_IN, *_installed())
 
 
 def make(
@@ -64,6 +69,7 @@ def make(
     device: str = "cpu",
     ring: bool = False,
     rollouts: int = 1,
+    ray_address: str = "auto",
 ) -> Backend:
     """Make N environments of a task.
 
@@ -86,6 +92,7 @@ def make(
         ring: Whether slot 0 follows the last slot, as in a replay, instead of a carry.
         rollouts: Number of rollouts that the slots hold, one after the other. While one is written, another thread can
             learn from the others, so waits for workers do not poll, which would take the interpreter's lock from it.
+        ray_address: The address of the cluster of the backend `ray`, or `auto`.
 
     Returns:
         A vector environment with N times the task's players rows. The caller closes it.
@@ -117,6 +124,7 @@ def make(
         device=device,
         ring=ring,
         rollouts=rollouts,
+        **({"address": ray_address} if kind.name == "ray" else {}),
     )
     if note:
         log.warning(note)
@@ -139,12 +147,12 @@ def _fallback(kind: type[Backend], task: Task) -> str:
     """Return the fallback of a backend; tables are shared by threads, but not over connections."""
     if kind.name == "shm" and task.shared and task.native:
         return "threads"
-    return BACKENDS[kind.name][1] if kind.name in BACKENDS else FALLBACK
+    return _BUILT_IN[kind.name][1] if kind.name in _BUILT_IN else FALLBACK
 
 
 def _class(name: str) -> type[Backend]:
-    if name in BACKENDS:
-        module, _, attribute = BACKENDS[name][0].partition(":")
+    if name in _BUILT_IN:
+        module, _, attribute = _BUILT_IN[name][0].partition(":")
         built_in: type[Backend] = getattr(import_module(module, __package__), attribute)
         return built_in
     from .core.base import Backend

@@ -76,7 +76,11 @@ class Config(StrictModel):
     )
     backend: str = Field(
         "shm",
-        description="How environments are stepped: shm, threads, device, inline, socket, http or a package's.",
+        description="How environments are stepped: shm, threads, device, inline, socket, http, ray or a package's.",
+    )
+    ray_address: str = Field(
+        "auto",
+        description="Address of the Ray cluster of the backend ray, such as HOST:6379. auto: that of this machine.",
     )
     workers: PositiveInt | None = Field(
         None, description="Number of worker processes or threads. Default: 1 per usable core."

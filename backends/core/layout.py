@@ -115,7 +115,7 @@ class Layout:
         memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
         self._view(memory).reset_episodes()
 
-    def check(self, memory: mmap.mmap) -> None:
+    def check(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
         """Check that `memory` was stamped for the same layout.
 
         Raises:
@@ -123,7 +123,7 @@ class Layout:
         """
         if len(memory) < HEADER.size:
             raise LayoutMismatch(f"expected a control block of {HEADER.size} bytes, the segment has {len(memory)}")
-        found, wanted = HEADER.unpack_from(memory), HEADER.unpack(self._header())
+        found, wanted = HEADER.unpack_from(memoryview(memory)), HEADER.unpack(self._header())
         names = ("magic", "version", "num_envs", "obs_size", "act_size", "slots", "players", "fields", "size")
         for name, have, want in zip(names, found, wanted, strict=True):
             if have != want:
@@ -133,18 +133,19 @@ class Layout:
         if len(memory) < self.size:
             raise LayoutMismatch(f"expected a segment of {self.size} bytes, got {len(memory)}")
 
-    def map(self, memory: mmap.mmap | None = None) -> Buffer:
+    def map(self, memory: mmap.mmap | NDArray[np.uint8] | None = None) -> Buffer:
         """Return the arrays, in a stamped segment or in new memory of this process.
 
         Raises:
             LayoutMismatch: The segment is not one of this layout.
         """
         if memory is None:
-            return self._view(self._private())
+            return self._view(self.allocate())
         self.check(memory)
         return self._view(memory)
 
-    def _private(self) -> NDArray[np.uint8]:
+    def allocate(self) -> NDArray[np.uint8]:
+        """Return new stamped memory of this process for `map`, `(size,)`."""
         raw = np.zeros(self.size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         memory = raw[start : start + self.size]

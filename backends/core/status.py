@@ -66,6 +66,7 @@ class WorkerStatus:
         cpu_seconds: CPU time, in s.
         rss: Resident memory, in bytes.
         last_error: Its last failure in a sentence, or nothing.
+        node: The machine that it runs on; empty for this one.
     """
 
     index: int
@@ -79,6 +80,7 @@ class WorkerStatus:
     cpu_seconds: float = 0.0
     rss: int = 0
     last_error: str = ""
+    node: str = ""
 
 
 def usage(pid: int | None = None) -> tuple[float, int]:

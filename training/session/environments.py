@@ -219,6 +219,7 @@ class SessionEnvs:
             workers=config.workers,
             timeout=max(STEP_TIMEOUT, 2 * config.hang_timeout),
             hang_timeout=config.hang_timeout,
+            ray_address=config.ray_address,
         )
         self._envs = GatedEnvs(backend, session, self._checkpoints, self._detach)
         session.state.backend = backend.name

@@ -71,6 +71,7 @@ class ProcessStatus:
         return cls(
             role=ProcessRole.WORKER,
             index=worker.index,
+            name=f"{worker.index + 1} {worker.node}" if worker.node else "",
             pid=worker.pid,
             state=worker.state.value,
             first_env=worker.lo,

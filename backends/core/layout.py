@@ -123,7 +123,7 @@ class Layout:
         """
         if len(memory) < HEADER.size:
             raise LayoutMismatch(f"expected a control block of {HEADER.size} bytes, the segment has {len(memory)}")
-        found, wanted = HEADER.unpack_from(memoryview(memory)), HEADER.unpack(self._header())
+        found, wanted = HEADER.unpack_from(memory), HEADER.unpack(self._header())  # type: ignore[arg-type]
         names = ("magic", "version", "num_envs", "obs_size", "act_size", "slots", "players", "fields", "size")
         for name, have, want in zip(names, found, wanted, strict=True):
             if have != want:

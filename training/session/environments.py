@@ -25,7 +25,7 @@ from .num_envs_planner import SECONDS
 from .run_record import RunRecord
 
 STEP_TIMEOUT = 60.0  # s
-WITHOUT_WORKERS = {"inline", "threads", "device"}
+WITHOUT_WORKERS = {"inline", "threads", "device", "ray"}
 
 
 class RestartFailed(PacError):

@@ -39,7 +39,7 @@ class ProcessStatus:
         name: What people call it; empty if it has only a number.
         pid: Its process id.
         state: What it is doing, in a word.
-        device: Where it computes; empty if that is not known.
+        device: Where it computes: a device, or the node of a worker on another machine; empty if that is not known.
         first_env: The first environment that it steps.
         end_env: One past the last environment that it steps.
         count: What it has done since it was started: steps of a worker or actor, updates of a learner or rank.
@@ -71,9 +71,9 @@ class ProcessStatus:
         return cls(
             role=ProcessRole.WORKER,
             index=worker.index,
-            name=f"{worker.index + 1} {worker.node}" if worker.node else "",
             pid=worker.pid,
             state=worker.state.value,
+            device=worker.node,
             first_env=worker.lo,
             end_env=worker.hi,
             count=worker.steps,

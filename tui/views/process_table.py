@@ -16,6 +16,7 @@ from .figures import hint
 COLUMNS = {
     "process": 17,
     "worker": 7,
+    "node": 24,
     "pid": 8,
     "envs": 11,
     "state": 9,
@@ -46,7 +47,7 @@ def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     if not len(processes):
         owner = "script" if snapshot.description.watched else "session"
         return hint(units.translate(f"no workers: the environments run in the {owner}'s own process"), width)
-    columns = _columns(set(processes["role"].tolist()), width)
+    columns = _columns(set(processes["role"].tolist()), width, nodes=bool(processes["device"].any()))
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
     if "process" in columns:
         words["steps/s"] = "rate/s"
@@ -73,9 +74,9 @@ def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     return rows
 
 
-def _columns(roles: set[bytes], width: int) -> list[str]:
-    """Return the columns for processes of some roles that fit."""
-    without = {"worker"} if len(roles) > 1 else {"process", "device"}
+def _columns(roles: set[bytes], width: int, *, nodes: bool) -> list[str]:
+    """Return the columns for processes of some roles that fit; with the nodes, if workers are on several machines."""
+    without = {"worker", "node"} if len(roles) > 1 else {"process", "device"} | (set() if nodes else {"node"})
     if ProcessRole.LEARNER.encode() not in roles:
         without |= set(LEARNING)
     found = [name for name in COLUMNS if name not in without]
@@ -92,6 +93,7 @@ def _cells(record: np.void, snapshot: Snapshot) -> dict[str, str]:
     first, end = int(record["first_env"]), int(record["end_env"])
     return {
         "worker": number,
+        "node": _decoded(record["device"]),
         "process": f"{role} {name}".rstrip(),
         "pid": str(record["pid"]),
         "envs": f"{first + 1}-{end}" if end - first > 1 else str(end or ""),

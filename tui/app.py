@@ -304,6 +304,9 @@ class PacApp(TerminalApp):
         """Show a new snapshot; report what happened; leave with the session."""
         self.state.env = min(self.state.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
+        if self.state.lists_episodes:
+            self.state.lists_episodes = False
+            self.dialogs.episodes()
         if (env := self.debugger.new_break(snapshot)) is not None:
             self.navigation.open_environment(env + 1)
         if isinstance(self.screen, Dialog):

@@ -106,6 +106,7 @@ def show_app(connection: SessionConnection) -> AppExit:
             app.run()
             while app.replay is not None:
                 _replay(app.replay)
+                app.state.lists_episodes = True
                 app = PacApp(connection, app.state)
                 app.run()
             if connection.detached:

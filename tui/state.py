@@ -25,6 +25,7 @@ class AppState:
         seat: The seat in it, from 0.
         curves: Axes, cursor, range and choice of the curves.
         replay: Whether the session is a recorded episode.
+        lists_episodes: Whether the list of episodes is opened with the next snapshot, as after a replay.
         last_event: The number of the newest event that was shown.
     """
 
@@ -35,6 +36,7 @@ class AppState:
     seat: int = 0
     curves: CurveOptions = field(default_factory=CurveOptions)
     replay: bool = False
+    lists_episodes: bool = False
     last_event: int = 0
 
     @property

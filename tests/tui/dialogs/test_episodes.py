@@ -7,6 +7,8 @@ import pytest
 
 from pac.training.past.episode_file import read
 from pac.training.telemetry.records import EPISODE
+from pac.tui.app import PacApp
+from pac.tui.connection import SessionConnection
 from pac.tui.dialogs.episode_rows import EpisodeRow, chosen, marks_of
 from pac.tui.dialogs.episodes import EpisodesDialog
 
@@ -122,6 +124,18 @@ async def test_an_episode_that_was_written_ends_the_app_for_its_replay(fake, ope
         await until(lambda: app.replay is not None)
     assert (app.replay.path, app.replay.episode) == (path, read(path))
     assert app.return_code == 0
+
+
+async def test_the_list_is_opened_again_after_a_replay(fake, open_app):
+    """By an app that has the state of the one before, with its selected view."""
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await pilot.press("t")
+        await until(lambda: app.state.view == "timing")
+    app.state.lists_episodes = True
+    again = PacApp(SessionConnection(lambda: fake, "process"), app.state)
+    async with again.run_test(size=(80, 24)):
+        await until(lambda: isinstance(again.screen, EpisodesDialog), "the list")
+        assert again.painter.view.id == "timing"
 
 
 def test_equal_and_unknown_returns_have_one_mark():

@@ -47,6 +47,7 @@ PARTS = {
     "overlap": Part("overlap:measure_overlap", {"seconds": 2.0, "rounds": 3}),
     "dqn": Part("dqn:measure_dqn", {"seconds": 1.0, "rounds": 3}),
     "packed": Part("packed:measure_packed", {"rounds": 5, "num_envs": (256,)}),
+    "ray": Part("ray_nodes:measure_ray", {"seconds": 1.0, "rounds": 1}),
     "ranks": Part("ranks:measure_ranks", {"seconds": 5.0, "rounds": 1}),
     "device": Part("device:measure_device", {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024}),
     "evaluation": Part("evaluation:evaluation_cost", {"seconds": 6.0, "pairs": 1}),

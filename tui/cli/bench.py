@@ -259,6 +259,17 @@ def device(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def ray(*, quick: Quick = False, json: Json = False) -> int:
+    """Compare the backend ray with inline and with RLlib's environment runners, on two nodes of one CPU.
+
+    Args:
+        quick: Take fewer and shorter measurements, for a rough estimate.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    return _measured("ray", quick=quick, json=json)
+
+
+@app.command
 def ranks(*, quick: Quick = False, json: Json = False) -> int:
     """Measure training in two processes, compared with one process on one core and on two."""
     return _measured("ranks", quick=quick, json=json)

@@ -132,7 +132,8 @@ class BaseSession:
         before.hand_over(self._generation)
 
     def _next_segment(self, task: Task, num_envs: int) -> TelemetryWriter:
-        description = describe(task, version=_version(), pid=os.getpid(), **self._facts)
+        first = self.ranks.first_env(num_envs)
+        description = describe(task, version=_version(), pid=os.getpid(), first_env=first, **self._facts)
         writer = TelemetryWriter(task, description, num_envs, self._generation + 1, self.directory)
         self._generation += 1
         return writer

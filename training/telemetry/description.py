@@ -31,6 +31,7 @@ class Description:
         folder: The run's folder; empty if nothing is kept.
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
+        first_env: The number of the first environment among those of all processes of the training, from 0.
     """
 
     run: str
@@ -65,6 +66,7 @@ class Description:
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    first_env: int = 0
 
     @property
     def board(self) -> ShapedPanel | None:

@@ -12,6 +12,7 @@ from rich.segment import Segment
 
 from ...envs import episode_seed
 from ...envs.fields import Array
+from ...envs.task import seed_from
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import TRUNCATED
 from ..drawing.numbers import age, figure
@@ -53,7 +54,7 @@ class EpisodeRow:
         end: `terminated` or `truncated`.
         outcome: Name of the outcome; empty without one.
         when: When it ended, s since the epoch.
-        seed: Its seed; None if it is unknown.
+        run_seed: The seed of the environments; None if it is unknown.
         mark: `best`, `worst`, `median` or empty.
     """
 
@@ -65,8 +66,13 @@ class EpisodeRow:
     end: str
     outcome: str
     when: float
-    seed: int | None
+    run_seed: int | None
     mark: str = ""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the episode; None if it is unknown."""
+        return None if self.run_seed is None else episode_seed(self.run_seed, self.env, self.episode)
 
     def value(self, column: str) -> float | str:
         """Return what a column is sorted by."""
@@ -103,6 +109,7 @@ def rows_of(records: Array, about: Description) -> list[EpisodeRow]:
     """
     names = ["", *(name for name, _ in about.outcomes)]
     marks = marks_of(records["ret"])
+    seed = None if about.watched else seed_from(about.seed, about.first_env)
     return [
         EpisodeRow(
             number=int(item["number"]),
@@ -113,7 +120,7 @@ def rows_of(records: Array, about: Description) -> list[EpisodeRow]:
             end="truncated" if item["end"] == TRUNCATED else "terminated",
             outcome=names[min(int(item["outcome"]), len(names) - 1)],
             when=float(item["time"]),
-            seed=None if about.watched else episode_seed(about.seed, int(item["env"]), int(item["episode"])),
+            run_seed=seed,
             mark=marks.get(index, ""),
         )
         for index, item in enumerate(records)

@@ -5,15 +5,17 @@ import time
 import numpy as np
 import pytest
 
+from pac.envs import episode_seed, find
 from pac.training.past.episode_file import read
+from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import EPISODE
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
-from pac.tui.dialogs.episode_rows import EpisodeRow, chosen, marks_of
+from pac.tui.dialogs.episode_rows import EpisodeRow, chosen, marks_of, rows_of
 from pac.tui.dialogs.episodes import EpisodesDialog
 
 from ...training.past.test_episode import recorded
-from ..fake_session import SIZES, screen_text, seen, until
+from ..fake_session import FACTS, SIZES, screen_text, seen, until
 
 LISTED = [(1, 0, 4, -0.5, 40, 1, 1), (2, 3, 0, 2.5, 55, 0, 2), (3, 0, 5, 0.25, 7, 1, 1), (4, 7, 9, -1.0, 20, 1, 1)]
 """Number, environment, episode, return, length, outcome, end."""
@@ -153,3 +155,11 @@ def test_a_comparison_without_a_number_matches_nothing():
         0,
         1,
     ]
+
+
+def test_a_seed_is_that_of_the_environment_among_all_processes():
+    """The second process of two with eight environments each shows the seeds of environments 9 to 16."""
+    records = np.zeros(1, EPISODE)
+    records["number"], records["env"], records["episode"] = 1, 2, 5
+    about = describe(find("drmario"), run="a-run", first_env=8, **FACTS)
+    assert rows_of(records, about)[0].seed == episode_seed(7, 10, 5)

@@ -141,7 +141,8 @@ class KernelTable(Generic[Views]):
         example: Returns the views of any task of the game. It is called when kernels are compiled.
 
     Attributes:
-        unpack: The function that kernels call with a table.
+        unpack: The function that kernels call with a table. It may also be a tuple of the table's words, which a GPU
+            keeps in constant memory and not in registers.
     """
 
     def __init__(self, example: Callable[[], Views]) -> None:
@@ -162,8 +163,11 @@ class KernelTable(Generic[Views]):
 
     def _unpack(self, _context: Any, table: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
-            words = (builder.load(gep_inbounds(builder, data, index)) for index in count())  # type: ignore[no-untyped-call]
+            if isinstance(table, types.UniTuple):
+                words = (builder.extract_value(arguments[0], index) for index in count())
+            else:
+                data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
+                words = (builder.load(gep_inbounds(builder, data, index)) for index in count())  # type: ignore[no-untyped-call]
             return _rebuilt(context, builder, self._kind, words)
 
         return self._kind(table), build

@@ -50,6 +50,8 @@ PARTS = {
     "ray": Part("ray_nodes:measure_ray", {"seconds": 1.0, "rounds": 1}),
     "ranks": Part("ranks:measure_ranks", {"seconds": 5.0, "rounds": 1}),
     "device": Part("device:measure_device", {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024}),
+    "kernels": Part("kernels:measure_kernels", {"targets": (90,)}),
+    "fights": Part("games.fights:measure_fights", {"seconds": 2.0}),
     "evaluation": Part("evaluation:evaluation_cost", {"seconds": 6.0, "pairs": 1}),
     "independent": Part("independent:compare", {"seconds": 5.0, "rounds": 1}),
     "poker": Part("poker:compare_solvers", {"seconds": 0.5, "rounds": 1, "long": 1.0, "seeds": 1}),

@@ -276,6 +276,18 @@ def ranks(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def kernels(*, quick: Quick = False, json: Json = False) -> int:
+    """Compile the kernels for GPUs, which needs none: registers, stack, spills and occupancy."""
+    return _measured("kernels", quick=quick, json=json)
+
+
+@app.command
+def fights(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure the fights of auto-chess: their durations, and their share of a step."""
+    return _measured("fights", quick=quick, json=json)
+
+
+@app.command
 def evaluation(*, quick: Quick = False, json: Json = False) -> int:
     """Measure how much evaluation beside a training slows it down."""
     return _measured("evaluation", quick=quick, json=json)

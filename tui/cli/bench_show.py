@@ -32,6 +32,16 @@ def _listed(result: Figures) -> None:
     show_table(shown)
 
 
+def kernels(result: Figures) -> None:
+    """Print a row per kernel and architecture."""
+    table = _numbers("kernel", "target", "registers", "stack", "spilled", "occupancy", "")
+    for row in result["rows"]:
+        figures = [str(row.get(name, "")) for name in ("registers", "stack_bytes", "spill_stores")]
+        share = f"{100 * row['occupancy']:.0f} %" if "occupancy" in row else ""
+        table.add_row(row["kernel"], row["target"], *figures, share, row.get("error", ""))
+    show_table(table)
+
+
 def scaling(result: Figures) -> None:
     """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
@@ -165,6 +175,7 @@ def poker(result: Figures) -> None:
 
 OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
     "learning": learning,
+    "kernels": kernels,
     "scaling": scaling,
     "transports": transports,
     "traces": traces,

@@ -20,7 +20,7 @@ TASKS = ("drmario", "drmario-frames", "treasure", "staghunt", "frames", "kuhn", 
 FIGHT = "autochess fight"
 TARGETS = (80, 90, 100)
 UNFIT = ("gameboy", "autochess")
-"""Tasks whose step is not shown to fit into registers, see docs/cuda.md."""
+"""Tasks whose step does not fit into registers yet, see docs/cuda.md."""
 LOWEST = (8, 0)
 """The compute capability that the kernels are compiled for; `ptxas` assembles the result for every target."""
 PARTITIONS, PARTITION_REGISTERS, PARTITION_WARPS, LANES = 4, 16_384, 16, 32

@@ -13,7 +13,7 @@ import numpy as np
 from ....envs.autochess.bag import player
 from ....envs.autochess.driver import AutochessEnvironments
 from ....envs.autochess.kernels import play_bots
-from ....envs.autochess.layout import ALIVE, FOE, NOBODY, SEATS, STAGE, Ints
+from ....envs.autochess.layout import ALIVE, ENDED, FOE, NOBODY, SEATS, STAGE, Ints
 from ....envs.autochess.rounds import close_turns, match, run_fight
 from ....envs.autochess.tables import WILD_TEAMS
 from ....envs.autochess.turn import take
@@ -84,7 +84,8 @@ def _measured(players: int, seconds: float) -> Figures:
 def _fights_of(game: Ints, actions: Ints, players: int, values: dict[str, int], work: RoundMemory) -> list[float]:
     """Play the rest of a round up to its fights, and return the seconds of each of them."""
     for seat in range(players):
-        take(game, player(seat), int(actions[seat]), values["turn_actions"])
+        if not game[player(seat) + ENDED]:
+            take(game, player(seat), int(actions[seat]), values["turn_actions"])
     play_bots(game, players, values["bots"])
     close_turns(game)
     for seat in range(SEATS):

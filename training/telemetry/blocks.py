@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ...backends.system.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from .description import Description
-from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, segment_path
+from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, read_header, segment_path
 
 POLL_SECONDS = 1e-4
 MAX_POLL_SECONDS = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
@@ -109,6 +109,16 @@ class TelemetryReader:
             reason = str(error).partition("\n")[0]
             raise NotTelemetry(f"{path} is damaged ({type(error).__name__}: {reason}): remove it") from error
         self.generation = generation
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """The header of the segment attached to, as its session wrote it."""
+        return read_header(self._mapped.segment)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its blocks, in order."""
+        return tuple(self._mapped.arrays)
 
     def follow(self) -> bool:
         """Attach to the newest segment if the session has moved on; return whether it had."""

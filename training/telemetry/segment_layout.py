@@ -140,16 +140,33 @@ def create_segment(
     """Create the segment of a generation, and return its arrays."""
     blocks = blocks_of(task, num_envs)
     specs = [(block.name, dtype_to_descr(np.dtype(block.dtype)), block.shape) for block in blocks]
-    header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
+    header = {
+        "description": asdict(description),
+        "blocks": specs,
+        "numbers": (num_envs, task.observation.row_bytes, 8 * task.players),
+    }
+    segment, header_bytes = write_segment(header, blocks, generation, directory)
+    return MappedSegment(segment, blocks, CONTROL_BYTES + header_bytes)
+
+
+def write_segment(
+    contents: Mapping[str, Any], blocks: list[TelemetryBlock], generation: int, directory: Path
+) -> tuple[Segment, int]:
+    """Create a segment with a header and zeroed blocks; return it and the bytes of the header."""
+    header = json.dumps(contents).encode()
     size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
     # Written under another name first: a reader that finds the file finds it whole.
     segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
     segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
-    row_bytes, act_size = task.observation.row_bytes, 8 * task.players
-    control = (MAGIC, VERSION, num_envs, row_bytes, act_size, len(header), size, generation, generation)
+    control = (MAGIC, VERSION, *contents["numbers"], len(header), size, generation, generation)
     CONTROL.pack_into(segment.map, 0, *control)
     segment.path = segment.path.rename(segment_path(directory, generation))
-    return MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
+    return segment, len(header)
+
+
+def listed_blocks(header: Mapping[str, Any]) -> list[TelemetryBlock]:
+    """Return the blocks that a header lists."""
+    return [TelemetryBlock(name, descr_to_dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
 
 
 def read_header(segment: Segment) -> Mapping[str, Any]:
@@ -184,7 +201,7 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
         MALFORMED: It is damaged.
     """
     header = read_header(segment)
-    blocks = [TelemetryBlock(name, descr_to_dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+    blocks = listed_blocks(header)
     description = rebuilt(header["description"])
     if not set(FIXED_BLOCKS) <= set(blocks):
         raise ValueError("its blocks are not those of this version")

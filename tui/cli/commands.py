@@ -86,17 +86,39 @@ def attach(
     *,
     runs_dir: Path = RUNS,
     json: Switch = False,
+    rsh: str = "ssh",
+    command: str = "pac-tui",
 ) -> int:
     """Show a running session or a watched script in the app. Without RUN, list them if several run.
 
     Args:
-        name: Name of the run or the beginning of it, process id, or `latest`.
+        name: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
         json: Print the running sessions as one JSON object. Does not open the app.
+        rsh: For HOST:RUN, the command that runs another one on HOST, with its options.
+        command: For HOST:RUN, the command pac-tui on HOST, such as `venv/bin/pac-tui`.
     """
+    host, colon, run = (name or "").partition(":")
+    if host and colon and run:
+        from .remote import attach_remote
+
+        return attach_remote(host, run, rsh=rsh, command=command)
     from .attach import attach_session
 
     return attach_session(name, runs_dir, json=json)
+
+
+@app.command
+def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
+    """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` starts this on HOST.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        runs_dir: Folder that contains the runs.
+    """
+    from .remote import run_relay
+
+    return run_relay(name, runs_dir)
 
 
 @app.command

@@ -1,0 +1,131 @@
+"""The messages of a relay: frames of a kind, a length and data, and changes of arrays as runs of 64 bytes."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import PacError
+
+PROTOCOL = 1
+"""Version of the messages."""
+HEAD = struct.Struct("<BI")
+RUN = struct.Struct("<III")
+"""Number of a block, first of its lines that changed, and how many."""
+LINE = 64
+"""Bytes that are compared and sent together."""
+MAX_FRAME = 8 << 20
+"""Bytes of a frame, packed or not."""
+
+Bytes = NDArray[np.uint8]
+
+
+class BadRelay(PacError):
+    """The other side sent something that is not a message of a relay."""
+
+    title = "Bad relay"
+
+
+class Kind(IntEnum):
+    """What a frame contains."""
+
+    HELLO = 1
+    """JSON: versions, and which session is shown."""
+    HEADER = 2
+    """JSON: a new telemetry segment."""
+    CHANGES = 3
+    """Runs of lines of blocks that changed."""
+    ANSWER = 4
+    """JSON: the answer to a command."""
+    LOG = 5
+    """What was appended to the log of the session."""
+    END = 6
+    """JSON: why nothing more will come."""
+    COMMAND = 7
+    """JSON: a command to the session; the only kind that goes to the relay."""
+
+
+class Frame(NamedTuple):
+    """A message."""
+
+    kind: Kind
+    data: bytes
+
+
+def write_frame(stream: IO[bytes], kind: Kind, data: bytes) -> int:
+    """Write a frame with packed data; return its bytes."""
+    frame = zlib.compress(data, 1)
+    stream.write(HEAD.pack(kind, len(frame)) + frame)
+    stream.flush()
+    return HEAD.size + len(frame)
+
+
+def read_frame(stream: IO[bytes]) -> Frame | None:
+    """Return the next frame; None at the end of the stream.
+
+    Raises:
+        BadRelay: What comes is not a frame, or is too large.
+    """
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    number, size = HEAD.unpack(head)
+    if number not in set(Kind) or size > MAX_FRAME:
+        raise BadRelay(
+            "the other side does not speak the protocol of pac-tui's relay; is something else printed there?"
+        )
+    packed = stream.read(size)
+    if len(packed) < size:
+        return None
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(packed, MAX_FRAME)
+    except zlib.error as error:
+        raise BadRelay(f"a message of the relay is damaged: {error}") from error
+    if not unpacking.eof:
+        raise BadRelay(f"a message of the relay is longer than {MAX_FRAME >> 20} MiB")
+    return Frame(Kind(number), data)
+
+
+def changes(block: int, before: Bytes, now: Bytes) -> Iterator[bytes]:
+    """Yield the runs of lines of a block that changed, at most `MAX_FRAME // 4` bytes each."""
+    lines = -(-len(now) // LINE)
+    padded = np.zeros((2, lines * LINE), np.uint8)
+    padded[0, : len(before)], padded[1, : len(now)] = before, now
+    differ = (padded[0] != padded[1]).reshape(lines, LINE).any(axis=1)
+    edges = np.flatnonzero(np.diff(differ, prepend=False, append=False))
+    most = MAX_FRAME // 4 // LINE
+    for begin, end in edges.reshape(-1, 2).tolist():
+        for first in range(begin, end, most):
+            last = min(end, first + most)
+            yield RUN.pack(block, first, last - first) + now[first * LINE : last * LINE].tobytes()
+
+
+def apply_changes(data: bytes, blocks: list[Bytes]) -> set[int]:
+    """Write runs of lines into blocks; return the numbers of those that changed.
+
+    Raises:
+        BadRelay: A run is outside of its block.
+    """
+    at, changed = 0, set()
+    while at < len(data):
+        if len(data) - at < RUN.size:
+            raise BadRelay("a change of the telemetry is cut")
+        number, first, count = RUN.unpack_from(data, at)
+        at += RUN.size
+        if number >= len(blocks):
+            raise BadRelay(f"the telemetry has no block {number}")
+        block = blocks[number]
+        begin, end = first * LINE, min((first + count) * LINE, len(block))
+        if begin >= end or end - begin > len(data) - at:
+            raise BadRelay("a change is outside of its block of the telemetry")
+        block[begin:end] = np.frombuffer(data, np.uint8, end - begin, at)
+        at += end - begin
+        changed.add(number)
+    return changed

@@ -1,0 +1,121 @@
+"""A copy of a remote session's telemetry in this machine's shared memory, which the app reads like any other."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...envs import PacError
+from ...envs.files import parse_json
+from ..telemetry.records import Phase
+from ..telemetry.segment_layout import (
+    CONTROL,
+    MALFORMED,
+    MappedSegment,
+    listed_blocks,
+    map_segment,
+    write_segment,
+)
+from .frames import BadRelay, Bytes, apply_changes
+
+MOST_BYTES = 256 << 20
+"""Bytes of telemetry that a remote session may have; 10,000 environments have about 60 MB."""
+MOST_LOG = 4 << 20
+LOG = "session.log"
+
+
+class Mirror:
+    """The copy of a session's telemetry and log.
+
+    What comes from the other side only becomes numbers and text in blocks of known size. No path of it is used.
+
+    Args:
+        directory: Where the telemetry is put.
+        folder: A folder that takes the place of the run's; the log is put there.
+    """
+
+    def __init__(self, directory: Path, folder: Path) -> None:
+        self.directory, self._folder = directory, folder
+        self._mapped: MappedSegment | None = None
+        self._bytes: list[Bytes] = []
+        self._names: list[str] = []
+        self._generation = 0
+
+    def open(self, data: bytes) -> None:
+        """Begin a new segment with the header that was sent.
+
+        Raises:
+            BadRelay: It is not a header, or one of telemetry that is too large.
+        """
+        try:
+            header = parse_json(data, finite=False)
+            blocks = listed_blocks(header)
+            if any(block.dtype.hasobject for block in blocks) or sum(block.nbytes for block in blocks) > MOST_BYTES:
+                raise ValueError(f"its blocks are not numbers, or have more than {MOST_BYTES >> 20} MiB")
+            contents = {
+                "description": {**header["description"], "folder": str(self._folder)},
+                "blocks": header["blocks"],
+                "numbers": tuple(int(number) for number in header["numbers"])[:3],
+            }
+            self._generation += 1  # its own: a reconnection begins a new segment, too
+            segment, _ = write_segment(contents, blocks, self._generation, self.directory)
+            mapped, _ = map_segment(segment)
+        except (PacError, *MALFORMED) as error:
+            raise BadRelay(f"the telemetry of the other side cannot be used: {error}") from error
+        before, self._mapped = self._mapped, mapped
+        self._names = [*mapped.arrays]
+        self._bytes = [array.reshape(-1).view("u1") for array in mapped.arrays.values()]
+        if before is not None:
+            struct.pack_into("<Q", before.segment.map, CONTROL.size - 8, self._generation)
+            before.segment.unlink()
+
+    def apply(self, data: bytes) -> None:
+        """Write what has changed.
+
+        Raises:
+            BadRelay: It does not fit the header.
+        """
+        if self._mapped is None:
+            raise BadRelay("changes came before a header")
+        for sequence in self._mapped.sequences.values():
+            sequence[0] += 1
+        try:
+            apply_changes(data, self._bytes)
+        finally:
+            for sequence in self._mapped.sequences.values():
+                sequence[0] += 1
+
+    def log(self, data: bytes) -> None:
+        """Append to the log, up to a limit."""
+        path = self._folder / LOG
+        if not path.exists() or path.stat().st_size < MOST_LOG:
+            with path.open("ab") as file:
+                file.write(data)
+
+    def say(self, phase: Phase, message: str) -> None:
+        """Show a message in place of what the session is doing."""
+        if self._mapped is not None:
+            state: Any = self._mapped.arrays["state"]
+            state["phase"], state["message"] = phase, message.encode()[:100]
+            state["now"] += 1e-3
+
+
+def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the other side says about itself.
+
+    Raises:
+        BadRelay: Its version differs, or it says something else.
+    """
+    try:
+        found = dict(parse_json(data))
+        name, pid = str(found["run"]), int(found["pid"])
+    except (TypeError, ValueError, KeyError) as error:
+        raise BadRelay("the other side is not a relay of pac-tui") from error
+    if any(found.get(key) != own[key] for key in ("protocol", "telemetry")):
+        raise BadRelay(
+            f"pac-tui there has version {str(found.get('version'))[:40]}, and here {own['version']}: install the same "
+            "version on both sides"
+        )
+    return {**found, "run": name, "pid": pid}

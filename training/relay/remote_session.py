@@ -1,0 +1,227 @@
+"""A session on another machine, as an app uses it: its telemetry is mirrored, and commands go to its relay."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ...backends.system.segment import new_directory, remove_directory
+from ...envs import PacError
+from ...envs.files import parse_json
+from ...envs.printable import printable
+from ..runs.sessions import UNKNOWN_EXIT_CODE
+from ..session.control import CommandRefused, ControlServer
+from ..session.viewers import Viewers
+from ..telemetry.records import Phase
+from .frames import BadRelay, Frame, Kind, read_frame, write_frame
+from .mirror import Mirror, hello_of
+from .sender import versions
+
+START_LIMIT = 60.0
+"""Seconds until the first picture, in which a person may type a password."""
+ANSWER_LIMIT = 8.0
+RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Seconds between two attempts to connect again; the last one is repeated."""
+TAIL = 300
+DEFAULT_RSH, DEFAULT_COMMAND = "ssh", "pac-tui"
+
+
+def relay_command(host: str, run: str, *, rsh: str = DEFAULT_RSH, command: str = DEFAULT_COMMAND) -> list[str]:
+    """Return the command that starts a relay on a host, such as `ssh HOST pac-tui relay RUN`.
+
+    Args:
+        host: What `rsh` calls the machine.
+        run: The name of the run there.
+        rsh: The command that runs another one on a host, with its options.
+        command: The command `pac-tui` on the host.
+    """
+    return [*shlex.split(rsh), host, *shlex.split(command), "relay", shlex.quote(run)]
+
+
+class RelayFailed(PacError):
+    """The other machine cannot be reached, or has no such session."""
+
+    title = "No connection"
+
+
+class RemoteSession:
+    """A session that a relay shows. A broken connection is made again until the session ends.
+
+    Args:
+        host: Its machine, for messages.
+        command: Starts a relay whose stdin and stdout are this side's.
+
+    Attributes:
+        directory: The directory of the mirrored telemetry and of the socket for commands.
+        pid: The session's process on its machine.
+        name: The name of its run.
+    """
+
+    def __init__(self, host: str, command: Sequence[str]) -> None:
+        self.host, self._command = host, list(command)
+        self.directory = new_directory() / "remote"  # not among this machine's sessions
+        self.directory.mkdir(mode=0o700)
+        self._files = tempfile.TemporaryDirectory(prefix="pac-remote-")
+        self._mirror = Mirror(self.directory, Path(self._files.name))
+        self._answers: queue.Queue[Mapping[str, Any]] = queue.Queue()
+        self._calling, self._shown, self._closed = threading.Lock(), threading.Event(), threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._error: PacError | None = None
+        self._over = ""
+        self._joined: dict[str, Any] = {}
+        self.pid, self.name = 0, ""
+        self._server: ControlServer | None = None
+        self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
+
+    def start(self) -> None:
+        """Connect, and return when there is something to show.
+
+        Raises:
+            PacError: The machine cannot be reached, has another version or no such session.
+        """
+        self._thread.start()
+        if not self._shown.wait(START_LIMIT):
+            self._error = self._error or RelayFailed(f"{self.host} did not answer within {START_LIMIT:.0f} s")
+        if self._error is not None:
+            self.close()
+            raise self._error
+        self._server = ControlServer(
+            self.directory, lambda _viewer, request: self._call(request), Viewers(float("inf"))
+        )
+
+    def close(self) -> None:
+        """End the connection; the session continues."""
+        self._closed.set()
+        if self._server is not None:
+            self._server.close()
+        process = self._process
+        if process is not None:
+            with suppress(OSError):
+                process.terminate()
+            process.wait()
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+        remove_directory(self.directory.parent)
+        self._files.cleanup()
+
+    # -- what the app uses --------------------------------------------------------------------------------------------
+
+    def poll(self) -> int | None:
+        """Return None while the session lives, as far as is known, then `UNKNOWN_EXIT_CODE`."""
+        return UNKNOWN_EXIT_CODE if self._over else None
+
+    def report(self) -> dict[str, Any]:
+        """Its report goes to who started it."""
+        return {}
+
+    def terminate(self) -> None:
+        """Leave it running."""
+
+    def kill(self) -> None:
+        """Leave it running: its process belongs to the other machine."""
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+
+    def _call(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Pass a command to the relay and return the answer.
+
+        Raises:
+            CommandRefused: The session refuses it, or there is no connection now.
+        """
+        with self._calling:
+            while not self._answers.empty():  # of a command that was given up
+                self._answers.get_nowait()
+            answer = self._asked(json.dumps(dict(request)).encode())
+            if answer is None:
+                raise CommandRefused(f"there is no connection to {self.host} now; try again when it is back")
+            if request.get("command") == "join":
+                self._joined = dict(request)
+        if not answer.pop("ok", False):
+            refused = CommandRefused(str(answer.get("error", "")))
+            refused.title = str(answer.get("title", "Not now"))[:TAIL]
+            raise refused
+        return answer
+
+    def _asked(self, request: bytes) -> dict[str, Any] | None:
+        """Return the answer to a command; None if there is no connection, or no answer."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return None
+        with suppress(OSError, ValueError, queue.Empty):
+            write_frame(process.stdin, Kind.COMMAND, request)
+            return dict(self._answers.get(timeout=ANSWER_LIMIT))
+        return None
+
+    # -- the thread of the connection ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._closed.is_set() and not self._over:
+            try:
+                self._connect_and_read()
+                failures = 0 if self._shown.is_set() else failures
+            except PacError as error:
+                self._error = self._error or error
+            except (OSError, ValueError) as error:
+                self._error = self._error or RelayFailed(f"{self.host}: {error}")
+            if not self._shown.is_set() or self._over:
+                self._shown.set()
+                return
+            wait = RETRIES[min(failures, len(RETRIES) - 1)]
+            self._mirror.say(Phase.RESTARTING, f"no connection to {self.host}; trying again in {wait:.0f} s")
+            failures += 1
+            self._closed.wait(wait)
+
+    def _connect_and_read(self) -> None:
+        with tempfile.TemporaryFile() as errors:
+            process = self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                first = read_frame(process.stdout)
+                if first is None:
+                    process.wait()
+                    errors.seek(0)
+                    said = printable(errors.read()[-TAIL:].decode(errors="replace")).strip()
+                    raise RelayFailed(f"{self.host}: {said or f'the relay ended with code {process.returncode}'}")
+                if first.kind is not Kind.HELLO:
+                    raise BadRelay("the other side is not a relay of pac-tui")
+                about = hello_of(first.data, versions())
+                self.pid, self.name = about["pid"], printable(about["run"])
+                if self._joined:
+                    write_frame(process.stdin, Kind.COMMAND, json.dumps(self._joined).encode())
+                while (frame := read_frame(process.stdout)) is not None:
+                    self._take(frame)
+            finally:
+                self._process = None
+                process.kill()
+                process.wait()
+                for stream in (process.stdin, process.stdout):
+                    with suppress(OSError):
+                        stream.close()
+
+    def _take(self, frame: Frame) -> None:
+        if frame.kind is Kind.HEADER:
+            self._mirror.open(frame.data)
+        elif frame.kind is Kind.CHANGES:
+            self._mirror.apply(frame.data)
+            self._error = None
+            self._shown.set()
+        elif frame.kind is Kind.ANSWER:
+            answer = parse_json(frame.data, finite=False)
+            if isinstance(answer, dict):
+                self._answers.put(answer)
+        elif frame.kind is Kind.LOG:
+            self._mirror.log(frame.data)
+        elif frame.kind is Kind.END:
+            self._over = "the session has ended"

@@ -1,0 +1,146 @@
+"""`pac-tui relay RUN`: sends the telemetry of one session to stdout, and gets commands for it on stdin."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ...backends.system.segment import is_owned
+from ...envs import PacError
+from ...envs.files import parse_json
+from ..runs.sessions import FoundSession
+from ..session.control import CommandRefused, SessionClient
+from ..telemetry.blocks import TelemetryReader
+from ..telemetry.segment_layout import VERSION
+from .frames import MAX_FRAME, PROTOCOL, Bytes, Frame, Kind, changes, read_frame, write_frame
+
+TICK = 0.01
+"""Seconds between two looks whether the session has published something."""
+PERIOD = 0.05
+"""Least seconds between two messages with changes, unless a command came."""
+SOON = 0.3
+"""Seconds after a command in which changes are sent at once."""
+MOST_BYTES = 125_000 / 4
+"""Bytes per second on average: a quarter of the 1 Mbit/s that a viewer may use."""
+LOG_BYTES = 65_536
+"""How much of the log is sent at once, and at first."""
+
+
+class Relay:
+    """Sends what one session publishes.
+
+    Args:
+        found: The session.
+        output: Where messages go.
+    """
+
+    def __init__(self, found: FoundSession, output: IO[bytes]) -> None:
+        self._found, self._output = found, output
+        self._reader = TelemetryReader(found.directory)
+        self._client = SessionClient(found.directory)
+        self._lock = threading.Lock()
+        self._sent: list[Bytes] = []
+        self._generation = 0
+        self._log_at: int | None = None
+        self._hurry = 0.0
+        self._gone = threading.Event()
+
+    def hello(self) -> None:
+        """Say which versions and which session this is."""
+        about = self._reader.description
+        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid, "watched": about.watched})
+
+    def run(self) -> None:
+        """Send changes until the session or the other side is gone."""
+        allowed, last = 0.0, time.monotonic()
+        while not self._gone.is_set():
+            now = time.monotonic()
+            allowed = min(MOST_BYTES, allowed + (now - last) * MOST_BYTES)
+            last = now
+            if allowed > 0 or now < self._hurry:
+                allowed -= self._send_changes()
+                self._send_log()
+            if self._ended():
+                self._send_changes()
+                self._send(Kind.END, {"text": "the session has ended"})
+                return
+            self._pause()
+
+    def answer_commands(self, source: IO[bytes]) -> None:
+        """Pass commands on until the other side closes the stream."""
+        with suppress(OSError, PacError):
+            while (frame := read_frame(source)) is not None:
+                self._answer(frame)
+        self._gone.set()
+
+    def _answer(self, frame: Frame) -> None:
+        request = parse_json(frame.data)
+        try:
+            answer: dict[str, Any] = {"ok": True, **self._client.call(**request)}
+        except CommandRefused as error:
+            answer = {"ok": False, "title": error.title, "error": str(error)}
+        self._hurry = time.monotonic() + SOON
+        self._send(Kind.ANSWER, answer)
+
+    def _pause(self) -> None:
+        """Wait until the next message is due: at once after a command, else `PERIOD` later."""
+        due = time.monotonic() + PERIOD
+        while (now := time.monotonic()) < due and not self._gone.wait(TICK):
+            if now < self._hurry:
+                return
+
+    def _ended(self) -> bool:
+        return not is_owned(self._found.directory)
+
+    def _send_changes(self) -> int:
+        """Send what has changed since the last message; return how many bytes that took."""
+        reader, used = self._reader, 0
+        reader.follow()
+        if reader.generation != self._generation:
+            self._generation = reader.generation
+            self._sent = [np.zeros(0, np.uint8)] * len(reader.names)
+            used += self._send(Kind.HEADER, {"generation": self._generation, **reader.header})
+        parts: list[bytes] = []
+        for number, name in enumerate(reader.names):
+            now = np.frombuffer(reader.read(name).tobytes(), np.uint8)
+            parts += changes(number, self._sent[number], now)
+            self._sent[number] = now
+            if sum(map(len, parts)) > MAX_FRAME // 4 or number == len(reader.names) - 1:
+                used += self._send_raw(Kind.CHANGES, b"".join(parts)) if parts else 0
+                parts = []
+        return used
+
+    def _send_log(self) -> None:
+        folder = self._reader.description.folder
+        path = Path(folder) / "session.log"
+        if not folder or not path.is_file():
+            return
+        size = path.stat().st_size
+        at = self._log_at if self._log_at is not None and self._log_at <= size else max(0, size - LOG_BYTES)
+        if size == at:
+            self._log_at = at
+            return
+        with path.open("rb") as file:
+            file.seek(at)
+            data = file.read(LOG_BYTES)
+        self._log_at = at + len(data)
+        self._send_raw(Kind.LOG, data)
+
+    def _send(self, kind: Kind, data: Any) -> int:
+        return self._send_raw(kind, json.dumps(data).encode())
+
+    def _send_raw(self, kind: Kind, data: bytes) -> int:
+        with self._lock:
+            return write_frame(self._output, kind, data)
+
+
+def versions() -> dict[str, Any]:
+    """Return the versions that both sides must have in common."""
+    return {"protocol": PROTOCOL, "telemetry": VERSION, "version": version("pac-tui")}

@@ -43,6 +43,7 @@ PHASES = {
     Phase.STOPPING: (YELLOW, "stopping..."),
     Phase.ENDED: (SOFT, "ended"),
     Phase.FAILED: (RED, "failed"),
+    Phase.DISCONNECTED: (YELLOW, "no connection"),
 }
 TABS = (
     ("summary", "Summary"),

@@ -124,6 +124,8 @@ class SessionCommands:
             return (styled(" pausing... " if requested else " resuming... ", YELLOW, bold=True),)
         if phase is Phase.RESTARTING:
             return (styled(f" restarting with num_envs={self._state.num_envs}... ", YELLOW, bold=True),)
+        if phase is Phase.DISCONNECTED and self._state.snapshot is not None:
+            return (styled(f" {self._state.snapshot.message} ", YELLOW, bold=True),)
         if self.pending.num_envs is not None:
             text = f" num_envs={self.pending.num_envs:,} in {self.pending.seconds_left:.1f} s "
             return (styled(text, YELLOW, bold=True), styled("  Enter now   Esc cancel   [ ] change", TEXT))

@@ -30,6 +30,7 @@ START_LIMIT = 60.0
 ANSWER_LIMIT = 8.0
 RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect again; the last one is repeated."""
+CLOSE_LIMIT = 3.0
 TAIL = 300
 DEFAULT_RSH, DEFAULT_COMMAND = "ssh", "pac-tui"
 
@@ -103,10 +104,12 @@ class RemoteSession:
         if self._server is not None:
             self._server.close()
         process = self._process
-        if process is not None:
+        if process is not None and process.stdin is not None:
             with suppress(OSError):
-                process.terminate()
-            process.wait()
+                process.stdin.close()  # the relay ends then, and with it what the transport has started
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(CLOSE_LIMIT)
+            process.kill()
         if self._thread.is_alive():
             self._thread.join(2.0)
         remove_directory(self.directory.parent)
@@ -176,7 +179,7 @@ class RemoteSession:
                 self._shown.set()
                 return
             wait = RETRIES[min(failures, len(RETRIES) - 1)]
-            self._mirror.say(Phase.RESTARTING, f"no connection to {self.host}; trying again in {wait:.0f} s")
+            self._mirror.say(Phase.DISCONNECTED, f"no connection to {self.host}; trying again in {wait:.0f} s")
             failures += 1
             self._closed.wait(wait)
 

@@ -30,6 +30,8 @@ class Phase(IntEnum):
     STOPPING = 5
     ENDED = 6
     FAILED = 7
+    DISCONNECTED = 8
+    """Of a session of another machine: what is shown is the last that came."""
 
     @property
     def over(self) -> bool:

@@ -1,0 +1,177 @@
+"""A session that is shown through a relay, in real processes. The transport runs the command on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from pac.training.relay.frames import Kind, write_frame
+from pac.training.relay.remote_session import RelayFailed, RemoteSession, relay_command
+from pac.training.relay.sender import versions
+from pac.training.session.control import CommandRefused, SessionClient
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+
+from ...waiting import until
+from ..watched import Watched, running, session
+
+pytestmark = pytest.mark.session
+PAC_TUI = f"{sys.executable} -m pac.tui"
+
+
+def transport(folder: Path) -> str:
+    """Return a command like ssh, whose host is this machine."""
+    path = folder / "rsh"
+    path.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    path.chmod(0o700)
+    return str(path)
+
+
+@contextlib.contextmanager
+def remote(folder: Path, run: str) -> Iterator[RemoteSession]:
+    shown = RemoteSession("box", relay_command("box", run, rsh=transport(folder), command=PAC_TUI))
+    shown.start()
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+def relays(watched: Watched) -> list[psutil.Process]:
+    """Return the processes of relays of a session."""
+    return [
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if (line := each.info["cmdline"] or []) and "relay" in line and str(watched.process.pid) in line
+    ]
+
+
+def seen(shown: RemoteSession, **look: Any) -> Any:
+    return take_snapshot(TelemetryReader(shown.directory), ViewRequest(**{"focus": 0, **look}))
+
+
+def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
+    """The telemetry of a paused session is equal, byte for byte; commands are answered; nothing is left at the end."""
+    with session(tmp_path, task="drmario", name="far") as watched:
+        watched.until(running)
+        with remote(tmp_path, str(watched.process.pid)) as shown:
+            assert shown.name == "far"
+            with contextlib.closing(SessionClient(shown.directory)) as client:
+                assert client.call("join", name="me")["number"] > 0
+                client.call("look", focus=1, count=4, detail=True)
+                client.call("pause")
+                until(lambda: seen(shown).phase is Phase.PAUSED, "paused on both sides")
+                client.call("step", count=2)
+                steps = watched.until(lambda snapshot: snapshot.state["credits"] == 0).state["steps"]
+                until(lambda: seen(shown).state["steps"] == steps, "the same step")
+                here, there = TelemetryReader(shown.directory), watched.reader
+                names = ("environments", "detail", "board:bottle", "history", "events", "outcomes")
+                until(
+                    lambda: all(here.read(name).tobytes() == there.read(name).tobytes() for name in names),
+                    "equal blocks",
+                )
+                with pytest.raises(CommandRefused, match="environments are numbered 1 to 4"):
+                    client.call("record", env=9)
+                client.call("restart", num_envs=2)
+                client.call("resume")
+                until(lambda: seen(shown).num_envs == 2, "another N")
+            assert not Path(seen(shown).description.folder).is_relative_to(tmp_path)
+        until(lambda: not relays(watched), "no relay")
+        assert not shown.directory.exists()
+        watched.until(lambda snapshot: snapshot.phase is Phase.RUNNING)
+
+
+def moved(shown: RemoteSession, before: int) -> bool:
+    return bool(seen(shown).state["steps"] > before)
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_broken_connection_is_made_again(tmp_path, times):
+    """The training goes on meanwhile, and commands are refused."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        with remote(tmp_path, str(watched.process.pid)) as shown:
+            for _ in range(times):
+                until(lambda: seen(shown).phase is Phase.RUNNING, "a picture")
+                before = seen(shown).state["steps"]
+                for process in relays(watched):
+                    with contextlib.suppress(psutil.Error):
+                        os.kill(process.pid, signal.SIGKILL)
+                until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
+                assert "trying again" in seen(shown).message
+                until(partial(moved, shown, before), "the next picture")
+            assert watched.process.poll() is None
+
+
+def test_the_end_of_the_session_is_seen(tmp_path):
+    """Its last state stays."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        with remote(tmp_path, str(watched.process.pid)) as shown:
+            watched.end()
+            until(lambda: shown.poll() is not None, "the end")
+            assert seen(shown).state["steps"] > 0
+
+
+def test_a_session_that_is_not_there_is_an_error_of_the_other_side(tmp_path):
+    """What it printed is in the error."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        with pytest.raises(RelayFailed, match=r"box: pac-tui: unknown session 'nothing'"), remote(tmp_path, "nothing"):
+            pass
+
+
+def hostile(folder: Path, frames: list[tuple[Kind, bytes]], *, raw: bytes = b"") -> RemoteSession:
+    """Return a session whose other side sends what it likes."""
+    path = folder / "sent"
+    with path.open("wb") as file:
+        file.write(raw)
+        for kind, data in frames:
+            write_frame(file, kind, data)
+    return RemoteSession("box", ["cat", str(path)])
+
+
+def hello(**other: Any) -> tuple[Kind, bytes]:
+    return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, "watched": False, **other}).encode()
+
+
+@pytest.mark.parametrize(
+    ("frames", "raw", "said"),
+    [
+        ([hello(telemetry=0, version="0.0.9")], b"", "pac-tui there has version 0.0.9, and here"),
+        ([], b"Welcome to box!\n" * 9, "does not speak the protocol"),
+        ([hello(), (Kind.CHANGES, b"abc")], b"", "before a header"),
+        ([hello(), (Kind.HEADER, b"{}")], b"", "cannot be used"),
+        ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "|O", [9]]]}).encode())], b"", "cannot be used"),
+        ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "<f8", [1 << 40]]]}).encode())], b"", "cannot be used"),
+        ([(Kind.HELLO, b"[]")], b"", "not a relay"),
+        ([(Kind.ANSWER, b"{}")], b"", "not a relay"),
+    ],
+)
+def test_a_false_other_side_gets_nowhere(tmp_path, frames, raw, said):
+    """One clear sentence, and nothing of it is used."""
+    shown = hostile(tmp_path, frames, raw=raw)
+    with pytest.raises(Exception, match=said):
+        shown.start()
+    assert not shown.directory.exists()
+
+
+def test_random_bytes_get_nowhere(tmp_path):
+    """Whatever they are."""
+    random = np.random.default_rng(0)
+    for _ in range(5):
+        shown = hostile(tmp_path, [hello(), (Kind.HEADER, random.bytes(200))], raw=b"")
+        with pytest.raises(Exception, match="telemetry of the other side"):
+            shown.start()

@@ -17,7 +17,7 @@ from pac.backends.core.layout import Layout
 from pac.backends.system.segment import Segment, remove_stale
 from pac.envs import find
 
-SPECS = {"threads": "drmario"}
+SPECS = {"threads": "drmario", "device": "drmario"}
 READER = """
 import sys, zlib
 from pathlib import Path

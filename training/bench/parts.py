@@ -49,6 +49,7 @@ PARTS = {
     "packed": Part("packed:measure_packed", {"rounds": 5, "num_envs": (256,)}),
     "ray": Part("ray_nodes:measure_ray", {"seconds": 1.0, "rounds": 1}),
     "ranks": Part("ranks:measure_ranks", {"seconds": 5.0, "rounds": 1}),
+    "relay": Part("relay:measure_relay", {"seconds": 3.0, "rounds": 2, "presses": 10}),
     "device": Part("device:measure_device", {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024}),
     "kernels": Part("kernels:measure_kernels", {"targets": (90,)}),
     "fights": Part("games.fights:measure_fights", {"seconds": 2.0}),

@@ -139,6 +139,11 @@ ROWS = {
         "decisions/s on `drmario`: two ranks on two cores over one on one core", 1.6, 1.85
     ),
     "ranks/over_two_cores/ratio": Row("decisions/s on `drmario`: two ranks on two cores over one on two", 0.95, 1.1),
+    "relay/bits_per_second/median": Row(
+        "bits/s of a relay, 16 boards on a 120x40 terminal", 1e6, 2e5, lambda figure: f"{figure / 1e3:.0f} kbit/s"
+    ),
+    "relay/p95": Row("key to screen through a relay, 95th percentile", 150, 80, MILLISECONDS),
+    "relay/ratio": Row("training speed with a remote viewer over without", 0.97, 0.99, _share),
     "device/steps/ratio": Row("placements/s of `drmario` at N = 256 on two cores: `device` over `threads`", 1, 1.2),
     "device/ppo/ratio": Row("PPO steps/s on `drmario` at N = 256 on two cores: `device` over `shm`", 1, 1.3),
     "evaluation/beyond_percent": Row(

@@ -22,10 +22,10 @@ LIMIT = 120.0  # s
 CHUNK = 1 << 16  # bytes
 
 
-def on_terminal(command: list[str]) -> tuple[subprocess.Popen[bytes], int]:
+def on_terminal(command: list[str], size: tuple[int, int] = (COLUMNS, LINES)) -> tuple[subprocess.Popen[bytes], int]:
     """Start a command on a new terminal; return the process and a descriptor of the terminal's other end."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
@@ -44,8 +44,8 @@ def drain(terminal: int) -> None:
 class Screen:
     """The app on a terminal, with methods to type and to wait for text."""
 
-    def __init__(self, command: list[str]) -> None:
-        self._process, self._terminal = on_terminal(command)
+    def __init__(self, command: list[str], size: tuple[int, int] = (COLUMNS, LINES)) -> None:
+        self._process, self._terminal = on_terminal(command, size)
 
     def press(self, key: str) -> None:
         """Type a key."""
@@ -71,10 +71,10 @@ class Screen:
             if select.select([self._terminal], [], [], left)[0]:
                 os.read(self._terminal, CHUNK)
 
-    def close(self) -> None:
-        """Quit the app and close the terminal."""
+    def close(self, keys: str = "q\r") -> None:
+        """Quit the app with these keys and close the terminal."""
         with contextlib.suppress(OSError):
-            self.press("q\r")
+            self.press(keys)
         drain(self._terminal)
         self._process.wait()
         os.close(self._terminal)

@@ -288,6 +288,12 @@ def fights(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def relay(*, quick: Quick = False, json: Json = False) -> int:
+    """Measure a session that is shown through a relay: bandwidth, time from a key to the screen, training speed."""
+    return _measured("relay", quick=quick, json=json)
+
+
+@app.command
 def evaluation(*, quick: Quick = False, json: Json = False) -> int:
     """Measure how much evaluation beside a training slows it down."""
     return _measured("evaluation", quick=quick, json=json)

@@ -20,10 +20,12 @@ class Part:
     Attributes:
         function: `module:function` of this package, which is imported when it is measured.
         quick: Its options in a quick run. In a full run it has its defaults.
+        help: What its command measures, if the command has no other options.
     """
 
     function: str
     quick: dict[str, Any]
+    help: str = ""
 
     def __call__(self, *, quick: bool, progress: Progress, **options: Any) -> Figures:
         """Measure it; `options` replace those of a full or quick run."""
@@ -38,27 +40,89 @@ class Part:
 
 
 PARTS = {
-    "engine": Part("games.engine:measure_engine", {"repeat": 1, "seconds": 1.0}),
+    "engine": Part(
+        "games.engine:measure_engine",
+        {"repeat": 1, "seconds": 1.0},
+        "Measure the decisions per second of the built-in games on one core, without a trainer.",
+    ),
     "gameboy": Part("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5}),
     "transports": Part("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
     "matrix": Part("matrix:matrix", {"steps": 8192}),
     "peers": Part("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),
     "sb3": Part("sb3:compare", {"seconds": 4.0, "pairs": 1}),
-    "overlap": Part("overlap:measure_overlap", {"seconds": 2.0, "rounds": 3}),
-    "dqn": Part("dqn:measure_dqn", {"seconds": 1.0, "rounds": 3}),
-    "packed": Part("packed:measure_packed", {"rounds": 5, "num_envs": (256,)}),
-    "ray": Part("ray_nodes:measure_ray", {"seconds": 1.0, "rounds": 1}),
-    "ranks": Part("ranks:measure_ranks", {"seconds": 5.0, "rounds": 1}),
-    "relay": Part("relay:measure_relay", {"seconds": 3.0, "rounds": 2, "presses": 10}),
-    "device": Part("device:measure_device", {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024}),
-    "kernels": Part("kernels:measure_kernels", {"targets": (90,)}),
-    "fights": Part("games.fights:measure_fights", {"seconds": 2.0}),
-    "evaluation": Part("evaluation:evaluation_cost", {"seconds": 6.0, "pairs": 1}),
-    "independent": Part("independent:compare", {"seconds": 5.0, "rounds": 1}),
-    "poker": Part("poker:compare_solvers", {"seconds": 0.5, "rounds": 1, "long": 1.0, "seeds": 1}),
-    "checkpoints": Part("checkpoints:saving_cost", {"every": 4.0, "times": 1}),
+    "overlap": Part(
+        "overlap:measure_overlap",
+        {"seconds": 2.0, "rounds": 3},
+        "Compare PPO that collects while it learns with PPO that does one after the other.",
+    ),
+    "dqn": Part(
+        "dqn:measure_dqn",
+        {"seconds": 1.0, "rounds": 3},
+        "Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images.",
+    ),
+    "packed": Part(
+        "packed:measure_packed",
+        {"rounds": 5, "num_envs": (256,)},
+        "Measure packed pixels: decoding, distances, memory, and the parts of PPO at N = 256 and 8,192.",
+    ),
+    "ray": Part(
+        "ray_nodes:measure_ray",
+        {"seconds": 1.0, "rounds": 1},
+        "Compare the backend ray with inline and with RLlib's environment runners, on two nodes of one CPU.",
+    ),
+    "ranks": Part(
+        "ranks:measure_ranks",
+        {"seconds": 5.0, "rounds": 1},
+        "Measure training in two processes, compared with one process on one core and on two.",
+    ),
+    "relay": Part(
+        "relay:measure_relay",
+        {"seconds": 3.0, "rounds": 2, "presses": 10},
+        "Measure a session that is shown through a relay: bandwidth, time from a key to the screen, training speed.",
+    ),
+    "device": Part(
+        "device:measure_device",
+        {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024},
+        "Measure the device backend on the CPU, compared with threads and worker processes.",
+    ),
+    "kernels": Part(
+        "kernels:measure_kernels",
+        {"targets": (90,)},
+        "Compile the kernels for GPUs, which needs none: registers, stack, spills and occupancy.",
+    ),
+    "fights": Part(
+        "games.fights:measure_fights",
+        {"seconds": 2.0},
+        "Measure the fights of auto-chess: their durations, and their share of a step.",
+    ),
+    "evaluation": Part(
+        "evaluation:evaluation_cost",
+        {"seconds": 6.0, "pairs": 1},
+        "Measure how much evaluation beside a training slows it down.",
+    ),
+    "independent": Part(
+        "independent:compare",
+        {"seconds": 5.0, "rounds": 1},
+        "Compare two independent learners in processes with the same learners one after the other.",
+    ),
+    "poker": Part(
+        "poker:compare_solvers",
+        {"seconds": 0.5, "rounds": 1, "long": 1.0, "seeds": 1},
+        "Compare iterations per second and NashConv with OpenSpiel and donksolver, and two workers with one.",
+    ),
+    "checkpoints": Part(
+        "checkpoints:saving_cost",
+        {"every": 4.0, "times": 1},
+        "Measure how long a checkpoint pauses training, and how much a checkpoint every 30 s slows it down.",
+    ),
     "app": Part("app:app_cost", {"seconds": 5.0, "pairs": 3}),
     "watch": Part("watching:watch_cost", {"seconds": 3.0, "pairs": 3}),
-    "keys": Part("app:key_latency", {"presses": 20}),
-    "start": Part("app:start_up", {"repetitions": 1}),
+    "keys": Part(
+        "app:key_latency", {"presses": 20}, "Measure the time from a key press to the screen during training."
+    ),
+    "start": Part(
+        "app:start_up",
+        {"repetitions": 1},
+        "Measure the time from the command to the first screen and to the first moving board.",
+    ),
 }

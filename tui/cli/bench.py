@@ -47,6 +47,20 @@ def _measured(name: str, *, quick: bool, json: bool, **options: Any) -> int:
     return shown.show(name, result, json=json)
 
 
+def _command(name: str) -> Callable[..., int]:
+    """Return the command that measures a part which has no options of its own."""
+
+    def measured(*, quick: Quick = False, json: Json = False) -> int:
+        return _measured(name, quick=quick, json=json)
+
+    measured.__doc__ = parts.PARTS[name].help
+    return measured
+
+
+for _name in (name for name, part in parts.PARTS.items() if part.help):
+    app.command(_command(_name), name=_name)
+
+
 @app.command
 def scaling(
     *,
@@ -196,12 +210,6 @@ def traces(
 
 
 @app.command
-def engine(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure the decisions per second of the built-in games on one core, without a trainer."""
-    return _measured("engine", quick=quick, json=json)
-
-
-@app.command
 def gameboy(*, rom: tuple[Path, ...] = (), quick: Quick = False, json: Json = False) -> int:
     """Measure frames per second of the Game Boy on one core, and compare with PyBoy if it is installed.
 
@@ -235,71 +243,6 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
 
 
 @app.command
-def overlap(*, quick: Quick = False, json: Json = False) -> int:
-    """Compare PPO that collects while it learns with PPO that does one after the other."""
-    return _measured("overlap", quick=quick, json=json)
-
-
-@app.command
-def dqn(*, quick: Quick = False, json: Json = False) -> int:
-    """Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images."""
-    return _measured("dqn", quick=quick, json=json)
-
-
-@app.command
-def packed(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure packed pixels: decoding, distances, memory, and the parts of PPO at N = 256 and 8,192."""
-    return _measured("packed", quick=quick, json=json)
-
-
-@app.command
-def device(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure the device backend on the CPU, compared with threads and worker processes."""
-    return _measured("device", quick=quick, json=json)
-
-
-@app.command
-def ray(*, quick: Quick = False, json: Json = False) -> int:
-    """Compare the backend ray with inline and with RLlib's environment runners, on two nodes of one CPU.
-
-    Args:
-        quick: Take fewer and shorter measurements, for a rough estimate.
-        json: Print one JSON object and nothing else on stdout.
-    """
-    return _measured("ray", quick=quick, json=json)
-
-
-@app.command
-def ranks(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure training in two processes, compared with one process on one core and on two."""
-    return _measured("ranks", quick=quick, json=json)
-
-
-@app.command
-def kernels(*, quick: Quick = False, json: Json = False) -> int:
-    """Compile the kernels for GPUs, which needs none: registers, stack, spills and occupancy."""
-    return _measured("kernels", quick=quick, json=json)
-
-
-@app.command
-def fights(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure the fights of auto-chess: their durations, and their share of a step."""
-    return _measured("fights", quick=quick, json=json)
-
-
-@app.command
-def relay(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure a session that is shown through a relay: bandwidth, time from a key to the screen, training speed."""
-    return _measured("relay", quick=quick, json=json)
-
-
-@app.command
-def evaluation(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure how much evaluation beside a training slows it down."""
-    return _measured("evaluation", quick=quick, json=json)
-
-
-@app.command
 def envelopes(
     *,
     tasks: str = "",
@@ -329,24 +272,6 @@ def envelopes(
     return DONE if result.get("within", True) else FAILED
 
 
-@app.command
-def independent(*, quick: Quick = False, json: Json = False) -> int:
-    """Compare two independent learners in processes with the same learners one after the other."""
-    return _measured("independent", quick=quick, json=json)
-
-
-@app.command
-def poker(*, quick: Quick = False, json: Json = False) -> int:
-    """Compare iterations per second and NashConv with OpenSpiel and donksolver, and two workers with one."""
-    return _measured("poker", quick=quick, json=json)
-
-
-@app.command
-def checkpoints(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure how long a checkpoint pauses training, and how much a checkpoint every 30 s slows it down."""
-    return _measured("checkpoints", quick=quick, json=json)
-
-
 @app.command(name="app")
 def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
     """Measure the training speed with the app attached relative to headless, and the CPU and memory use of the app."""
@@ -364,18 +289,6 @@ def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json =
     """
     options = {} if quick else {"seconds": seconds}
     return _measured("watch", quick=quick, json=json, **options)
-
-
-@app.command
-def keys(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure the time from a key press to the screen during training."""
-    return _measured("keys", quick=quick, json=json)
-
-
-@app.command
-def start(*, quick: Quick = False, json: Json = False) -> int:
-    """Measure the time from the command to the first screen and to the first moving board."""
-    return _measured("start", quick=quick, json=json)
 
 
 @app.command(name="all")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from ..envs import BadParameter, PacError
+from .torchrun import local_rank
 
 CHOICES = "auto, cpu, cuda, cuda:K or mps"
 
@@ -22,6 +23,8 @@ class NoSuchDevice(PacError):
 def resolve_device(name: str) -> str:
     """Return the PyTorch device for `name`; `auto` is CUDA if available, else MPS, else the CPU.
 
+    Of the processes that torchrun starts on a machine, each gets a CUDA device of its own, as far as there are enough.
+
     Args:
         name: `auto`, `cpu`, `cuda`, `cuda:K` or `mps`.
 
@@ -37,7 +40,7 @@ def resolve_device(name: str) -> str:
     if kind == "auto":
         kind = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if kind == "cuda":
-        return f"cuda:{_cuda_index(int(index or 0))}"
+        return f"cuda:{_cuda_index(int(index) if colon else local_rank() % max(1, torch.cuda.device_count()))}"
     if kind == "mps" and not torch.backends.mps.is_available():
         raise NoSuchDevice("--device mps needs an Apple GPU, and PyTorch finds none; use --device cpu")
     return kind

@@ -17,6 +17,11 @@ def is_first_rank() -> bool:
     return not started_by_torchrun() or os.environ["RANK"] == "0"
 
 
+def local_rank() -> int:
+    """Return the number of this process among those that torchrun has started on this machine; 0 if it has not."""
+    return int(os.environ["LOCAL_RANK"]) if started_by_torchrun() else 0
+
+
 def join_ranks() -> Ranks:
     """Return this process as one of those that torchrun has started, after they have joined, or as the only one."""
     if not started_by_torchrun():

@@ -30,7 +30,7 @@ from ..config import Config
 from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
 from ..runs.errors import RunFolderError
-from ..torchrun import started_by_torchrun
+from ..torchrun import local_rank, started_by_torchrun
 
 if TYPE_CHECKING:
     from .session import Session
@@ -278,7 +278,7 @@ def main() -> int:
     pipe = os.dup(1)
     os.dup2(2, 1)
     if started_by_torchrun():
-        share_cores(int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"]))
+        share_cores(local_rank(), int(os.environ["LOCAL_WORLD_SIZE"]))
     os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")

@@ -40,7 +40,9 @@ def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress)
     for number in range(rounds):
         for place, side in enumerate([*SIDES][:: 1 if number % 2 else -1]):
             progress(side.replace("_", " "), (number + place / len(SIDES)) / rounds)
-            rates[side].append(_train(SIDES[side], seconds, one_core=side == "one_core"))
+            ranks = SIDES[side]
+            report = train(ranks, NUM_ENVS // ranks, seconds, one_core=side == "one_core")
+            rates[side].append(ranks * report["sps"])
     return {
         "task": TASK,
         "num_envs": NUM_ENVS,
@@ -50,9 +52,17 @@ def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress)
     }
 
 
-def _train(ranks: int, seconds: float, *, one_core: bool) -> float:
-    """Train in processes of their own; return the steps per second of all ranks together."""
-    options = ("--task", TASK, "--num-envs", str(NUM_ENVS // ranks), "--seconds", str(seconds), "--device", "cpu")
+def train(ranks: int, num_envs: int, seconds: float, *settings: str, one_core: bool) -> Figures:
+    """Train on the bottle game in processes of their own; return the report of rank 0.
+
+    Args:
+        ranks: Number of processes.
+        num_envs: Environments of each.
+        seconds: Seconds of the training.
+        *settings: More options of `pac-tui run`.
+        one_core: Whether all of it runs on one core.
+    """
+    options = ("--task", TASK, "--num-envs", str(num_envs), "--seconds", str(seconds), "--device", "cpu", *settings)
     several = ("--ranks", str(ranks)) if ranks > 1 else ()
     command = [sys.executable, "-m", "pac.tui", "run", "--headless", "--json", "--checkpoint-every", "0"]
     before = os.sched_getaffinity(0)
@@ -60,13 +70,8 @@ def _train(ranks: int, seconds: float, *, one_core: bool) -> float:
         if one_core:
             os.sched_setaffinity(0, {min(before)})
         try:
-            done = subprocess.run(
-                [*command, *options, *several],
-                cwd=folder,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                check=True,
-            )
+            done = subprocess.run([*command, *options, *several], cwd=folder, capture_output=True, check=True)
         finally:
             os.sched_setaffinity(0, before)
-    return float(json.loads(done.stdout)["sps"]) * ranks
+    report: Figures = json.loads(done.stdout)
+    return report

@@ -81,7 +81,7 @@ def scaling(
     """
     from ...training.bench.scaling import scaling as measure
 
-    counts = _counts(num_envs)
+    counts = _counts("--num-envs", num_envs)
     config = load_config(flags)
     seconds, repeat = (3.0, 1) if quick else (config.seconds or 5.0, repeat)
     with progress_bar("scaling") as progress:
@@ -89,11 +89,11 @@ def scaling(
     return shown.show("scaling", result, json=json)
 
 
-def _counts(text: str) -> list[int]:
-    """Return the values of N that `1,2,4` names."""
+def _counts(option: str, text: str) -> list[int]:
+    """Return the numbers that `1,2,4` names."""
     texts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and 1 <= int(part) <= MAX_ENVS for part in texts):
-        raise BadParameter(f"--num-envs expects numbers from 1 to {MAX_ENVS:,} separated by commas, got {text!r}")
+        raise BadParameter(f"{option} expects numbers from 1 to {MAX_ENVS:,} separated by commas, got {text!r}")
     return sorted({int(part) for part in texts})
 
 
@@ -240,6 +240,40 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
         else:
             result["sb3"] = parts.PARTS["sb3"](quick=quick, progress=progress)
     return shown.show("peers", result, json=json)
+
+
+@app.command
+def cluster(
+    *,
+    simulate: Switch = False,
+    ranks: str = "1,8,64,512",
+    latency: Annotated[float, Parameter(validator=validators.Number(gt=0))] = 20.0,
+    bandwidth: Annotated[float, Parameter(validator=validators.Number(gt=0))] = 25.0,
+    check: Switch = False,
+    quick: Switch = False,
+    json: Json = False,
+) -> int:
+    """Compute what training in many processes would give, from costs that are measured on this machine.
+
+    Args:
+        simulate: Compute the model. Nothing is started on other machines.
+        ranks: Numbers of processes, separated by commas.
+        latency: Time of a message without data, in us.
+        bandwidth: Of each link, in Gbit/s.
+        check: Compare the prediction for two processes with two processes on this machine.
+        quick: Take one short measurement of each kind.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...training.bench.cluster import Network
+    from ...training.bench.cluster import simulate as model
+
+    if not simulate:
+        raise BadParameter("the benchmark is a model of many processes: give --simulate")
+    network = Network(latency * 1e-6, bandwidth * 1e9 / 8)
+    options: dict[str, Any] = {"seconds": 6.0, "rounds": 1} if quick else {}
+    with progress_bar("cluster") as progress:
+        result = model(_counts("--ranks", ranks), network, check=check, progress=progress, **options)
+    return shown.show("cluster", result, json=json)
 
 
 @app.command

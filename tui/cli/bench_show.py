@@ -42,6 +42,29 @@ def kernels(result: Figures) -> None:
     show_table(table)
 
 
+def cluster(result: Figures) -> None:
+    """Print the model: its measured costs, a row per number of ranks, and what it assumes."""
+    costs, network = result["costs"], result["network"]
+    console.print("A model, not a measurement.", style="bold")
+    console.print(
+        f"measured: an iteration of one rank on one core takes {1000 * costs['iteration']:.0f} ms, with "
+        f"{costs['steps']} steps, and {costs['updates']} gradient steps of {costs['gradients'] / 1e3:,.0f} kB\n"
+        f"network: {1e6 * network['latency']:.0f} us and {8 * network['bandwidth'] / 1e9:.0f} Gbit/s per message"
+    )
+    table = _numbers("ranks", "decisions/s", "efficiency", "agreeing on steps", "adding gradients")
+    for row in result["rows"]:
+        shares = (f"{100 * row[name]:.1f} %" for name in ("efficiency", "agreeing_share", "gradients_share"))
+        table.add_row(f"{row['ranks']:,}", f"{row['decisions_per_second']:,.0f}", *shares)
+    show_table(table)
+    for line in result["assumptions"]:
+        console.print(f"- {line}", style="dim")
+    if (check := result.get("check")) is not None:
+        console.print(
+            f"two ranks here: predicted {check['predicted']:,.0f}, measured {check['measured']:,.0f} decisions/s "
+            f"({100 * check['error']:+.1f} %)"
+        )
+
+
 def scaling(result: Figures) -> None:
     """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
@@ -176,6 +199,7 @@ def poker(result: Figures) -> None:
 OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
     "learning": learning,
     "kernels": kernels,
+    "cluster": cluster,
     "scaling": scaling,
     "transports": transports,
     "traces": traces,

@@ -121,7 +121,7 @@ def output_of(code: str) -> str:
 
 def test_shared_memory_that_is_too_small(small):
     """Where the buffer does not fit the next backend down the ladder is taken; `strict` makes it an error."""
-    code = "from pac.backends import make; make('drmario', 64, 'shm', slots=33, strict={})"
+    code = "from pac.backends import make; make('drmario', 64, 'shm', slots=129, strict={})"
     reason = f"of shared memory are needed and {small} has"
     error = output_of(code.format(True))
     assert "BackendUnavailable: the shm backend cannot run drmario here" in error

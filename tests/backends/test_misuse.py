@@ -105,7 +105,9 @@ def test_too_few(options, text):
 
 def test_an_unknown_backend():
     """Its error lists the known ones, nearest first."""
-    with pytest.raises(UnknownName, match=r"Did you mean threads\? Known: threads, device, http, inline, ray, shm, socket"):
+    with pytest.raises(
+        UnknownName, match=r"Did you mean threads\? Known: threads, device, http, inline, ray, shm, socket"
+    ):
         make(TASK, 2, "thread")
 
 

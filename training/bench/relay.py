@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 
 import psutil
@@ -24,6 +25,8 @@ from .terminal import Screen
 
 TASK, NUM_ENVS = "drmario", 16
 SIZE = 120, 40
+KEYS = {"3": " Env 3/", "\t": " Env 4/", "t": "Time of a step by phase", "l": "Length, mean of 100", "0": "Throughput"}
+"""Keys that open views, and what these draw."""
 LIMIT = 120.0
 PAUSE = 0.47
 SETTLE = 2.0
@@ -36,7 +39,7 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
     Args:
         seconds: Seconds of each window with or without the remote viewer.
         rounds: Number of windows of each kind.
-        presses: Number of key presses, each of which pauses or resumes the training.
+        presses: Number of key presses, each of which opens a view.
         progress: Called with the current measurement.
 
     Returns:
@@ -119,10 +122,12 @@ def _relay_of(pid: int) -> psutil.Process:
 
 
 def _key_times(screen: Screen, presses: int) -> Iterator[float]:
-    """Pause and resume in turn; yield the milliseconds from each key to the screen that shows it."""
-    for number in range(presses):
+    """Open views in turn; yield the milliseconds from each key to the screen that shows it."""
+    screen.press("l")
+    screen.wait_for(KEYS["l"])  # the first curves appear after an iteration and an episode
+    for key, text in islice(cycle(KEYS.items()), presses):
         screen.read_for(PAUSE)
         begun = time.perf_counter()
-        screen.press(" ")
-        screen.wait_for(" running " if number % 2 else " paused ", limit=10.0)
+        screen.press(key)
+        screen.wait_for(text, limit=10.0)
         yield 1000 * (time.perf_counter() - begun)

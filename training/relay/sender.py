@@ -21,12 +21,9 @@ from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import VERSION
 from .frames import MAX_FRAME, PROTOCOL, Bytes, Frame, Kind, changes, read_frame, write_frame
 
-TICK = 0.01
-"""Seconds between two looks whether the session has published something."""
-PERIOD = 0.05
-"""Least seconds between two messages with changes, unless a command came."""
+PERIOD, TICK = 0.1, 0.01
+"""Seconds between two messages with changes; the same for `SOON` seconds after a command."""
 SOON = 0.3
-"""Seconds after a command in which changes are sent at once."""
 MOST_BYTES = 125_000 / 4
 """Bytes per second on average: a quarter of the 1 Mbit/s that a viewer may use."""
 LOG_BYTES = 65_536
@@ -47,10 +44,11 @@ class Relay:
         self._client = SessionClient(found.directory)
         self._lock = threading.Lock()
         self._sent: list[Bytes] = []
+        self._versions: list[int] = []
         self._generation = 0
         self._log_at: int | None = None
         self._hurry = 0.0
-        self._gone = threading.Event()
+        self._gone, self._woken = threading.Event(), threading.Event()
 
     def hello(self) -> None:
         """Say which versions and which session this is."""
@@ -79,6 +77,7 @@ class Relay:
             while (frame := read_frame(source)) is not None:
                 self._answer(frame)
         self._gone.set()
+        self._woken.set()
 
     def _answer(self, frame: Frame) -> None:
         request = parse_json(frame.data)
@@ -87,14 +86,14 @@ class Relay:
         except CommandRefused as error:
             answer = {"ok": False, "title": error.title, "error": str(error)}
         self._hurry = time.monotonic() + SOON
+        self._woken.set()
         self._send(Kind.ANSWER, answer)
 
     def _pause(self) -> None:
-        """Wait until the next message is due: at once after a command, else `PERIOD` later."""
-        due = time.monotonic() + PERIOD
-        while (now := time.monotonic()) < due and not self._gone.wait(TICK):
-            if now < self._hurry:
-                return
+        """Wait until the next message is due."""
+        hurried = time.monotonic() < self._hurry
+        if self._woken.wait(TICK if hurried else PERIOD):
+            self._woken.clear()
 
     def _ended(self) -> bool:
         return not is_owned(self._found.directory)
@@ -106,16 +105,20 @@ class Relay:
         if reader.generation != self._generation:
             self._generation = reader.generation
             self._sent = [np.zeros(0, np.uint8)] * len(reader.names)
+            self._versions = [-1] * len(reader.names)
             used += self._send(Kind.HEADER, {"generation": self._generation, **reader.header})
         parts: list[bytes] = []
         for number, name in enumerate(reader.names):
+            if (found := reader.version(name)) == self._versions[number]:
+                continue
+            self._versions[number] = found
             now = np.frombuffer(reader.read(name).tobytes(), np.uint8)
             parts += changes(number, self._sent[number], now)
             self._sent[number] = now
-            if sum(map(len, parts)) > MAX_FRAME // 4 or number == len(reader.names) - 1:
-                used += self._send_raw(Kind.CHANGES, b"".join(parts)) if parts else 0
+            if sum(map(len, parts)) > MAX_FRAME // 4:
+                used += self._send_raw(Kind.CHANGES, b"".join(parts))
                 parts = []
-        return used
+        return used + (self._send_raw(Kind.CHANGES, b"".join(parts)) if parts else 0)
 
     def _send_log(self) -> None:
         folder = self._reader.description.folder

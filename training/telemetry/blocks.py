@@ -120,6 +120,10 @@ class TelemetryReader:
         """The names of its blocks, in order."""
         return tuple(self._mapped.arrays)
 
+    def version(self, name: str) -> int:
+        """Return a number that differs after each change of a block."""
+        return int(self._mapped.sequences[name][0])
+
     def follow(self) -> bool:
         """Attach to the newest segment if the session has moved on; return whether it had."""
         moved = False

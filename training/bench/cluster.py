@@ -18,12 +18,9 @@ from ...envs import find
 from ..ppo.settings import PpoSettings
 from .facts import Figures, Progress
 from .measured_process import MeasurementFailed
-from .ranks import TASK, train
+from .ranks import EPOCHS, NUM_ENVS, SETTINGS, TASK, settings, train
 
-NUM_ENVS = 32
-"""Environments of each rank."""
-BATCH, MINIBATCH, EPOCHS = 2048, 512, 3
-"""Decisions and minibatches of each rank; those of a training are as many times more as it has ranks."""
+BATCH, MINIBATCH = SETTINGS["batch"], SETTINGS["minibatch"]
 PARAMETER_BYTES = 4
 LIMIT = 120.0
 
@@ -98,10 +95,10 @@ def simulate(
     reports, pairs = [], []
     for number in range(rounds):
         progress("one rank on one core", number / rounds)
-        reports.append(train(1, NUM_ENVS, seconds, *_settings(1), one_core=True))
+        reports.append(train(1, NUM_ENVS, seconds, *settings(1), one_core=True))
         if check:
             progress("two ranks on two cores", (number + 0.5) / rounds)
-            pairs.append(2 * train(2, NUM_ENVS, seconds, *_settings(2), one_core=False)["sps"])
+            pairs.append(2 * train(2, NUM_ENVS, seconds, *settings(2), one_core=False)["sps"])
     rate, steps = median(report["sps"] for report in reports), BATCH // NUM_ENVS
     costs = Costs(BATCH / rate, steps, EPOCHS * BATCH // MINIBATCH, _gradient_bytes())
     result: Figures = {
@@ -120,11 +117,6 @@ def simulate(
             "error": predicted / measured - 1,
         }
     return result
-
-
-def _settings(ranks: int) -> tuple[str, ...]:
-    sizes = {"batch": ranks * BATCH, "minibatch": ranks * MINIBATCH, "epochs": EPOCHS}
-    return tuple(part for name, value in sizes.items() for part in (f"--ppo.{name}", str(value)))
 
 
 def _gradient_bytes() -> int:

@@ -15,13 +15,16 @@ from ...backends.system.cores import usable_cores
 from ...envs import BadParameter
 from .facts import Figures, Progress, ratios_of, summary_of
 
-TASK, NUM_ENVS, RANKS = "drmario", 64, 2
-SIDES = {"two_ranks": 2, "one_core": 1, "two_cores": 1}
-"""The ranks of each side."""
+TASK, NUM_ENVS, RANKS = "drmario", 32, 2
+SETTINGS = {"batch": 2048, "minibatch": 512}
+"""Of each rank; those of a training are as many times more as it has ranks, so each rank does the same work."""
+EPOCHS = 3
+SIDES = {"two_ranks": (2, 1), "one_core": (1, 1), "two_cores": (1, 2)}
+"""The ranks of each side, and how many times the environments and decisions of one core each rank has."""
 
 
 def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress) -> Figures:
-    """Train on the bottle game with the same environments in all, one side after the other.
+    """Train on the bottle game, one side after the other: with two cores on twice the environments and decisions.
 
     Args:
         seconds: Seconds of each training.
@@ -40,16 +43,23 @@ def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress)
     for number in range(rounds):
         for place, side in enumerate([*SIDES][:: 1 if number % 2 else -1]):
             progress(side.replace("_", " "), (number + place / len(SIDES)) / rounds)
-            ranks = SIDES[side]
-            report = train(ranks, NUM_ENVS // ranks, seconds, one_core=side == "one_core")
+            ranks, times = SIDES[side]
+            options = settings(ranks * times)
+            report = train(ranks, NUM_ENVS * times, seconds, *options, one_core=side == "one_core")
             rates[side].append(ranks * report["sps"])
     return {
         "task": TASK,
-        "num_envs": NUM_ENVS,
+        "num_envs_per_core": NUM_ENVS,
         **{side: summary_of(found) for side, found in rates.items()},
         "over_one_core": ratios_of(rates["two_ranks"], rates["one_core"]),
         "over_two_cores": ratios_of(rates["two_ranks"], rates["two_cores"]),
     }
+
+
+def settings(times: int) -> tuple[str, ...]:
+    """Return options of `pac-tui run` for so many times the decisions of one rank."""
+    sizes = {**{name: times * value for name, value in SETTINGS.items()}, "epochs": EPOCHS}
+    return tuple(part for name, value in sizes.items() for part in (f"--ppo.{name}", str(value)))
 
 
 def train(ranks: int, num_envs: int, seconds: float, *settings: str, one_core: bool) -> Figures:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pac.training.bench.cluster import NUM_ENVS, Costs, Network
+from pac.training.bench.cluster import Costs, Network
+from pac.training.bench.ranks import NUM_ENVS
 
 COSTS = Costs(iteration=0.5, steps=64, updates=12, gradients=200_000)
 

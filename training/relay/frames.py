@@ -42,13 +42,13 @@ class Kind(IntEnum):
     CHANGES = 3
     """Runs of lines of blocks that changed."""
     ANSWER = 4
-    """JSON: the answer to a command."""
+    """JSON: the answer to a command, with its number."""
     LOG = 5
     """What was appended to the log of the session."""
     END = 6
-    """JSON: why nothing more will come."""
+    """The session has ended. Empty."""
     COMMAND = 7
-    """JSON: a command to the session; the only kind that goes to the relay."""
+    """JSON: a command to the session, with a number; the only kind that goes to the relay."""
 
 
 class Frame(NamedTuple):

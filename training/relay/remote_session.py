@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,10 @@ from .sender import versions
 START_LIMIT = 60.0
 """Seconds until the first picture, in which a person may type a password."""
 ANSWER_LIMIT = 8.0
+REPEATED = ("join", "look")
+"""Commands that are sent again on a new connection: who the viewer is, and what it shows."""
+WITH_FILES = frozenset({"keep_episode"})
+"""Commands whose answer names a file of the other machine, which is never opened here."""
 RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect again; the last one is repeated."""
 CLOSE_LIMIT = 3.0
@@ -73,11 +78,12 @@ class RemoteSession:
         self._files = tempfile.TemporaryDirectory(prefix="pac-remote-")
         self._mirror = Mirror(self.directory, Path(self._files.name))
         self._answers: queue.Queue[Mapping[str, Any]] = queue.Queue()
+        self._number = 0  # of the last command
+        self._repeated: dict[str, Mapping[str, Any]] = {}
         self._calling, self._shown, self._closed = threading.Lock(), threading.Event(), threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._error: PacError | None = None
-        self._over = ""
-        self._joined: dict[str, Any] = {}
+        self._over = False
         self.pid, self.name = 0, ""
         self._server: ControlServer | None = None
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
@@ -137,30 +143,36 @@ class RemoteSession:
         """Pass a command to the relay and return the answer.
 
         Raises:
-            CommandRefused: The session refuses it, or there is no connection now.
+            CommandRefused: The session refuses it, it answers with a file, or there is no connection now.
         """
+        command = str(request["command"])
+        if command in WITH_FILES:
+            raise CommandRefused(f"the file would be on {self.host}; replay episodes there")
         with self._calling:
-            while not self._answers.empty():  # of a command that was given up
-                self._answers.get_nowait()
-            answer = self._asked(json.dumps(dict(request)).encode())
+            answer = self._asked(request)
             if answer is None:
                 raise CommandRefused(f"there is no connection to {self.host} now; try again when it is back")
-            if request.get("command") == "join":
-                self._joined = dict(request)
+            if command in REPEATED:
+                self._repeated[command] = dict(request)
         if not answer.pop("ok", False):
             refused = CommandRefused(str(answer.get("error", "")))
             refused.title = str(answer.get("title", "Not now"))[:TAIL]
             raise refused
         return answer
 
-    def _asked(self, request: bytes) -> dict[str, Any] | None:
+    def _asked(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer to a command; None if there is no connection, or no answer."""
         process = self._process
         if process is None or process.stdin is None:
             return None
+        self._number += 1
+        end = time.monotonic() + ANSWER_LIMIT
         with suppress(OSError, ValueError, queue.Empty):
-            write_frame(process.stdin, Kind.COMMAND, request)
-            return dict(self._answers.get(timeout=ANSWER_LIMIT))
+            write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": self._number, "request": request}).encode())
+            while True:
+                found = self._answers.get(timeout=max(0.0, end - time.monotonic()))
+                if found.get("number") == self._number and isinstance(found.get("answer"), dict):
+                    return dict(found["answer"])
         return None
 
     # -- the thread of the connection ---------------------------------------------------------------------------------
@@ -201,8 +213,8 @@ class RemoteSession:
                     raise BadRelay("the other side is not a relay of pac-tui")
                 about = hello_of(first.data, versions())
                 self.pid, self.name = about["pid"], printable(about["run"])
-                if self._joined:
-                    write_frame(process.stdin, Kind.COMMAND, json.dumps(self._joined).encode())
+                for request in list(self._repeated.values()):
+                    write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": 0, "request": request}).encode())
                 while (frame := read_frame(process.stdout)) is not None:
                     self._take(frame)
             finally:
@@ -227,4 +239,4 @@ class RemoteSession:
         elif frame.kind is Kind.LOG:
             self._mirror.log(frame.data)
         elif frame.kind is Kind.END:
-            self._over = "the session has ended"
+            self._over = True

@@ -53,7 +53,7 @@ class Relay:
     def hello(self) -> None:
         """Say which versions and which session this is."""
         about = self._reader.description
-        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid, "watched": about.watched})
+        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid})
 
     def run(self) -> None:
         """Send changes until the session or the other side is gone."""
@@ -67,27 +67,27 @@ class Relay:
                 self._send_log()
             if self._ended():
                 self._send_changes()
-                self._send(Kind.END, {"text": "the session has ended"})
+                self._send_raw(Kind.END, b"")
                 return
             self._pause()
 
     def answer_commands(self, source: IO[bytes]) -> None:
         """Pass commands on until the other side closes the stream."""
-        with suppress(OSError, PacError):
+        with suppress(OSError, PacError, ValueError, TypeError, KeyError):
             while (frame := read_frame(source)) is not None:
                 self._answer(frame)
         self._gone.set()
         self._woken.set()
 
     def _answer(self, frame: Frame) -> None:
-        request = parse_json(frame.data)
+        asked = parse_json(frame.data)
         try:
-            answer: dict[str, Any] = {"ok": True, **self._client.call(**request)}
+            answer: dict[str, Any] = {"ok": True, **self._client.call(**asked["request"])}
         except CommandRefused as error:
             answer = {"ok": False, "title": error.title, "error": str(error)}
         self._hurry = time.monotonic() + SOON
         self._woken.set()
-        self._send(Kind.ANSWER, answer)
+        self._send(Kind.ANSWER, {"number": asked["number"], "answer": answer})
 
     def _pause(self) -> None:
         """Wait until the next message is due."""
@@ -106,7 +106,7 @@ class Relay:
             self._generation = reader.generation
             self._sent = [np.zeros(0, np.uint8)] * len(reader.names)
             self._versions = [-1] * len(reader.names)
-            used += self._send(Kind.HEADER, {"generation": self._generation, **reader.header})
+            used += self._send(Kind.HEADER, reader.header)
         parts: list[bytes] = []
         for number, name in enumerate(reader.names):
             if (found := reader.version(name)) == self._versions[number]:

@@ -84,6 +84,8 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
                 )
                 with pytest.raises(CommandRefused, match="environments are numbered 1 to 4"):
                     client.call("record", env=9)
+                with pytest.raises(CommandRefused, match="the file would be on box"):
+                    client.call("keep_episode", env=0, episode=0, length=1)
                 client.call("restart", num_envs=2)
                 client.call("resume")
                 until(lambda: seen(shown).num_envs == 2, "another N")
@@ -99,10 +101,16 @@ def moved(shown: RemoteSession, before: int) -> bool:
 
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_broken_connection_is_made_again(tmp_path, times):
-    """The training goes on meanwhile, and commands are refused."""
+    """The training goes on meanwhile. The viewer has joined again, and sees the environment that it had chosen."""
     with session(tmp_path, task="drmario") as watched:
         watched.until(running)
-        with remote(tmp_path, str(watched.process.pid)) as shown:
+        with (
+            remote(tmp_path, str(watched.process.pid)) as shown,
+            contextlib.closing(SessionClient(shown.directory)) as client,
+        ):
+            watched.call("look", focus=0, count=4, detail=True)
+            client.call("join", name="me")
+            client.call("look", focus=2, count=4, detail=True)
             for _ in range(times):
                 until(lambda: seen(shown).phase is Phase.RUNNING, "a picture")
                 before = seen(shown).state["steps"]
@@ -112,6 +120,8 @@ def test_a_broken_connection_is_made_again(tmp_path, times):
                 until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
                 assert "trying again" in seen(shown).message
                 until(partial(moved, shown, before), "the next picture")
+                until(lambda: seen(shown).audience["viewers"] == 1, "this viewer to have joined again")
+                until(lambda: TelemetryReader(shown.directory).read("detail")["env"] == 2, "what it shows")
             assert watched.process.poll() is None
 
 
@@ -144,7 +154,7 @@ def hostile(folder: Path, frames: list[tuple[Kind, bytes]], *, raw: bytes = b"")
 
 
 def hello(**other: Any) -> tuple[Kind, bytes]:
-    return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, "watched": False, **other}).encode()
+    return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, **other}).encode()
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import IllegalAction, ImpossibleState
 from .fields import Array, Buffers
+from .kernel_tables import KernelTable
 from .native import ALL_LEGAL
+from .registry import find
 from .slots import next_slot
 from .task import MASK_64, Task, allocate
 
@@ -50,6 +52,23 @@ class Limits:
         return inside
 
 
+class NativeGame(NamedTuple):
+    """What differs between native games.
+
+    Attributes:
+        table: The table of the game's arrays.
+        views_of: Returns the arrays of a task's buffers.
+        episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
+        possible: Given the arrays, returns which of `(environments, words)` int64 states the game can be in, as far as
+            its kernels rely on it.
+    """
+
+    table: KernelTable[Any]
+    views_of: Callable[[Task, Buffers], Any]
+    episodes: int
+    possible: Callable[[Any, NDArray[np.int64]], NDArray[np.bool_]]
+
+
 class NativeEnvironments:
     """Environments `lo..hi` of a native game.
 
@@ -59,33 +78,25 @@ class NativeEnvironments:
         hi: One past the last.
         buffers: The arrays of the task's fields, for all environments.
         seed: The run's seed.
-        kernels: The kernels of the game.
-        table: The table of its arrays, which must live as long.
-        episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
-        possible: Returns which of `(environments, words)` int64 states the game can be in, as far as its kernels rely
-            on it.
+
+    Attributes:
+        game: The game.
+        kernels: Its kernels.
+        table: The numbers that kernels get.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        lo: int,
-        hi: int,
-        buffers: Buffers,
-        seed: int,
-        *,
-        kernels: Kernels,
-        table: NDArray[np.int64],
-        episodes: int,
-        possible: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
-    ) -> None:
+    game: ClassVar[NativeGame]
+    kernels: Kernels
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self._slots, rows = buffers["action"].shape[:2]
         if not 0 <= lo < hi <= rows // task.players:
             raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
-        self.lo, self.hi, self.table = lo, hi, table
-        self._task, self._buffers, self.kernels = task, buffers, kernels
-        self._seed, self._possible = np.uint64(seed & MASK_64), possible
-        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, episodes].astype(np.int64) - 1
+        self.lo, self.hi = lo, hi
+        self._views = self.game.views_of(task, buffers)
+        self.table = self.game.table.pack(self._views)
+        self._task, self._buffers, self._seed = task, buffers, np.uint64(seed & MASK_64)
+        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, self.game.episodes].astype(np.int64) - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked environments, `(hi - lo,)`, and write their observations to `slot`."""
@@ -116,7 +127,8 @@ class NativeEnvironments:
         Raises:
             ImpossibleState: The game cannot be in one of the states.
         """
-        possible = self._possible(self._buffers["state"][0, self.lo : self.hi].view(np.int64))
+        states = self._buffers["state"][0, self.lo : self.hi].view(np.int64)
+        possible = self.game.possible(self._views, states)
         if not possible.all():
             env = self.lo + int(possible.argmin())
             raise ImpossibleState(
@@ -127,7 +139,7 @@ class NativeEnvironments:
 
     def close(self) -> None:
         """Release the buffers."""
-        del self.table, self._buffers
+        del self.table, self._views, self._buffers
 
     def _check(self, slot: int) -> None:
         """Raise an error for a slot outside of the buffer: kernels write to addresses."""
@@ -148,8 +160,9 @@ class NativeEnvironments:
         )
 
 
-def compile_kernels(task: Task) -> None:
+def compile_kernels(spec: str) -> None:
     """Compile every kernel of a native task, or load it from the cache on disk."""
+    task = find(spec)
     buffers = allocate(task, 1, 2)
     envs = cast("NativeEnvironments", task.make(0, 1, buffers, 0))
     envs.reset(np.ones(1, np.bool_), 0)

@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .fields import FINAL_OBSERVATION, Array, Buffers, Field
 from .registry import find
-from .task import Task
+from .task import Task, allocate
 
 RENAMED = {"returns": "episode_return", "length": "episode_length"}
 """The fields of common views with other names."""
@@ -171,6 +171,11 @@ class KernelTable(Generic[Views]):
             return _rebuilt(context, builder, self._kind, words)
 
         return self._kind(table), build
+
+
+def table_of(views_of: Callable[[Task, Buffers], Views], spec: str) -> KernelTable[Views]:
+    """Return the table of a game's views, whose types are those of the task `spec`."""
+    return KernelTable(lambda: views_of(find(spec), allocate(find(spec), 1)))
 
 
 def _kind_of(value: Any) -> Any:

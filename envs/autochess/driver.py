@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from ..driver import Kernels, NativeEnvironments, compile_kernels
-from ..fields import Buffers
-from ..registry import find
-from ..task import Task
+from ..driver import Kernels, NativeEnvironments, NativeGame, compile_kernels
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
 from .states import possible
 from .views import TABLE, views_of
 
-KERNELS = Kernels(reset_envs, step_envs, show_envs)
-
 
 class AutochessEnvironments(NativeEnvironments):
     """Games `lo..hi` of `autochess`."""
 
-    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._views = views_of(task, buffers)
-        table = TABLE.pack(self._views)
-        super().__init__(
-            task, lo, hi, buffers, seed, kernels=KERNELS, table=table, episodes=EPISODES, possible=possible
-        )
+    game = NativeGame(TABLE, views_of, EPISODES, lambda _, states: possible(states))
+    kernels = Kernels(reset_envs, step_envs, show_envs)
 
 
 def compile_all() -> None:
     """Compile every kernel, or load it from the cache on disk."""
-    compile_kernels(find("autochess"))
+    compile_kernels("autochess")

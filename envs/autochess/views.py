@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
-from ..registry import find
-from ..task import Task, allocate
+from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
+from ..task import Task
 from .layout import PRESETS
 from .work import RoundMemory, new_work
 
@@ -119,10 +118,5 @@ def _boards(fields: FieldArrays, prefix: str) -> AutochessBoards:
     return AutochessBoards(**cells, kinds=fields[f"{prefix}kinds"], seats=fields[f"{prefix}seats"])
 
 
-def _example() -> AutochessViews:
-    task = find("autochess")
-    return views_of(task, allocate(task, 1))
-
-
-TABLE = KernelTable(_example)
+TABLE = table_of(views_of, "autochess")
 views = TABLE.unpack

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
-from ..registry import find
-from ..task import Task, allocate
+from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
+from ..task import Task
 from .layout import LONGEST_FALL, SCRATCH, SPEEDS
 
 
@@ -83,10 +82,5 @@ def views_of(task: Task, buffers: Buffers) -> BottleViews:
     )
 
 
-def _example() -> BottleViews:
-    task = find("drmario")
-    return views_of(task, allocate(task, 1))
-
-
-TABLE = KernelTable(_example)
+TABLE = table_of(views_of, "drmario")
 views = TABLE.unpack

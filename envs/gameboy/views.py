@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
+from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
 from ..packed import byte_distances
-from ..registry import find
-from ..task import Task, allocate
+from ..task import Task
 from .games import FORMATS
 from .layout import FRAME_BYTES, block_bytes
 from .looks import template_of
@@ -170,10 +169,5 @@ def views_of(task: Task, buffers: Buffers) -> GameViews:
     )
 
 
-def _example() -> GameViews:
-    task = find(NAME)
-    return views_of(task, allocate(task, 1))
-
-
-TABLE = KernelTable(_example)
+TABLE = table_of(views_of, NAME)
 views = TABLE.unpack

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
-from ..registry import find
-from ..task import Task, allocate
+from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
+from ..task import Task
 from .layout import COUNTS, KINDS, STAGHUNT, TERMS, TREASURE, Bytes, Floats, Grid, Ints, Words, planes_at
 
 
@@ -141,12 +140,7 @@ def views_of(task: Task, buffers: Buffers) -> GridViews:
     )
 
 
-def _example() -> GridViews:
-    task = find(TREASURE)
-    return views_of(task, allocate(task, 1))
-
-
-TABLE = KernelTable(_example)
+TABLE = table_of(views_of, TREASURE)
 views = TABLE.unpack
 
 

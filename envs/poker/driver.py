@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from ..driver import Kernels, NativeEnvironments, compile_kernels
-from ..fields import Buffers
-from ..registry import find
-from ..task import Task
+from ..driver import Kernels, NativeEnvironments, NativeGame, compile_kernels
 from .families import FAMILIES
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
 from .states import possible
 from .views import TABLE, views_of
 
-KERNELS = Kernels(reset_envs, step_envs, show_envs)
-
 
 class PokerEnvironments(NativeEnvironments):
     """Hands `lo..hi` of a game of this folder."""
 
-    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._views = views_of(task, buffers)
-        super().__init__(
-            task,
-            lo,
-            hi,
-            buffers,
-            seed,
-            kernels=KERNELS,
-            table=TABLE.pack(self._views),
-            episodes=EPISODES,
-            possible=partial(possible, self._views.game, self._views.dimensions),
-        )
+    game = NativeGame(TABLE, views_of, EPISODES, lambda views, states: possible(views.game, views.dimensions, states))
+    kernels = Kernels(reset_envs, step_envs, show_envs)
 
 
 def compile_all() -> None:
     """Compile every kernel, or load it from the cache on disk; all games have the same kernels."""
-    compile_kernels(find(next(iter(FAMILIES))))
+    compile_kernels(next(iter(FAMILIES)))

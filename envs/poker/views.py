@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
-from ..registry import find
-from ..task import Task, allocate
+from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
+from ..task import Task
 from .families import FAMILIES, game_of, layout_of
 from .layout import PLAYERS
 from .looks import faces_of, labels_of, lines_of, template_of
@@ -169,10 +168,5 @@ def game_arrays(task: Task) -> tuple[GameArrays, PokerDimensions]:
     return GameArrays(*(np.ascontiguousarray(array) for array in rules)), numbers
 
 
-def _example() -> PokerViews:
-    task = find(next(iter(FAMILIES)))
-    return views_of(task, allocate(task, 1))
-
-
-TABLE = KernelTable(_example)
+TABLE = table_of(views_of, next(iter(FAMILIES)))
 views = TABLE.unpack

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,7 @@ import psutil
 from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed, figures_of
 from .terminal import COLUMNS, LINES, app_on_terminal, drain, on_terminal
+from .turns import alternate
 
 SAMPLE = 0.25  # s between two measurements of the app's process
 LIMIT = 90.0  # s in addition to the training time
@@ -30,21 +32,15 @@ def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progr
     Returns:
         `ratio`: sps with the app divided by sps headless; `app_cpu` in % of a core; `app_rss`: peak in bytes.
     """
-    ratios, cpu, rss = [], [], []
-    for number in range(pairs):
-        progress("headless", number / pairs)
-        plain = _headless(num_envs, seconds)
-        progress("with the app", (number + 0.5) / pairs)
-        watched, share, peak = _with_app(num_envs, seconds)
-        ratios.append(watched / plain)
-        cpu.append(share)
-        rss.append(peak)
-    progress("done", 1.0)
+    sides = {"headless": _headless, "with the app": _with_app}
+    found = alternate({name: partial(side, num_envs, seconds) for name, side in sides.items()}, pairs, progress)
+    plain, _, _ = zip(*found["headless"], strict=True)
+    watched, cpu, rss = zip(*found["with the app"], strict=True)
     return {
         "num_envs": num_envs,
         "seconds": seconds,
         "terminal": f"{COLUMNS}x{LINES}",
-        "ratio": summary_of(ratios),
+        "ratio": summary_of([one / other for one, other in zip(watched, plain, strict=True)]),
         "app_cpu": summary_of(cpu),
         "app_rss": {"max": max(rss), "median": median(rss)},
     }
@@ -54,11 +50,11 @@ def _options(num_envs: int, seconds: float, folder: str) -> list[str]:
     return ["run", "--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder]
 
 
-def _headless(num_envs: int, seconds: float) -> float:
-    """Return the sps of a headless training."""
+def _headless(num_envs: int, seconds: float) -> tuple[float, float, int]:
+    """Return the sps of a headless training, without an app that needs CPU or memory."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         options = _options(num_envs, seconds, folder)
-        return float(figures_of("pac.tui", *options, "--headless", "--json", limit=seconds + LIMIT)["sps"])
+        return figures_of("pac.tui", *options, "--headless", "--json", limit=seconds + LIMIT)["sps"], 0.0, 0
 
 
 def _with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:

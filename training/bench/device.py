@@ -8,15 +8,17 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import closing
+from functools import partial
 
 from ...backends import make
 from ...backends.core.base import Backend
 from ...envs import find
 from ..config import Config
 from .backends.rates import RandomLegal
-from .facts import Figures, Progress, ratios_of, summary_of
+from .facts import Figures, Progress
 from .ppo_parts import ppo_parts
 from .scaling import measure
+from .turns import alternate, compared, portion
 
 TASK, NUM_ENVS, WORKERS = "drmario", 256, 2
 SLOTS = 17
@@ -39,11 +41,11 @@ def measure_device(
         the rates and seconds of the parts of PPO, and the memory.
     """
     found: Figures = {"task": TASK, "num_envs": NUM_ENVS, "workers": WORKERS}
-    found["steps"] = _steps(seconds, rounds, progress)
-    found["ppo"] = _training(training, rounds, progress)
+    found["steps"] = _steps(seconds, rounds, portion(progress, 0, 3))
+    found["ppo"] = _training(training, rounds, portion(progress, 1, 3))
     found["parts"] = {}
     for number, count in enumerate((NUM_ENVS, large)):
-        progress(f"PPO, N = {count:,}", 0.9 + 0.1 * number / 2)
+        progress(f"PPO, N = {count:,}", (2 + number / 2) / 3)
         found["parts"][str(count)] = ppo_parts(find(TASK), count, "device", WORKERS)
         gc.collect()
     return found
@@ -51,19 +53,14 @@ def measure_device(
 
 def _steps(seconds: float, rounds: int, progress: Progress) -> Figures:
     """Return placements per second with random legal actions; choosing them is not counted."""
-    rates: dict[str, list[float]] = {"threads": [], "device": []}
     with (
         closing(make(TASK, NUM_ENVS, "threads", strict=True, workers=WORKERS, slots=SLOTS)) as threads,
         closing(make(TASK, NUM_ENVS, "device", strict=True, workers=WORKERS, slots=SLOTS)) as device,
     ):
-        sides = (threads, device)
-        for envs in sides:
+        for envs in (threads, device):
             envs.start()
-        for number in range(rounds):
-            progress("placements", 0.3 * number / rounds)
-            for envs in sides[:: 1 if number % 2 else -1]:
-                rates[envs.name].append(_rate(envs, seconds))
-    return _compared(rates, "device", "threads")
+        sides = {envs.name: partial(_rate, envs, seconds) for envs in (threads, device)}
+        return compared(alternate(sides, rounds, progress), "device", "threads")
 
 
 def _rate(envs: Backend, seconds: float) -> float:
@@ -82,13 +79,9 @@ def _rate(envs: Backend, seconds: float) -> float:
 def _training(seconds: float, rounds: int, progress: Progress) -> Figures:
     """Return steps per second of whole PPO trainings."""
     plain = Config(task=TASK, num_envs=NUM_ENVS, workers=WORKERS, device="cpu", seconds=seconds, checkpoint_every=0)
-    rates: dict[str, list[float]] = {"shm": [], "device": []}
-    for number in range(rounds):
-        for place, backend in enumerate([*rates][:: 1 if number % 2 else -1]):
-            progress(f"PPO, {backend}", 0.3 + 0.6 * (number + place / 2) / rounds)
-            rates[backend].append(measure(plain.model_copy(update={"backend": backend}))["sps"])
-    return _compared(rates, "device", "shm")
 
+    def sps(backend: str) -> float:
+        return float(measure(plain.model_copy(update={"backend": backend}))["sps"])
 
-def _compared(rates: dict[str, list[float]], ours: str, other: str) -> Figures:
-    return {side: summary_of(found) for side, found in rates.items()} | ratios_of(rates[ours], rates[other])
+    sides = {backend: partial(sps, backend) for backend in ("shm", "device")}
+    return compared(alternate(sides, rounds, progress), "device", "shm")

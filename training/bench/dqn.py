@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,15 @@ from ...envs import Field, Task
 from ...envs.fields import DECIDES, Array
 from .facts import Figures, Progress, facts, summary_of
 from .measured_process import figures_of
+from .turns import alternate, rate_of
 
 OURS, SB3 = "ours", "sb3"
 BATCH, HIDDEN = 64, 128
 INPUTS, ACTIONS = 4, 2
 TRANSITIONS = 20_000
 LIMIT = 300.0
+CALLS = 20
+"""Calls between two readings of the clock."""
 IMAGE, FRAMES, GATHERED = (84, 84), 4, 256
 CAPACITY, SHARE, ROWS = 1_000_000, 10, 8
 
@@ -56,24 +59,22 @@ def gradient_steps(seconds: float, rounds: int) -> Figures:
 
     sides = {OURS: _our_update(), SB3: _sb3_update()}
     torch.set_num_threads(1)
-    samples: dict[str, list[float]] = {side: [] for side in sides}
     for update in sides.values():
         _rate(update, seconds / 2)
-    for _ in range(rounds):
-        for side, update in sides.items():
-            samples[side].append(_rate(update, seconds))
+    samples = alternate({side: partial(_rate, update, seconds) for side, update in sides.items()}, rounds)
     rates = {side: summary_of(found) for side, found in samples.items()}
     return {**rates, "ratio": rates[OURS]["median"] / rates[SB3]["median"]}
 
 
 def _rate(update: Callable[[], object], seconds: float) -> float:
     """Return how often per second `update` can be called."""
-    count, begun = 0, time.perf_counter()
-    while (spent := time.perf_counter() - begun) < seconds:
-        for _ in range(20):
+
+    def several() -> int:
+        for _ in range(CALLS):
             update()
-        count += 20
-    return count / spent
+        return CALLS
+
+    return rate_of(several, seconds)
 
 
 def _task(observation: Field) -> Task:
@@ -170,11 +171,9 @@ def replay(seconds: float, rounds: int) -> Figures:
         start = int(random.integers(0, len(source) - size))
         np.copyto(copy, source[start : start + size])
 
-    rates: dict[str, list[float]] = {"gathered": [], "copied": []}
-    for _ in range(rounds):
-        rates["gathered"].append(size * _rate(lambda: made.sample(GATHERED), seconds / 4))
-        rates["copied"].append(size * _rate(plain_copy, seconds / 4))
-    speeds = {f"{what}_bytes_per_second": summary_of(found) for what, found in rates.items()}
+    sides: dict[str, Callable[[], object]] = {"gathered": lambda: made.sample(GATHERED), "copied": plain_copy}
+    rates = alternate({what: partial(_rate, work, seconds / 4) for what, work in sides.items()}, rounds)
+    speeds = {f"{what}_bytes_per_second": summary_of([size * one for one in found]) for what, found in rates.items()}
     gathered, copied = (speeds[f"{what}_bytes_per_second"]["median"] for what in rates)
     return {
         "bytes": Layout(task, ROWS, slots, ring=True).size + beside,

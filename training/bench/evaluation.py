@@ -5,11 +5,13 @@ pac-tui bench evaluation
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 
 from ..config import Config
 from .facts import Figures, Progress, summary_of
 from .scaling import measure
+from .turns import alternate
 
 TASK, NUM_ENVS = "drmario", 16
 EVERY, EPISODES = 10, 20
@@ -30,17 +32,14 @@ def evaluation_cost(*, seconds: float = 20.0, pairs: int = 5, progress: Progress
     """
     plain = Config(task=TASK, num_envs=NUM_ENVS, seconds=seconds, checkpoint_every=0)
     evaluated = plain.model_copy(update={"eval_every": EVERY, "eval_episodes": EPISODES})
-    rates: dict[str, list[float]] = {"without": [], "with": []}
-    steps: list[float] = []
-    for number in range(pairs):
-        sides = (("without", plain), ("with", evaluated))
-        for place, (side, config) in enumerate(sides[:: 1 if number % 2 else -1]):
-            progress(f"{side} evaluation", (number + place / 2) / pairs)
-            report = measure(config)
-            rates[side].append(report["sps"])
-            if "evaluation" in report:
-                trained = EVERY * report["steps"] / report["iterations"]
-                steps.append(EPISODES * report["evaluation"]["length"] / trained)
+    sides = {"without": partial(measure, plain), "with": partial(measure, evaluated)}
+    reports = alternate(sides, pairs, progress)
+    rates = {side: [report["sps"] for report in found] for side, found in reports.items()}
+    steps = [
+        EPISODES * report["evaluation"]["length"] * report["iterations"] / (EVERY * report["steps"])
+        for report in reports["with"]
+        if "evaluation" in report
+    ]
     lost = [100 * (1 - after / before) for before, after in zip(rates["without"], rates["with"], strict=True)]
     own = median(steps) if steps else 0.0
     return {

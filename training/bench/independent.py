@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,6 +13,7 @@ from ...envs import PacError
 from ..config import Config
 from ..session.host import launch
 from .facts import Figures, Progress, summary_of
+from .turns import alternate
 
 TASK = "treasure:agents=2"
 SETTINGS: dict[str, Any] = {
@@ -51,13 +53,7 @@ def compare(*, seconds: float = 20.0, rounds: int = 3, progress: Progress) -> Fi
         `updates_per_second` of one agent per way (median, min, max); `ratio`, the median over the rounds of `parallel`
         over the faster sequential way.
     """
-    rates: dict[str, list[float]] = {way: [] for way in WAYS}
-    total = rounds * len(WAYS)
-    for number in range(total):
-        way = list(WAYS)[number % len(WAYS)]
-        progress(way, number / total)
-        rates[way].append(_rate(WAYS[way], seconds))
-    progress("done", 1.0)
+    rates = alternate({way: partial(_rate, settings, seconds) for way, settings in WAYS.items()}, rounds, progress)
     ratios = [parallel / max(one, two) for one, two, parallel in zip(*rates.values(), strict=True)]
     return {"updates_per_second": {way: summary_of(found) for way, found in rates.items()}, "ratio": median(ratios)}
 

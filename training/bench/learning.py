@@ -25,7 +25,7 @@ from ..playing import context_of, play_episodes
 from ..trainer import Trainer
 from ..trainers import build_trainer
 from .facts import Figures, Progress, summary_of
-from .measured_process import MeasurementFailed
+from .measured_process import MeasurementFailed, last_line
 
 Report: TypeAlias = Callable[[Figures], None]
 TRAINERS = ("ppo", "dqn", "iqn")
@@ -127,8 +127,8 @@ def _points(side: str, config: Config) -> Iterator[Figures]:
         yield from map(json.loads, process.stdout)
         if process.wait():
             errors.seek(0)
-            last = errors.read().strip().splitlines()[-1:] or ["no message"]
-            raise MeasurementFailed(f"the training of {side} ended with status {process.returncode}: {last[0]}")
+            status = f"status {process.returncode}: {last_line(errors.read())}"
+            raise MeasurementFailed(f"the training of {side} ended with {status}")
 
 
 def train_ours(config: Config, report: Report) -> None:

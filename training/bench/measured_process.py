@@ -107,8 +107,7 @@ class MeasuredProcess:
             raise MeasurementFailed(f"{self.name} did not answer within {self._limit:.0f} s")
         line = self._process.stdout.readline()
         if not line:
-            last = self._log.read_text().strip().splitlines()[-1:] or ["it printed nothing"]
-            raise MeasurementFailed(f"{self.name} ended: {last[0]}")
+            raise MeasurementFailed(f"{self.name} ended: {last_line(self._log.read_text())}")
         answer: dict[str, Any] = json.loads(line)
         if "absent" in answer:
             raise NotInstalled(answer["absent"])
@@ -124,9 +123,14 @@ def figures_of(module: str, *arguments: object, limit: float) -> Any:
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=limit)
     if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise MeasurementFailed(f"{' '.join(command[1:])} ended with status {done.returncode}: {last[0]}")
+        status = f"status {done.returncode}: {last_line(done.stderr)}"
+        raise MeasurementFailed(f"{' '.join(command[1:])} ended with {status}")
     return json.loads(done.stdout)
+
+
+def last_line(output: str) -> str:
+    """Return the last line that a process has printed."""
+    return next(iter(output.strip().splitlines()[-1:]), "it printed nothing")
 
 
 def measured_cores() -> list[int]:

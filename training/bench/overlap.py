@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +19,10 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from .facts import Figures, Progress, facts, summary_of
+from .facts import Figures, Progress, facts
 from .measured_process import figures_of
 from .peer import work_for
+from .turns import alternate, compared
 
 if TYPE_CHECKING:
     from ..ppo.trainer import PPO
@@ -131,21 +133,14 @@ def compare(case: Case, seconds: float, rounds: int) -> Figures:
             way: stack.enter_context(training(case, overlap=way == "overlap", epochs=epochs))
             for way in ("plain", "overlap")
         }
-        samples: dict[str, list[float]] = {way: [] for way in ways}
-        latest: dict[str, float] = {}
-        for _ in range(rounds):
-            for way, each in ways.items():
-                steps_per_second, metrics = rate(each, seconds)
-                samples[way].append(steps_per_second)
-                latest |= {name: value for name, value in metrics.items() if name.startswith("overlap/")}
-    ratios = [with_it / without for with_it, without in zip(samples["overlap"], samples["plain"], strict=True)]
+        found = alternate({way: partial(rate, each, seconds) for way, each in ways.items()}, rounds)
+    samples = {way: [steps_per_second for steps_per_second, _ in measured] for way, measured in found.items()}
+    _, latest = found["overlap"][-1]
     return {
-        **{way: summary_of(found) for way, found in samples.items()},
-        "ratio": median(ratios),
-        "ratios": ratios,
+        **compared(samples, "overlap", "plain"),
         "epochs": epochs,
         "learning_share": share,
-        **latest,
+        **{name: value for name, value in latest.items() if name.startswith("overlap/")},
     }
 
 

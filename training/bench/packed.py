@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -29,6 +30,7 @@ from ..device import keep_memory
 from ..nets.decoding import DecodePixels
 from .facts import Figures, Progress
 from .ppo_parts import ppo_parts
+from .turns import alternate, rate_of
 
 FRAMES, CHUNK = 1_024, 32
 COMPARED = 8_192
@@ -69,14 +71,14 @@ def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE)
 
 def _alternating(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Return the median milliseconds of each side; the first call of each is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for number in range(rounds + 1):
-        for name, work in sides.items():
-            begun = time.perf_counter()
-            work()
-            if number:
-                times[name].append(1000 * (time.perf_counter() - begun))
-    return {name: median(found) for name, found in times.items()}
+
+    def milliseconds(work: Callable[[], object]) -> float:
+        begun = time.perf_counter()
+        work()
+        return 1000 * (time.perf_counter() - begun)
+
+    times = alternate({name: partial(milliseconds, work) for name, work in sides.items()}, rounds + 1)
+    return {name: median(found[1:]) for name, found in times.items()}
 
 
 # -- decoding ---------------------------------------------------------------------------------------------------------
@@ -201,27 +203,21 @@ def draw_all(table: Array, num_envs: int) -> None:
         draw_picture(scene_of(v, env), v.observation[0, env])
 
 
-def _rate(work: Callable[[], None], units: int, seconds: float = 1.0) -> float:
-    """Return units per second; the first call is not counted."""
-    work()
-    begun, calls = time.perf_counter(), 0
-    while time.perf_counter() - begun < seconds:
-        work()
-        calls += 1
-    return calls * units / (time.perf_counter() - begun)
-
-
 def _engine(task: Task, num_envs: int) -> Figures:
     buffers = allocate(task, num_envs, 2)
     envs = FrameEnvironments(task, 0, num_envs, buffers, 0)
     envs.reset(np.ones(num_envs, np.bool_), 0)
     buffers["action"][:] = np.random.default_rng(0).integers(task.num_actions, size=buffers["action"].shape)
 
-    def step() -> None:
+    def step() -> int:
         envs.step(0)
         envs.step(1)
+        return 2 * num_envs
 
-    return {
-        "environment_steps_per_second": _rate(step, 2 * num_envs),
-        "rendered_frames_per_second": _rate(lambda: draw_all(envs.table, num_envs), num_envs),
-    }
+    def draw() -> int:
+        draw_all(envs.table, num_envs)
+        return num_envs
+
+    for work in (step, draw):
+        work()
+    return {"environment_steps_per_second": rate_of(step, 1.0), "rendered_frames_per_second": rate_of(draw, 1.0)}

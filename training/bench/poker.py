@@ -13,6 +13,7 @@ from ...envs.poker.cards.abstraction import card_abstraction
 from . import solvers
 from .facts import Figures, Progress, summary_of
 from .measured_process import MeasuredProcess, NotInstalled, measured_cores
+from .turns import compared
 
 LIMIT = 900.0
 """Seconds in which a process must start: donksolver builds its card abstraction at its first start."""
@@ -78,8 +79,7 @@ def compare_solvers(
         found = _in_turn(sides, [(seconds,)] * times, result["absent"])
         if found:
             ours, theirs = ([answer["rate"] for answer in answers] for answers in found)
-            ratio = median(one / other for one, other in zip(ours, theirs, strict=True))
-            result[name] = {"ours": summary_of(ours), "theirs": summary_of(theirs), "ratio": ratio}
+            result[name] = compared({"ours": ours, "theirs": theirs}, "ours", "theirs")
     progress("NashConv", len(PAIRS) / steps)
     found = _in_turn(LONG, [(long, seed) for seed in range(seeds)], result["absent"])
     if found:

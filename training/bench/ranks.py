@@ -10,10 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 
 from ...backends.system.cores import usable_cores
 from ...envs import BadParameter
 from .facts import Figures, Progress, ratios_of, summary_of
+from .turns import alternate
 
 TASK, NUM_ENVS, RANKS = "drmario", 32, 2
 SETTINGS = {"batch": 2048, "minibatch": 512}
@@ -39,14 +41,14 @@ def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress)
     """
     if usable_cores() < RANKS:
         raise BadParameter(f"two ranks need two cores, and this process may use {usable_cores()}")
-    rates: dict[str, list[float]] = {side: [] for side in SIDES}
-    for number in range(rounds):
-        for place, side in enumerate([*SIDES][:: 1 if number % 2 else -1]):
-            progress(side.replace("_", " "), (number + place / len(SIDES)) / rounds)
-            ranks, times = SIDES[side]
-            options = settings(ranks * times)
-            report = train(ranks, NUM_ENVS * times, seconds, *options, one_core=side == "one_core")
-            rates[side].append(ranks * report["sps"])
+
+    def rate(side: str) -> float:
+        ranks, times = SIDES[side]
+        options = settings(ranks * times)
+        report = train(ranks, NUM_ENVS * times, seconds, *options, one_core=side == "one_core")
+        return float(ranks * report["sps"])
+
+    rates = alternate({side: partial(rate, side) for side in SIDES}, rounds, progress)
     return {
         "task": TASK,
         "num_envs_per_core": NUM_ENVS,

@@ -6,7 +6,6 @@ pac-tui bench ray --json
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -15,16 +14,17 @@ from typing import Any
 
 from ...backends import make
 from ...envs import BadParameter, find
-from .backends.rates import SLOTS, RandomLegal
-from .facts import Figures, Progress, facts, ratios_of, summary_of
+from .backends.rates import SLOTS, random_stepper
+from .facts import Figures, Progress, facts
 from .peer import Burn, work_for
+from .turns import alternate, compared, portion, rate_of
 
 NODES, NUM_ENVS = 2, 32
 BURNS = {"inline": 5e-3, "rllib": 100e-6}
 """The CPU time of a step of the environment that is compared with each peer, in s."""
 
-Rate = Callable[[float], float]
-"""Steps for so many seconds, and returns environment steps per second."""
+Step = Callable[[], int]
+"""Steps all environments, and returns the number of environment steps."""
 
 
 def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress = lambda _what, _share: None) -> Figures:
@@ -48,23 +48,12 @@ def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress = l
     with _cluster() as address:
         for number, (peer, burn) in enumerate(BURNS.items()):
             try:
-                found[peer] = _compare(
-                    peer,
-                    address,
-                    work_for(burn),
-                    seconds=seconds,
-                    rounds=rounds,
-                    progress=partial(_report, progress, number),
-                )
+                part = portion(progress, number, len(BURNS))
+                found[peer] = _compare(peer, address, work_for(burn), seconds=seconds, rounds=rounds, progress=part)
                 found[peer]["burn_seconds"] = burn
             except ImportError as error:
                 found["absent"][peer] = f"{error}; install ray[rllib]"
     return {**found, **facts()}
-
-
-def _report(progress: Progress, number: int, what: str, share: float) -> None:
-    """Report the progress of the comparison with peer `number`."""
-    progress(what, (number + share) / len(BURNS))
 
 
 @contextmanager
@@ -84,41 +73,26 @@ def _cluster() -> Iterator[str]:
 
 def _compare(peer: str, address: str, work: int, *, seconds: float, rounds: int, progress: Progress) -> Figures:
     """Measure `ray` and a peer in turn. Both sides' processes exist only while they are measured."""
-    other = partial(_own, peer) if peer == "inline" else _rllib
-    sides = {"ray": partial(_own, "ray"), peer: other}
-    rates: dict[str, list[float]] = {side: [] for side in sides}
-    for number in range(rounds):
-        for place, side in enumerate([*sides][:: 1 if number % 2 else -1]):
-            progress(f"{side} against {peer}" if side == "ray" else side, (number + place / 2) / rounds)
-            with sides[side](address, work) as rate:
-                rate(seconds / 4)
-                rates[side].append(rate(seconds))
-    return {**{side: summary_of(one) for side, one in rates.items()}, **ratios_of(rates["ray"], rates[peer])}
+
+    def rate(side: str) -> float:
+        with _rllib(address, work) if side == "rllib" else _own(side, address, work) as step:
+            rate_of(step, seconds / 4)
+            return rate_of(step, seconds)
+
+    return compared(alternate({side: partial(rate, side) for side in ("ray", peer)}, rounds, progress), "ray", peer)
 
 
 @contextmanager
-def _own(backend: str, address: str, work: int) -> Iterator[Rate]:
+def _own(backend: str, address: str, work: int) -> Iterator[Step]:
     """Make the environments over one of our backends."""
     task = find(f"{Burn.__module__}:Burn:work={work},masked=False")
     with closing(make(task, NUM_ENVS, backend, strict=True, slots=SLOTS, ray_address=address)) as envs:
         envs.start()
-        choose = RandomLegal(task, envs.num_envs)
-
-        def rate(seconds: float) -> float:
-            begun, steps = time.perf_counter(), 0
-            while (now := time.perf_counter()) - begun < seconds:
-                if envs.order.full:
-                    envs.carry()
-                choose(envs, envs.order.newest)
-                envs.advance(envs.order.newest)
-                steps += 1
-            return steps * NUM_ENVS / (now - begun)
-
-        yield rate
+        yield random_stepper(envs)
 
 
 @contextmanager
-def _rllib(address: str, work: int) -> Iterator[Rate]:
+def _rllib(address: str, work: int) -> Iterator[Step]:
     """Make an environment runner per node, each with its share of the environments and random actions."""
     import ray
     from ray.rllib.algorithms.ppo import PPOConfig
@@ -138,13 +112,10 @@ def _rllib(address: str, work: int) -> Iterator[Rate]:
             for index in range(NODES)
         ]
 
-        def rate(seconds: float) -> float:
-            begun, steps = time.perf_counter(), 0
-            while (now := time.perf_counter()) - begun < seconds:
-                ray.get([one.sample.remote(num_timesteps=share * length, random_actions=True) for one in runners])
-                steps += NODES * share * length
-            return steps / (now - begun)
+        def step() -> int:
+            ray.get([one.sample.remote(num_timesteps=share * length, random_actions=True) for one in runners])
+            return NODES * share * length
 
-        yield rate
+        yield step
     finally:
         ray.shutdown()

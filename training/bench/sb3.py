@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from statistics import median
 
 from ...envs import Task, find
 from .facts import Figures, Progress, facts, summary_of
 from .measured_process import figures_of
 from .sb3_network import SETTINGS, check_same, sb3_policy
+from .turns import alternate
 
 GEMM = 1024
 LIMIT = 120.0  # s in addition to the training time
@@ -49,12 +51,11 @@ def compare(
     Raises:
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
-    samples: dict[str, list[Figures]] = {"ours": [], "sb3": []}
-    for number in range(2 * pairs):
-        side = ("ours", "sb3")[number % 2]
-        progress(f"PPO, {side}", number / (2 * pairs))
-        found = figures_of(__spec__.name, side, task, num_envs, seconds, backend, limit=seconds + LIMIT)
-        samples[side].append(found)
+
+    def figures(side: str) -> Figures:
+        return dict(figures_of(__spec__.name, side, task, num_envs, seconds, backend, limit=seconds + LIMIT))
+
+    samples = alternate({side: partial(figures, side) for side in ("ours", "sb3")}, pairs, progress)
     network = parameters_and_flops(find(task))
     done = {"ours": parameters_and_flops(find(task), scalars=True), "sb3": network}
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -13,6 +14,7 @@ from ..session.host import SessionProcess, launch
 from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.snapshot import Scaling
 from .facts import Figures, Progress, summary_of
+from .turns import alternate
 
 
 def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: int, progress: Progress) -> Figures:
@@ -34,20 +36,15 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
         SessionFailed: A session failed.
     """
     wanted = sorted({1, *counts})
-    samples: dict[int, list[float]] = {count: [] for count in wanted}
-    steps: dict[int, list[float]] = {count: [] for count in wanted}
-    reports = {}
-    total = repeat * len(wanted)
-    for number in range(total):
-        count = wanted[number % len(wanted)]
-        progress(f"N={count}", number / total)
-        report = measure(config.model_copy(update={"num_envs": count, "seconds": seconds}))
-        samples[count].append(report["fps"])
-        steps[count].append(report["sps"])
-        reports[count] = report
+    sides = {
+        f"N={count}": partial(measure, config.model_copy(update={"num_envs": count, "seconds": seconds}))
+        for count in wanted
+    }
+    reports = dict(zip(wanted, alternate(sides, repeat, progress).values(), strict=True))
     progress("done", 1.0)
+    samples, steps = ({n: [one[rate] for one in found] for n, found in reports.items()} for rate in ("fps", "sps"))
     baseline = median(samples[1])
-    last = reports[wanted[-1]]
+    last = reports[wanted[-1]][-1]
     points = [_measured(count, samples[count], seconds) for count in wanted]
     knee, marginal = find_knee(points), marginal_efficiencies(points) or []
     return {

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from .peer import serve
+from .turns import rate_of
 
 HOLDEM = (
     "universal_poker(betting=nolimit,numPlayers=2,numRounds=4,blind=100 50,firstPlayer=2 1 1 1,numSuits=4,numRanks=13,"
@@ -134,13 +134,10 @@ class OpenSpiel:
 
     def iterate(self) -> int:
         """Run some iterations."""
-        for _ in range(self._stretch):
-            self._step()
-        return self._stretch
-
-    def _step(self) -> None:
         step = getattr(self._solver, "run_iteration", None) or self._solver.evaluate_and_update_policy
-        step()
+        for _ in range(self._stretch):
+            step()
+        return self._stretch
 
     def nash_conv(self) -> float | None:
         """Return the NashConv of the average policy; None if the game is large."""
@@ -212,10 +209,7 @@ def main() -> None:
             """Return the iterations per second over some seconds, and the NashConv afterwards."""
             if seed is not None:
                 solver.begin(int(seed))
-            begun, made = time.perf_counter(), 0
-            while (now := time.perf_counter()) - begun < seconds:
-                made += solver.iterate()
-            return {"rate": made / (now - begun), "nash_conv": solver.nash_conv()}
+            return {"rate": rate_of(solver.iterate, seconds), "nash_conv": solver.nash_conv()}
 
         measured(0.2)
         return measured

@@ -11,6 +11,7 @@ from pathlib import Path
 from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed
 from .terminal import Screen
+from .turns import alternate
 
 BOARD = "board"
 NAP = 0.002  # s
@@ -56,15 +57,10 @@ def watch_startup(*, pairs: int = 7, progress: Progress) -> Figures:
         `plain`, seconds until the script's first step; `watched`, seconds until the first board; `added`, their
         differences, per pair.
     """
-    plain, watched = [], []
-    for number in range(pairs + 1):
-        progress("script", number / (pairs + 1))
-        pair = _plain(), _watched()
-        if number:  # files are read from the disk the first time
-            plain.append(pair[0])
-            watched.append(pair[1])
-    added = [with_app - without for with_app, without in zip(watched, plain, strict=True)]
-    return {"plain": summary_of(plain), "watched": summary_of(watched), "added": summary_of(added)}
+    found = alternate({"plain": _plain, "watched": _watched}, pairs + 1, progress)
+    times = {side: seconds[1:] for side, seconds in found.items()}  # files are read from the disk the first time
+    times["added"] = [with_app - without for with_app, without in zip(times["watched"], times["plain"], strict=True)]
+    return {side: summary_of(seconds) for side, seconds in times.items()}
 
 
 def _plain() -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 
 from pac.envs import allocate, find
@@ -36,13 +34,6 @@ def test_a_slot_has_its_offsets():
         "unused": 2572,
     }
     assert SLOT.itemsize == 5120
-
-
-def test_the_control_block_contains_the_sizes():
-    """The first 64 bytes contain magic, version, environments, sizes and the slot's bytes."""
-    memory = Slots(32).memory
-    assert struct.unpack("<6I", memory[:24].tobytes()) == (0x50414354, 1, 32, 612, 92, 5120)
-    assert len(memory) == 163_904
 
 
 def test_slots_and_fields_have_the_same_contents():

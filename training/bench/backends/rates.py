@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ....backends.factory import make
 from ....envs import Task, find
 from ....envs.actions import random_actions
-from ..facts import Figures
+from ..facts import Figures, ratios_of
+from ..turns import alternate, rate_of
 
 if TYPE_CHECKING:
     from ....backends.core.base import Backend
@@ -74,34 +75,35 @@ def async_ratio(
         closing(AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")) as peer,
     ):
         step_peer = _peer(peer, described, num_envs)
-        theirs, ours = zip(*((step_peer(seconds), _drive(envs, seconds)) for _ in range(rounds)), strict=True)
-    ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+        rates = alternate({"async": lambda: step_peer(seconds), "shm": lambda: _drive(envs, seconds)}, rounds)
     return {
         "num_envs": num_envs,
         "workers": workers,
         "task": task,
-        "ratio": round(median(ratios), 3),
-        "ratio_min": round(min(ratios), 3),
-        "ratio_max": round(max(ratios), 3),
-        "async_sps": round(median(theirs)),
-        "shm_sps": round(median(ours)),
+        **ratios_of(rates["shm"], rates["async"]),
+        **{f"{side}_sps": round(median(found)) for side, found in rates.items()},
         "rounds": rounds,
     }
 
 
 def _drive(envs: Backend, seconds: float) -> float:
-    """Step with random actions for some seconds; return the steps per second."""
-    choose, order = RandomLegal(envs.task, envs.num_envs), envs.buffer.order
+    """Start, and step with random actions for some seconds; return the steps per second."""
     envs.start()
-    begun, steps = time.perf_counter(), 0
-    while (now := time.perf_counter()) - begun < seconds:
-        slot = order.newest
-        choose(envs, slot)
-        envs.advance(slot)
-        steps += envs.environments
+    return rate_of(random_stepper(envs), seconds)
+
+
+def random_stepper(envs: Backend) -> Callable[[], int]:
+    """Return a function that steps with random legal actions once, and returns the number of environments."""
+    choose, order = RandomLegal(envs.task, envs.num_envs), envs.order
+
+    def step() -> int:
         if order.full:
             envs.carry()
-    return steps / (now - begun)
+        choose(envs, order.newest)
+        envs.advance(order.newest)
+        return envs.environments
+
+    return step
 
 
 def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
@@ -109,14 +111,11 @@ def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
     _, infos = peer.reset(seed=0)
     keys = np.random.default_rng(0).integers(1, 256, (KEYS, num_envs, task.num_actions), np.uint8)
     masks: NDArray[np.bool_] = infos["action_mask"]
+    turns = cycle(keys)
 
-    def run(seconds: float) -> float:
+    def step() -> int:
         nonlocal masks
-        begun, rounds = time.perf_counter(), 0
-        while (now := time.perf_counter()) - begun < seconds:
-            infos = peer.step((masks * keys[rounds % KEYS]).argmax(axis=1))[4]
-            masks = infos["action_mask"]
-            rounds += 1
-        return rounds * num_envs / (now - begun)
+        masks = peer.step((masks * next(turns)).argmax(axis=1))[4]["action_mask"]
+        return num_envs
 
-    return run
+    return lambda seconds: rate_of(step, seconds)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....backends.core.layout import ALIGNMENT, MAGIC
 from ....envs import Environments, Task, allocate, find
 from ....envs.fields import Array
 from ..facts import Figures, Progress
+from ..turns import alternate
 from .rates import SLOTS
 
-VERSION = 1
 SLOT = np.dtype(
     [
         *((name, "<u4") for name in ("action_ready", "result_ready", "command")),
@@ -36,18 +36,14 @@ ROUNDS = 15
 
 
 class Slots:
-    """N slots after a control block, in private memory.
+    """N slots in private memory.
 
     Attributes:
-        memory: All bytes.
         slots: `(N,)` records of the dtype `SLOT`.
     """
 
     def __init__(self, num_envs: int) -> None:
-        self.memory = np.zeros(ALIGNMENT + num_envs * SLOT.itemsize, np.uint8)
-        control = (MAGIC, VERSION, num_envs, *SLOT["observation"].shape, *SLOT["action_mask"].shape, SLOT.itemsize)
-        self.memory[:24].view("<u4")[:] = control
-        self.slots = np.frombuffer(self.memory, SLOT, num_envs, ALIGNMENT)
+        self.slots = np.zeros(num_envs, SLOT)
 
     def buffers(self, task: Task) -> dict[str, Array]:
         """Return arrays for the environments of `task`; fields without a place in a slot are separate arrays.
@@ -75,10 +71,10 @@ def compare_layouts(progress: Progress, steps: int) -> Figures:
     rows = []
     for index, num_envs in enumerate(COUNTS):
         progress(f"slots and fields, N={num_envs}", index / len(COUNTS))
-        slots, fields = _from_slots(num_envs), _in_place(num_envs)
-        rounds = [(slots(steps // ROUNDS), fields(steps // ROUNDS)) for _ in range(ROUNDS)]
-        ours, theirs = (median(side) for side in zip(*rounds, strict=True))
-        rows.append({"num_envs": num_envs, "slots_us": ours, "fields_us": theirs, "gather_us": ours - theirs})
+        sides = {"slots_us": _from_slots(num_envs), "fields_us": _in_place(num_envs)}
+        times = alternate({side: partial(_timed, step, steps // ROUNDS) for side, step in sides.items()}, ROUNDS)
+        middle = {side: median(found) for side, found in times.items()}
+        rows.append({"num_envs": num_envs, **middle, "gather_us": middle["slots_us"] - middle["fields_us"]})
     return {"rows": rows}
 
 
@@ -95,8 +91,8 @@ def _begun(task: Task, num_envs: int, buffers: dict[str, Array]) -> Environments
     return environments
 
 
-def _from_slots(num_envs: int) -> Callable[[int], float]:
-    """Return a function that steps in slots, gathers every step and returns the microseconds per step."""
+def _from_slots(num_envs: int) -> Callable[[int], None]:
+    """Return a function that makes step `index` in slots, and gathers its results."""
     task, memory = find("noop"), Slots(num_envs)
     environments, rollout = _begun(task, num_envs, memory.buffers(task)), allocate(task, num_envs, SLOTS)
 
@@ -104,18 +100,19 @@ def _from_slots(num_envs: int) -> Callable[[int], float]:
         environments.step(0)
         gather(memory.slots, rollout, 1 + index % (SLOTS - 1))
 
-    return lambda count: _timed(step, count)
+    return step
 
 
-def _in_place(num_envs: int) -> Callable[[int], float]:
-    """Return a function that steps in the rollout and returns the microseconds per step."""
+def _in_place(num_envs: int) -> Callable[[int], None]:
+    """Return a function that makes step `index` in the rollout."""
     task = find("noop")
     rollout = allocate(task, num_envs, SLOTS)
     environments = _begun(task, num_envs, rollout)
-    return lambda count: _timed(lambda index: environments.step(index % (SLOTS - 1)), count)
+    return lambda index: environments.step(index % (SLOTS - 1))
 
 
 def _timed(step: Callable[[int], None], count: int) -> float:
+    """Return the microseconds per step."""
     begun = time.perf_counter()
     for index in range(count):
         step(index)

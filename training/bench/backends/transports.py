@@ -13,6 +13,7 @@ from ....backends.core.errors import BackendUnavailable
 from ....backends.factory import BACKENDS, make
 from ....envs import Task, find
 from ..facts import Figures, Progress
+from ..turns import portion
 from .rates import RandomLegal
 from .slots_v1 import compare_layouts
 
@@ -42,11 +43,7 @@ def compare_transports(*, task: str = "noop", trips: int = 10_000, steps: int = 
     rows: list[Figures] = []
     absent: dict[str, str] = {}
     for index, num_envs in enumerate(COUNTS):
-
-        def part(what: str, share: float, done: int = index) -> None:
-            progress(what, (done + share) / len(COUNTS))
-
-        rows += _at(known, num_envs, trips, absent, part)
+        rows += _at(known, num_envs, trips, absent, portion(progress, index, len(COUNTS)))
     p50 = {row["transport"]: row["p50_us"] for row in rows if row["num_envs"] == 1}
     both = "http" in p50 and "shm" in p50
     return {

@@ -1,8 +1,6 @@
-"""Decisions per second on one core: `python -m pac.training.bench.games.autochess`."""
+"""Decisions per second on one core."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from ....envs.autochess.bag import player
 from ....envs.autochess.compiled import compiled
 from ....envs.autochess.driver import AutochessEnvironments
 from ....envs.autochess.kernels import step_envs
-from ....envs.autochess.layout import ACTIONS, SEATS, Ints
+from ....envs.autochess.layout import ACTIONS, Ints
 from ....envs.autochess.legal import is_legal
 from ....envs.autochess.views import views
 from ....envs.fields import Array
@@ -71,14 +69,3 @@ def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]
 
     rate = median_rate(work, seconds)
     return rate, rate * played[1] / played[0]
-
-
-def main() -> None:
-    """Print the figures."""
-    for players in (1, SEATS):
-        decisions, games = decisions_per_second(f"autochess:players={players}", 2.0)
-        sys.stdout.write(f"{players} learning seats: {decisions:,.0f} decisions/s, {games:,.0f} games/s on one core\n")
-
-
-if __name__ == "__main__":
-    main()

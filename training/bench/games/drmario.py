@@ -1,8 +1,6 @@
-"""Placements per second on one core: `python -m pac.training.bench.games.drmario [SPEC]`."""
+"""Placements per second on one core."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 
@@ -60,8 +58,3 @@ def placements_per_second(seconds: float = 1.0, spec: str = "drmario") -> float:
         return BATCH * ENVIRONMENTS
 
     return median_rate(work, seconds)
-
-
-if __name__ == "__main__":
-    name = sys.argv[1] if len(sys.argv) > 1 else "drmario"
-    sys.stdout.write(f"{name}: {placements_per_second(2.0, name):,.0f} placements/s on one core\n")

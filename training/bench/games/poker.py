@@ -1,8 +1,6 @@
-"""Hands per second on one core: `python -m pac.training.bench.games.poker [SPEC]`."""
+"""Hands per second on one core."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 
@@ -49,13 +47,3 @@ def hands_per_second(spec: str = "holdem", seconds: float = 1.0) -> float:
     hands.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
     random = np.zeros(1, np.int64)
     return median_rate(lambda: play(hands.table, ENVIRONMENTS, BATCH, random), seconds)
-
-
-def main() -> None:
-    """Print the figures."""
-    for spec in sys.argv[1:] or ("kuhn", "leduc", "liars_dice", "holdem"):
-        sys.stdout.write(f"{spec}: {hands_per_second(spec, 2.0):,.0f} hands/s on one core\n")
-
-
-if __name__ == "__main__":
-    main()

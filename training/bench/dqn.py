@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress = l
 
     Returns:
         `gradient_steps`, per s, of both sides with one thread, the same network, batch and settings; `replay`, the
-        memory of a million images and the speed of gathering stacks, relative to copying as many bytes; the machine.
+        memory of a million images, and the speed of gathering stacks, relative to copying as many bytes: once all of
+        two stacks per transition, and once only the different frames among them; the machine.
 
     Raises:
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
@@ -101,8 +103,8 @@ def _random_replay(observation: Field, capacity: int, *, stack: int) -> tuple[An
         shape = buffer["observation"][slot].shape
         is_bytes = observation.dtype == "uint8"
         buffer["observation"][slot] = random.integers(0, 256, shape) if is_bytes else random.normal(size=shape)
-        replay.add()
         buffer["episode"][0] += buffer["terminated"][slot]
+        replay.add()
     return replay, buffer["observation"]
 
 
@@ -163,23 +165,32 @@ def replay(seconds: float, rounds: int) -> Figures:
     made, stored = _random_replay(observation, CAPACITY // SHARE, stack=FRAMES)
     taken = _resident() - before
     batch = made.sample(GATHERED)
-    size = batch.observations.nbytes + batch.following.nbytes
-    source, copy = stored.reshape(-1), np.empty(size, np.uint8)
+    assert batch.frames is not None
+    sizes = {"stacks": batch.observations.nbytes + batch.following.nbytes, "frames": batch.frames.nbytes}
+    source, copy = stored.reshape(-1), np.empty(sizes["stacks"], np.uint8)
     random = np.random.default_rng(1)
 
-    def plain_copy() -> None:
+    def plain_copy(size: int) -> None:
         start = int(random.integers(0, len(source) - size))
-        np.copyto(copy, source[start : start + size])
+        np.copyto(copy[:size], source[start : start + size])
 
-    sides: dict[str, Callable[[], object]] = {"gathered": lambda: made.sample(GATHERED), "copied": plain_copy}
-    rates = alternate({what: partial(_rate, work, seconds / 4) for what, work in sides.items()}, rounds)
-    speeds = {f"{what}_bytes_per_second": summary_of([size * one for one in found]) for what, found in rates.items()}
-    gathered, copied = (speeds[f"{what}_bytes_per_second"]["median"] for what in rates)
+    work: dict[str, Callable[[], object]] = {
+        "batches": lambda: made.sample(GATHERED),
+        **{name: partial(plain_copy, size) for name, size in sizes.items()},
+    }
+    rates = alternate({name: partial(_rate, one, seconds / 4) for name, one in work.items()}, rounds)
+    shares = {
+        f"share_of_copy_{name}": median(
+            batch / plain for batch, plain in zip(rates["batches"], rates[name], strict=True)
+        )
+        for name in sizes
+    }
     return {
         "bytes": Layout(task, ROWS, slots, ring=True).size + beside,
         "bytes_measured": taken * SHARE,
-        **speeds,
-        "share_of_copy": gathered / copied,
+        "batches_per_second": summary_of(rates["batches"]),
+        "gathered_bytes_per_second": sizes["stacks"] * summary_of(rates["batches"])["median"],
+        **shares,
     }
 
 

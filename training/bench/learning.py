@@ -199,6 +199,7 @@ def train_sb3(config: Config, report: Report) -> None:
 
     envs = make_vec_env(config.task, settings.pop("num_envs"), seed=config.seed)
     model = stable_baselines3.PPO("MlpPolicy", envs, seed=config.seed, device="cpu", **settings)
+    assert config.steps is not None
     model.learn(config.steps, callback=Playing())
 
 

@@ -114,8 +114,8 @@ ROWS = {
     "dqn/replay/bytes": Row(
         "memory of a replay of one million transitions of 84 x 84 bytes, stacks of four", 7.8e9, 7.2e9, _gigabytes
     ),
-    "dqn/replay/share_of_copy": Row(
-        "drawing 256 transitions with stacks of four from such a replay: speed relative to copying as many bytes",
+    "dqn/replay/share_of_copy_stacks": Row(
+        "drawing 256 transitions with two stacks of four from such a replay: speed relative to copying as many bytes",
         0.5,
         0.7,
         _share,

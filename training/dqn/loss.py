@@ -33,17 +33,22 @@ class TransitionTensors:
 
     @classmethod
     def of(cls, batch: Transitions, device: torch.device) -> TransitionTensors:
-        """Return a batch as tensors; on the CPU without a copy."""
+        """Return a batch as tensors; on the CPU without a copy. Frames that two stacks share are copied once."""
 
         def tensor(array: Array) -> Tensor:
             return torch.from_numpy(array).to(device)
 
+        if batch.frames is None:
+            before, after = tensor(batch.observations), tensor(batch.following)
+        else:
+            frames, depth = tensor(batch.frames), batch.observations.shape[1]
+            before, after = frames[:, :depth], frames[:, -depth:]
         return cls(
-            observations=tensor(batch.observations),
+            observations=before,
             actions=tensor(batch.actions),
             rewards=tensor(batch.rewards),
             discounts=tensor(batch.discounts),
-            following=tensor(batch.following),
+            following=after,
             masks=None if batch.masks is None else tensor(batch.masks),
         )
 

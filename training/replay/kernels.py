@@ -264,22 +264,32 @@ def newest_places(ring: RingViews, position: int, places: Array) -> None:
 
 
 @compiled
-def batch_places(ring: RingViews, found: Array, numbers: Array, places: Array, following: Array) -> None:
+def batch_places(ring: RingViews, found: Array, numbers: Array, steps: int, places: Array, following: Array) -> bool:
     """Write the frames before and after drawn transitions.
 
     Args:
         ring: The ring.
         found: `(B, 3)` from `draw_uniform`.
         numbers: `(B, 4)` from `draw_uniform`.
+        steps: n of the n-step return.
         places: `(B, k)` int64, written: the frames before.
-        following: `(B, k)` int64, written: the frames after; those before where nothing follows.
+        following: `(B, k)` int64, written: the frames after; where nothing follows, those before moved by n.
+
+    Returns:
+        Whether all frames after are those before, moved by n, so that k - n of them are the same.
     """
+    depth = places.shape[1]
+    moved = steps < depth
     for index in range(len(found)):
         position, row, end = found[index]
         stack_places(ring, position, row, 0, places[index])
         if end == NOTHING:
-            following[index] = places[index]
+            for frame in range(depth):
+                following[index, frame] = places[index, min(frame + steps, depth - 1)]
         elif end == RING:
             stack_places(ring, int(numbers[index, 2]), row, 0, following[index])
         else:
             stack_places(ring, int(numbers[index, 3]), row, 1, following[index])
+        for frame in range(depth - steps):
+            moved = moved and following[index, frame] == places[index, frame + steps]
+    return bool(moved)

@@ -23,8 +23,6 @@ from .transitions import Transitions
 LONGEST = 1024
 """Slots after which the search for a successor ends, at most; a seat that waits longer is not learned from."""
 TRIES = 100_000
-CACHED = 16
-"""Transitions whose stacks of frames are gathered together."""
 
 
 class NothingToSample(PacError):
@@ -180,40 +178,42 @@ class Replay(ReplayRing):
         """Return the transitions that the kernels found."""
         count, depth = len(found), self._settings.stack
         places, following = np.empty((count, depth), np.int64), np.empty((count, depth), np.int64)
-        batch_places(self._ring, found, numbers, places, following)
+        moved = batch_places(self._ring, found, numbers, self._settings.steps, places, following)
         truncated = np.flatnonzero(found[:, 2] == FINAL)
         here = found[:, 0] % self._slots * self._rows + found[:, 1]
-        frames, next_frames = self._pairs_of_frames(places, following)
+        before, after, frames = self._stacks(places, following, moved=moved)
         if len(truncated):
             rows, at = found[truncated, 1], numbers[truncated, 2].astype(np.int64)
-            self._put_finals(next_frames, following, truncated, self._finals[rows, at])
+            self._put_finals(after, following, truncated, self._finals[rows, at])
         masks = None
         if self._task.masked:
             masks = self._flat["action_mask"].take(following[:, -1], axis=0, mode="wrap")
             masks[truncated] = 0xFF
         return Transitions(
-            observations=frames,
+            observations=before,
             actions=self._flat["action"].take(here, axis=0, mode="wrap"),
             rewards=numbers[:, 0].astype(np.float32),
             discounts=np.where(found[:, 2] == NOTHING, 0.0, numbers[:, 1]).astype(np.float32),
-            following=next_frames,
+            following=after,
             masks=masks,
             places=found[:, :2],
             densities=densities,
+            frames=frames,
         )
 
-    def _pairs_of_frames(self, places: NDArray[np.int64], following: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return the observations at two places each; most frames of two stacks are the same and stay in the cache."""
-        if self._settings.stack == 1:
-            return self._frames(places), self._frames(following)
-        stored = self._flat["observation"]
-        before = np.empty((*places.shape, *stored.shape[1:]), stored.dtype)
-        after = np.empty_like(before)
-        for first in range(0, len(places), CACHED):
-            some = slice(first, first + CACHED)
-            stored.take(places[some], axis=0, mode="wrap", out=before[some])
-            stored.take(following[some], axis=0, mode="wrap", out=after[some])
-        return before, after
+    def _stacks(
+        self, places: NDArray[np.int64], following: NDArray[np.int64], *, moved: bool
+    ) -> tuple[Array, Array, Array | None]:
+        """Return the observations at two places each.
+
+        If those after are those before, moved by n, both are views of k + n frames per transition, which are returned
+        too: `(B, k + n, *stored_shape)`.
+        """
+        if not moved:
+            return self._frames(places), self._frames(following), None
+        depth, steps = self._settings.stack, self._settings.steps
+        frames = self._frames(np.concatenate((places, following[:, -steps:]), axis=1))
+        return frames[:, :depth], frames[:, steps:], frames
 
     def _put_finals(self, frames: Array, places: Array, which: Array, finals: Array) -> None:
         if self._settings.stack == 1:

@@ -25,6 +25,7 @@ class Transitions:
             mask is known, every action counts as legal.
         places: `(B, 2)` int64, position and row.
         densities: `(B,)` float64, the probability of each relative to uniform sampling; None if it was uniform.
+        frames: What `observations` and `following` are views of, if they share frames; None otherwise.
     """
 
     observations: Array
@@ -35,13 +36,14 @@ class Transitions:
     masks: Array | None
     places: Array
     densities: Array | None = None
+    frames: Array | None = None
 
 
 def joined(batches: Sequence[Transitions]) -> Transitions:
     """Return several batches as one."""
     if len(batches) == 1:
         return batches[0]
-    names = [item.name for item in fields(Transitions)]
+    names = [item.name for item in fields(Transitions) if item.name != "frames"]
     parts: dict[str, Any] = {name: [getattr(batch, name) for batch in batches] for name in names}
     arrays: dict[str, Any] = {
         name: None if found[0] is None else np.concatenate(found) for name, found in parts.items()

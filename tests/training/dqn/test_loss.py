@@ -42,6 +42,18 @@ def batch() -> Transitions:
     )
 
 
+def test_stacks_that_share_frames_become_views_of_one_tensor():
+    """So a GPU gets each frame once."""
+    world = World(3, players=1, slots=60, steps=1, stack=4, waiting=0.0)
+    for _ in range(60):
+        world.step()
+    drawn = world.replay.sample(8)
+    tensors = TransitionTensors.of(drawn, CPU)
+    assert tensors.observations.untyped_storage().data_ptr() == tensors.following.untyped_storage().data_ptr()
+    assert np.array_equal(tensors.observations.numpy(), drawn.observations)
+    assert np.array_equal(tensors.following.numpy(), drawn.following)
+
+
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("dueling", [False, True])
 @pytest.mark.parametrize("huber", [False, True])

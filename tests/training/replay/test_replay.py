@@ -45,7 +45,9 @@ class World:
         steps: int,
         stack: int,
         priorities: PrioritySettings | None = None,
+        waiting: float = 0.3,
     ) -> None:
+        self.waiting = waiting
         self.random = np.random.default_rng(seed)
         self.task = task_of(players)
         self.buffer = Layout(self.task, num_envs, slots, ring=True).map()
@@ -66,7 +68,7 @@ class World:
 
     def some_active(self) -> np.ndarray:
         """Return which seats decide and which wait."""
-        return np.where(self.random.random(self.rows) < 0.7, DECIDES, WAITS).astype(np.uint8)
+        return np.where(self.random.random(self.rows) < self.waiting, WAITS, DECIDES).astype(np.uint8)
 
     def step(self) -> None:
         """Make one step: some seats decide, some die, some episodes end or are truncated."""
@@ -241,3 +243,26 @@ def test_a_saved_replay_continues_as_if_it_had_not_been_saved(written):
             assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
         after = wanted.discounts > 0
         assert np.array_equal(found.following[after], wanted.following[after])
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_frames_that_two_stacks_share_are_copied_once(steps):
+    """If no seat waits; they are those of the slow replay, also at the ends of episodes."""
+    world = World(3, players=1, slots=60, steps=steps, stack=4, waiting=0.0)
+    shared = 0
+    for number in range(200):
+        world.step()
+        if number > 20:
+            world.compare(8)
+            shared += world.replay.sample(4).frames is not None
+    assert shared > 20
+
+
+def test_the_frames_of_seats_that_wait_are_copied_for_each_stack():
+    """The stack after a transition then has others than that before."""
+    world = World(3, players=2, slots=60, steps=1, stack=4)
+    for _ in range(200):
+        world.step()
+    batch = world.replay.sample(32)
+    assert batch.frames is None
+    assert not np.shares_memory(batch.observations, batch.following)

@@ -20,7 +20,7 @@ from .core.status import WorkerState, WorkerStatus
 from .servers.exchange import Exchange
 from .servers.hosting import STILL
 from .socket_backend.client import SocketConnections
-from .socket_backend.protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
+from .socket_backend.protocol import ANY, HELLO_REQ, NUMBERS, Code, FrameKind, error_of, frame, spaces
 
 NO_VERSION = 0
 
@@ -76,19 +76,21 @@ class RemoteBackend(Backend):
         probe = SocketConnections(self.task, Layout(self.task, 1).map(), plain=True)
         try:
             probe.connect(0, self.address, 0, self.timeout)
-            probe.send(0, frame(Kind.SPACES_REQ, 1))
+            probe.send(0, frame(FrameKind.SPACES_REQ, 1))
             found = bytes(probe.next_frame(0, self.timeout).body)
             if found != spaces(self.task):
                 raise ProtocolError(
                     Code.VERSION, f"expected {spaces(self.task).hex()} as answer to SPACES_REQ, got {found.hex()}"
                 )
             # Version 0 is refused by servers that know HELLO_REQ, and occupies no environment.
-            probe.send(0, frame(Kind.HELLO_REQ, 2, HELLO_REQ.pack(NO_VERSION, ANY, 0)) + frame(Kind.HEALTH_REQ, 3))
+            probe.send(
+                0, frame(FrameKind.HELLO_REQ, 2, HELLO_REQ.pack(NO_VERSION, ANY, 0)) + frame(FrameKind.HEALTH_REQ, 3)
+            )
             try:
                 answer = probe.next_frame(0, self.timeout)
             except (OSError, ProtocolError):
                 return False
-            return answer.kind == Kind.ERROR and error_of(answer.body).code == Code.VERSION
+            return answer.kind == FrameKind.ERROR and error_of(answer.body).code == Code.VERSION
         finally:
             probe.close()
 

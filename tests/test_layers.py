@@ -1,14 +1,18 @@
 """What may be imported by what, seen from fresh interpreters; and the names that each room offers."""
 
+import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from graphlib import TopologicalSorter
 from importlib import import_module
+from pathlib import Path
 
 import grimp
 import pytest
 
+ROOT = Path(__file__).parents[1]
 HEAVY = ("torch", "numba", "gymnasium", "textual", "pac.tui", "pac.training", "pac.backends")
 CHAINS: list[dict[str, tuple[str, ...]]] = [
     {"pac.tui.cli.commands": ("torch", "numba", "gymnasium", "textual", "numpy")},
@@ -85,3 +89,12 @@ def test_a_game_is_one_folder():
 
     assert {"drmario", "drmario-frames"} <= set(families())
     assert all(find(name).name == name for name in families())
+
+
+def test_class_names_are_unique():
+    """A search for a class finds one."""
+    sources = [path for room in ("envs", "backends", "training", "tui") for path in (ROOT / room).rglob("*.py")]
+    nodes = (node for path in sources for node in ast.parse(path.read_text()).body)
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert len(names) > 500
+    assert [name for name, count in names.items() if count > 1] == []

@@ -17,7 +17,7 @@ from .dialogs.episodes import EpisodesDialog
 from .dialogs.help import HelpDialog
 from .dialogs.leave import LeaveDialog
 from .dialogs.manual_play import ManualPlay
-from .dialogs.palette import CommandPalette, Commands
+from .dialogs.palette import CommandPalette, PaletteCommands
 from .dialogs.prompt import Prompt
 from .dialogs.settings import SettingsDialog
 from .dialogs.sweep import SweepDialog
@@ -115,7 +115,7 @@ class DialogOpener:
             if command is not None:
                 self._app.action_run_command(command)
 
-        commands = Commands(self._app.title_of, self._app.unavailable, self._app.change_preferences)
+        commands = PaletteCommands(self._app.title_of, self._app.unavailable, self._app.change_preferences)
         self._app.push_screen(CommandPalette(commands), chosen)
 
     def breakpoints(self) -> None:

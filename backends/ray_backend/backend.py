@@ -18,7 +18,7 @@ from ..core.status import EnvStatus, WorkerStatus
 from ..workers.absent_rows import AbsentRows
 from .cluster import Cluster, NodeLost
 from .fleet import Reply
-from .part import Part
+from .part import RayPart
 from .placement import place
 
 MOST_LOSSES, WINDOW = 3, 60.0
@@ -58,8 +58,8 @@ class RayBackend(Backend):
 
     def _open(self) -> None:
         self._slot, self._searched, self._longest = 0, 0.0, 0.0
-        self._parts: list[Part] = []
-        self._waiting: list[Part] = []
+        self._parts: list[RayPart] = []
+        self._waiting: list[RayPart] = []
         self._absent: dict[int, AbsentRows] = {}
         self._cluster = Cluster(self.address)
         try:
@@ -75,7 +75,7 @@ class RayBackend(Backend):
             raise BackendUnavailable(f"no node of the Ray cluster at {self.address} has a CPU; add one with: ray start")
         options, workers = {"timeout": self.timeout, "hang_timeout": self.hang_timeout}, 0
         for share in shares:
-            self._parts.append(Part(self.task, share, workers, self._cluster, options))
+            self._parts.append(RayPart(self.task, share, workers, self._cluster, options))
             workers += share.workers
             self._parts[-1].open(share.node, self.seed, self.buffer)
         for part in self._parts:
@@ -138,7 +138,7 @@ class RayBackend(Backend):
                 self._event("info", text, None, part.lo, part.hi)
 
     def _receive(
-        self, part: Part, slot: int, into: int | None, timeout: float, mask: NDArray[np.bool_] | None = None
+        self, part: RayPart, slot: int, into: int | None, timeout: float, mask: NDArray[np.bool_] | None = None
     ) -> bool:
         """Wait for an answer and copy it into the slot `into`; return whether the node is still there.
 
@@ -167,7 +167,7 @@ class RayBackend(Backend):
 
     # Lost nodes.
 
-    def _lose(self, part: Part, reason: str, slot: int) -> None:
+    def _lose(self, part: RayPart, reason: str, slot: int) -> None:
         """Note that a part has no node, and that its environments are not stepped.
 
         Raises:
@@ -196,7 +196,7 @@ class RayBackend(Backend):
                 free.sort(key=lambda node: (node.key == part.node.key, node.cores))
                 part.open(free.pop(), self.seed, self.buffer)
 
-    def _ready(self, part: Part) -> bool:
+    def _ready(self, part: RayPart) -> bool:
         """Return whether an absent part has made its environments on a new node; never waits."""
         if not part.running:
             return False

@@ -26,7 +26,7 @@ GRACE = 3.0
 """Time limit for a node to close its environments, in s."""
 
 
-class Part:
+class RayPart:
     """A slice of the environments, and the actor that steps it.
 
     Args:

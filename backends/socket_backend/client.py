@@ -26,8 +26,8 @@ from .protocol import (
     HELLO_RESP,
     VERSION,
     Code,
-    Frame,
-    Kind,
+    FrameKind,
+    SocketFrame,
     error_of,
     frame,
     parse,
@@ -55,7 +55,9 @@ class SocketConnections(Decoder):
         self._ident = 0
         self._head = self._next = b""
         self._kind, self._answer = (
-            (Kind.STEP_REQ, Kind.STEP_RESP) if task.players == 1 else (Kind.STEP_MULTI_REQ, Kind.STEP_MULTI_RESP)
+            (FrameKind.STEP_REQ, FrameKind.STEP_RESP)
+            if task.players == 1
+            else (FrameKind.STEP_MULTI_REQ, FrameKind.STEP_MULTI_RESP)
         )
         sizes = self._sizes
         self._acting = task.players * sizes.acting
@@ -88,20 +90,20 @@ class SocketConnections(Decoder):
         episode = int(self._buffer["episode"][0, env])
         if episode >= 0:
             state = self._buffer["state"][0, env].tobytes() if "state" in self._buffer else b""
-            self.send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
+            self.send(env, frame(FrameKind.STATE, 0, EPISODE.pack(episode) + state))
 
     def greet(self, env: int, seed: int, timeout: float) -> None:
         """Make a connected environment again with another seed; raises the errors of `connect`."""
-        self._wire(env).sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
+        self._wire(env).sendall(frame(FrameKind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
         answer = self.next_frame(env, timeout)
-        if answer.kind != Kind.HELLO_RESP:
-            raise error_of(answer.body) if answer.kind == Kind.ERROR else self._unexpected(answer.kind)
+        if answer.kind != FrameKind.HELLO_RESP:
+            raise error_of(answer.body) if answer.kind == FrameKind.ERROR else self._unexpected(answer.kind)
         if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
             raise ProtocolError(Code.VERSION, f"the server does not serve this version of {self._task.spec}")
         self._needs[env] = self._needed()
         self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
 
-    def next_frame(self, env: int, timeout: float) -> Frame:
+    def next_frame(self, env: int, timeout: float) -> SocketFrame:
         """Return the next frame of an environment without a pending result; raises the errors of `connect`."""
         wire, data, end = self._wire(env), b"", time.monotonic() + timeout
         while (answer := parse(data, self._sizes.answers)) is None:
@@ -125,8 +127,8 @@ class SocketConnections(Decoder):
 
     def send_reset(self, envs: list[int]) -> None:
         """Request the next episode of environments."""
-        self._begin(Kind.RESET_RESP)
-        asked = frame(Kind.RESET_REQ, self._ident)
+        self._begin(FrameKind.RESET_RESP)
+        asked = frame(FrameKind.RESET_REQ, self._ident)
         for env in envs:
             self.send(env, asked)
 
@@ -147,7 +149,7 @@ class SocketConnections(Decoder):
             return
         for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
             if now != before and self._wires[env] is not None:
-                self.send(env, frame(Kind.LOOK, 0, bytes((now,))))
+                self.send(env, frame(FrameKind.LOOK, 0, bytes((now,))))
                 self._needs[env] = self._whole if now else self._third
         self._told = looked
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
@@ -197,10 +199,10 @@ class SocketConnections(Decoder):
             return self._second
         return self._whole if self._sizes.always_drawn else self._third
 
-    def _begin(self, answer: Kind) -> None:
+    def _begin(self, answer: FrameKind) -> None:
         self._ident = ident = (self._ident + 1) & 0xFFFF_FFFF
         self._head = HEADER.pack(answer, ident, self._body)
-        self._next = HEADER.pack(Kind.RECORD, ident, self._sizes.record)
+        self._next = HEADER.pack(FrameKind.RECORD, ident, self._sizes.record)
 
     def send(self, env: int, asked: bytes | memoryview) -> None:
         """Send a request; if the server is gone, `receive` will notice."""
@@ -210,7 +212,7 @@ class SocketConnections(Decoder):
     def _wrong(self, wire: socket.socket, data: bytes) -> ProtocolError | BadParameter:
         """Return the error in an ERROR frame, or an error for another unexpected frame."""
         kind = data[0]
-        if kind != Kind.ERROR:
+        if kind != FrameKind.ERROR:
             return self._unexpected(kind)
         while (found := parse(data, self._sizes.answers)) is None:
             more = wire.recv(1 << 12)

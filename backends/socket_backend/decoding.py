@@ -13,7 +13,7 @@ from ...envs.fields import Array
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer
 from ..servers.exchange import Connections
-from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Sizes
+from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, FrameSizes
 
 TAIL_TYPE = np.dtype(
     {
@@ -57,7 +57,7 @@ class Decoder(Connections):
     def __init__(self, task: Task, buffer: Buffer, *, plain: bool) -> None:
         super().__init__(task, buffer)
         self._plain, num_envs = plain, buffer.num_envs
-        self._sizes = sizes = Sizes(task)
+        self._sizes = sizes = FrameSizes(task)
         self._body = task.players * sizes.result
         self._second = HEADER.size + self._body
         self._third = self._second + HEADER.size + sizes.record

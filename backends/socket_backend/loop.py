@@ -27,9 +27,9 @@ from .protocol import (
     LOOK,
     VERSION,
     Code,
-    Frame,
-    Kind,
-    Sizes,
+    FrameKind,
+    FrameSizes,
+    SocketFrame,
     error_frame,
     frame,
     greeting,
@@ -65,7 +65,7 @@ class SocketServer(EnvironmentServer):
         self, task: Task, listener: socket.socket, lo: int, hi: int, seed: int, *, link: Link | None = None
     ) -> None:
         super().__init__(task, lo, hi, seed, link)
-        self._sizes = Sizes(task)
+        self._sizes = FrameSizes(task)
         self._unpack = struct.Struct(f"<{task.players}i").unpack
         self._patience = link.patience if link else SpinWait(LONG_SPIN if usable_cores() > 1 else 0)
         self._used: set[int] = set()
@@ -76,16 +76,16 @@ class SocketServer(EnvironmentServer):
         self._view = memoryview(self._chunk)
         listener.setblocking(False)
         self._listen()
-        self._handlers: dict[int, Callable[[Connection, Frame], None]] = {
-            Kind.STEP_REQ: self._step,
-            Kind.STEP_MULTI_REQ: self._step,
-            Kind.RESET_REQ: self._reset,
-            Kind.OBSERVE_REQ: self._observe,
-            Kind.HEALTH_REQ: lambda one, asked: one.say(frame(Kind.HEALTH_RESP, asked.ident, b"\x01")),
-            Kind.SPACES_REQ: lambda one, asked: one.say(frame(Kind.SPACES_RESP, asked.ident, spaces(task))),
-            Kind.HELLO_REQ: self._hello,
-            Kind.LOOK: self._look,
-            Kind.STATE: self._go_on,
+        self._handlers: dict[int, Callable[[Connection, SocketFrame], None]] = {
+            FrameKind.STEP_REQ: self._step,
+            FrameKind.STEP_MULTI_REQ: self._step,
+            FrameKind.RESET_REQ: self._reset,
+            FrameKind.OBSERVE_REQ: self._observe,
+            FrameKind.HEALTH_REQ: lambda one, asked: one.say(frame(FrameKind.HEALTH_RESP, asked.ident, b"\x01")),
+            FrameKind.SPACES_REQ: lambda one, asked: one.say(frame(FrameKind.SPACES_RESP, asked.ident, spaces(task))),
+            FrameKind.HELLO_REQ: self._hello,
+            FrameKind.LOOK: self._look,
+            FrameKind.STATE: self._go_on,
         }
 
     def turn(self, seconds: float) -> bool:
@@ -179,8 +179,8 @@ class SocketServer(EnvironmentServer):
                     self._fail(one, ident, error)
         one.unread = b"" if one.closing else bytes(data[at:])
 
-    def _step(self, one: Connection, asked: Frame) -> None:
-        multi = asked.kind == Kind.STEP_MULTI_REQ
+    def _step(self, one: Connection, asked: SocketFrame) -> None:
+        multi = asked.kind == FrameKind.STEP_MULTI_REQ
         answers = one.answers or self._claim(one, ANY, None)
         if not multi and self._task.players > 1:
             raise ProtocolError(
@@ -189,7 +189,7 @@ class SocketServer(EnvironmentServer):
         begun = time.monotonic_ns()
         answers.host.step(self._actions_of(asked.body))
         took = time.monotonic_ns() - begun
-        kind = Kind.STEP_MULTI_RESP if multi else Kind.STEP_RESP
+        kind = FrameKind.STEP_MULTI_RESP if multi else FrameKind.STEP_RESP
         one.say(*answers.results(kind, asked.ident, took, record=one.records, board=one.boards))
         self.steps += 1
         self._beat()
@@ -201,34 +201,34 @@ class SocketServer(EnvironmentServer):
         actions: list[Any] = np.frombuffer(body, self._sizes.action).reshape(task.players, *task.action.shape).tolist()
         return actions
 
-    def _reset(self, one: Connection, asked: Frame) -> None:
+    def _reset(self, one: Connection, asked: SocketFrame) -> None:
         answers = one.answers or self._claim(one, ANY, None)
         begun = time.monotonic_ns()
         answers.host.reset()
         took = time.monotonic_ns() - begun
-        one.say(*answers.results(Kind.RESET_RESP, asked.ident, took, record=one.records, board=one.boards))
+        one.say(*answers.results(FrameKind.RESET_RESP, asked.ident, took, record=one.records, board=one.boards))
         self._beat()
 
-    def _observe(self, one: Connection, asked: Frame) -> None:
+    def _observe(self, one: Connection, asked: SocketFrame) -> None:
         answers = one.answers or self._claim(one, ANY, None)
         one.say(answers.observation(asked.ident))
 
-    def _hello(self, one: Connection, asked: Frame) -> None:
+    def _hello(self, one: Connection, asked: SocketFrame) -> None:
         version, env, seed = HELLO_REQ.unpack(asked.body)
         if version != VERSION:
             raise ProtocolError(Code.VERSION, f"expected version {VERSION} of the protocol, got {version}")
         host = self._claim(one, env, seed).host
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.request_boards(watched=False)
-        one.say(frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
+        one.say(frame(FrameKind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
 
-    def _look(self, one: Connection, asked: Frame) -> None:
+    def _look(self, one: Connection, asked: SocketFrame) -> None:
         host = self._greeted(one)
         (watched,) = LOOK.unpack(asked.body)
         one.boards = watched != 0
         host.request_boards(watched=one.boards)
 
-    def _go_on(self, one: Connection, asked: Frame) -> None:
+    def _go_on(self, one: Connection, asked: SocketFrame) -> None:
         host = self._greeted(one)
         (episode,) = EPISODE.unpack_from(asked.body)
         host.go_on(episode, asked.body[EPISODE.size :])

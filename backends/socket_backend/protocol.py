@@ -94,7 +94,7 @@ Lengths: TypeAlias = Mapping[int, tuple[int, int]]
 """The allowed types, and the smallest and largest size of their bodies in bytes."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """The types of frames."""
 
     RESET_REQ = 0x01
@@ -135,7 +135,7 @@ class Code(IntEnum):
     """Another version of these types."""
 
 
-class Frame(NamedTuple):
+class SocketFrame(NamedTuple):
     """A received frame; `body` is a view of the parsed bytes."""
 
     kind: int
@@ -143,7 +143,7 @@ class Frame(NamedTuple):
     body: memoryview
 
 
-class Sizes:
+class FrameSizes:
     """The sizes of a task's frames.
 
     Attributes:
@@ -180,32 +180,32 @@ class Sizes:
         self.checksum = zlib.crc32(repr(meaning).encode())
         self.requests: Lengths = _exact(
             {
-                Kind.RESET_REQ: 0,
-                Kind.STEP_REQ: self.acting,
-                Kind.STEP_MULTI_REQ: self.acting * players,
-                Kind.OBSERVE_REQ: 0,
-                Kind.HEALTH_REQ: 0,
-                Kind.SPACES_REQ: 0,
-                Kind.HELLO_REQ: HELLO_REQ.size,
-                Kind.LOOK: LOOK.size,
-                Kind.STATE: EPISODE.size + (task.state.row_bytes if task.state else 0),
+                FrameKind.RESET_REQ: 0,
+                FrameKind.STEP_REQ: self.acting,
+                FrameKind.STEP_MULTI_REQ: self.acting * players,
+                FrameKind.OBSERVE_REQ: 0,
+                FrameKind.HEALTH_REQ: 0,
+                FrameKind.SPACES_REQ: 0,
+                FrameKind.HELLO_REQ: HELLO_REQ.size,
+                FrameKind.LOOK: LOOK.size,
+                FrameKind.STATE: EPISODE.size + (task.state.row_bytes if task.state else 0),
             }
         )
         self.answers: Lengths = {
             **_exact(
                 {
-                    Kind.RESET_RESP: self.result * players,
-                    Kind.STEP_RESP: self.result,
-                    Kind.STEP_MULTI_RESP: self.result * players,
-                    Kind.OBSERVE_RESP: (self.observation + task.num_actions) * players,
-                    Kind.HEALTH_RESP: HEALTH.size,
-                    Kind.SPACES_RESP: SPACES.size,
-                    Kind.HELLO_RESP: HELLO_RESP.size,
-                    Kind.RECORD: self.record,
-                    Kind.BOARD: self.board,
+                    FrameKind.RESET_RESP: self.result * players,
+                    FrameKind.STEP_RESP: self.result,
+                    FrameKind.STEP_MULTI_RESP: self.result * players,
+                    FrameKind.OBSERVE_RESP: (self.observation + task.num_actions) * players,
+                    FrameKind.HEALTH_RESP: HEALTH.size,
+                    FrameKind.SPACES_RESP: SPACES.size,
+                    FrameKind.HELLO_RESP: HELLO_RESP.size,
+                    FrameKind.RECORD: self.record,
+                    FrameKind.BOARD: self.board,
                 }
             ),
-            Kind.ERROR: (ERROR.size, ERROR.size + LONGEST_TEXT),
+            FrameKind.ERROR: (ERROR.size, ERROR.size + LONGEST_TEXT),
         }
 
     def bytes_of(self, item: Field) -> int:
@@ -217,7 +217,7 @@ def _exact(sizes: Mapping[int, int]) -> dict[int, tuple[int, int]]:
     return {int(kind): (size, size) for kind, size in sizes.items()}
 
 
-def parse(data: Bytes, lengths: Lengths, at: int = 0) -> Frame | None:
+def parse(data: Bytes, lengths: Lengths, at: int = 0) -> SocketFrame | None:
     """Return the frame at byte `at` of `data`, or None if it is incomplete.
 
     Raises:
@@ -228,16 +228,18 @@ def parse(data: Bytes, lengths: Lengths, at: int = 0) -> Frame | None:
     kind, ident, length = HEADER.unpack_from(data, at)
     limits = lengths.get(kind)
     if limits is None:
-        known = ", ".join(f"{Kind(one).name} ({one:#04x})" for one in lengths)
+        known = ", ".join(f"{FrameKind(one).name} ({one:#04x})" for one in lengths)
         raise ProtocolError(Code.MALFORMED, f"expected a frame of type {known}, got {kind:#04x}")
     least, most = limits
     if not least <= length <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
-        raise ProtocolError(Code.MALFORMED, f"expected a body of {wanted} bytes for {Kind(kind).name}, got {length}")
+        raise ProtocolError(
+            Code.MALFORMED, f"expected a body of {wanted} bytes for {FrameKind(kind).name}, got {length}"
+        )
     begin = at + HEADER.size
     if len(data) - begin < length:
         return None
-    return Frame(kind, ident, memoryview(data)[begin : begin + length])
+    return SocketFrame(kind, ident, memoryview(data)[begin : begin + length])
 
 
 def frame(kind: int, ident: int, body: Bytes = b"") -> bytes:
@@ -248,7 +250,7 @@ def frame(kind: int, ident: int, body: Bytes = b"") -> bytes:
 def error_frame(ident: int, code: int, text: str) -> bytes:
     """Return an ERROR frame; a long text is cut."""
     short = text.encode()[:LONGEST_TEXT].decode(errors="ignore").encode()
-    return frame(Kind.ERROR, ident, ERROR.pack(code) + short)
+    return frame(FrameKind.ERROR, ident, ERROR.pack(code) + short)
 
 
 def error_of(body: Bytes) -> ProtocolError:
@@ -257,7 +259,7 @@ def error_of(body: Bytes) -> ProtocolError:
     return ProtocolError(code, bytes(body[ERROR.size :]).decode(errors="replace"))
 
 
-def greeting(task: Task, sizes: Sizes, env: int, seed: int) -> bytes:
+def greeting(task: Task, sizes: FrameSizes, env: int, seed: int) -> bytes:
     """Return the body of a HELLO_RESP."""
     numbers = task.players, sizes.observation, sizes.record, sizes.board, sizes.checksum
     return HELLO_RESP.pack(VERSION, env, seed, *numbers)

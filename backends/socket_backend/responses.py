@@ -8,7 +8,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ..servers.hosting import HostedEnvironment
-from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Kind, Sizes
+from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, FrameKind, FrameSizes
 
 
 class Responses:
@@ -22,7 +22,7 @@ class Responses:
         host: The environment.
     """
 
-    def __init__(self, host: HostedEnvironment, sizes: Sizes) -> None:
+    def __init__(self, host: HostedEnvironment, sizes: FrameSizes) -> None:
         task, self.host, self._count = host.task, host, host.task.num_actions
         self._masks = np.ones((task.players, task.num_actions), np.uint8)
         self._tails = bytearray(TAIL.size * task.players)
@@ -48,7 +48,7 @@ class Responses:
         self._nameless = not known.intersection(NUMBERS)
         self._nothing = [(0,) * len(NUMBERS)] * task.players
 
-    def results(self, kind: Kind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
+    def results(self, kind: FrameKind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
         """Return the answer to a reset or a step, with the RECORD and BOARD that follow it."""
         ended = self.host.ended
         self._refresh_masks()
@@ -56,11 +56,11 @@ class Responses:
         HEADER.pack_into(self._head, 0, kind, ident, self._body)
         views = self._results[ended]
         if record:
-            HEADER.pack_into(self._more, 0, Kind.RECORD, ident, self._record)
+            HEADER.pack_into(self._more, 0, FrameKind.RECORD, ident, self._record)
             TOOK.pack_into(self._more, HEADER.size, nanoseconds, ended)
             views = views + self._tail
         if record and board:
-            HEADER.pack_into(self._last, 0, Kind.BOARD, ident, self._board)
+            HEADER.pack_into(self._last, 0, FrameKind.BOARD, ident, self._board)
             views = views + self._boards[ended]
         return views
 
@@ -68,7 +68,7 @@ class Responses:
         """Return the answer to an OBSERVE_REQ."""
         observations, masks = self._observations[self.host.ended], self.host.observe()[1].astype(np.uint8)
         body = b"".join(bytes(row) + mask.tobytes() for row, mask in zip(observations, masks, strict=True))
-        return HEADER.pack(Kind.OBSERVE_RESP, ident, len(body)) + body
+        return HEADER.pack(FrameKind.OBSERVE_RESP, ident, len(body)) + body
 
     def _gather(self, observations: list[memoryview]) -> list[memoryview]:
         tails, size = memoryview(self._tails), TAIL.size

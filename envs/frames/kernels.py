@@ -10,7 +10,7 @@ from . import layout as at
 from .compiled import compiled, inlined
 from .layout import Bytes
 from .rules import begin, begin_stage, distance_to_goal, draw_picture, move
-from .views import FrameBoards, FrameViews, Scene, views
+from .views import FrameBoards, FrameScene, FrameViews, views
 
 ACTIONS = len(at.ACTION_NAMES)
 STEP_REWARD = np.float32(-0.01)
@@ -21,9 +21,9 @@ SHARE = np.float32(1 / at.FARTHEST)
 
 
 @inlined
-def scene_of(v: FrameViews, env: int) -> Scene:
+def scene_of(v: FrameViews, env: int) -> FrameScene:
     """Return one environment."""
-    return Scene(v.numbers, v.ints[env], v.reals[env], v.pictures, v.shapes, v.goals, v.distances, v.brighter)
+    return FrameScene(v.numbers, v.ints[env], v.reals[env], v.pictures, v.shapes, v.goals, v.distances, v.brighter)
 
 
 @inlined
@@ -34,7 +34,7 @@ def copy_bytes(source: Bytes, into: Bytes) -> None:
 
 
 @inlined
-def write_progress(s: Scene, progress: Array) -> None:
+def write_progress(s: FrameScene, progress: Array) -> None:
     """Write the bars of the distance, relative to the first one of the stage, and of the stages reached."""
     game = s.game
     progress[0, 0] = np.float32(game[at.DISTANCE]) / np.float32(max(game[at.FIRST], 1))
@@ -44,13 +44,13 @@ def write_progress(s: Scene, progress: Array) -> None:
 
 
 @inlined
-def draw_goal(s: Scene, b: FrameBoards, env: int) -> None:
+def draw_goal(s: FrameScene, b: FrameBoards, env: int) -> None:
     """Draw the goal picture of the stage; after the last one, its goal."""
     copy_bytes(s.pictures[min(s.game[at.STAGE], s.n.shapes - 1) + 1], b.goal[env])
 
 
 @inlined
-def show(v: FrameViews, s: Scene, slot: int, env: int) -> None:
+def show(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
     """Draw the boards of a state whose observation is written, and write what does not depend on the step."""
     copy_bytes(v.observation[slot, env], v.boards.frame[env])
     write_progress(s, v.boards.progress[env])
@@ -59,14 +59,14 @@ def show(v: FrameViews, s: Scene, slot: int, env: int) -> None:
 
 
 @inlined
-def write_info(v: FrameViews, s: Scene, slot: int, env: int) -> None:
+def write_info(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
     """Write the info fields."""
     v.distance[slot, env] = np.float32(s.game[at.DISTANCE]) * SHARE
     v.stage[slot, env] = s.game[at.STAGE]
 
 
 @compiled
-def next_episode(v: FrameViews, s: Scene, slot: int, env: int) -> None:
+def next_episode(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
     """Begin an environment's next episode, with its observation and its goal picture."""
     seed = episode_seed(np.uint64(s.game[at.RUN_SEED]), np.uint64(env), np.uint64(s.game[at.EPISODES]))
     s.game[at.EPISODES] += 1
@@ -100,7 +100,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @inlined
-def write_rewards(v: FrameViews, s: Scene, slot: int, env: int, before: int, reached: bool) -> None:
+def write_rewards(v: FrameViews, s: FrameScene, slot: int, env: int, before: int, reached: bool) -> None:
     """Write the reward of a step and its terms."""
     closer = np.float32(before - s.game[at.DISTANCE]) * CLOSER
     bonus = REACHED_REWARD if reached else np.float32(0)
@@ -114,7 +114,7 @@ def write_rewards(v: FrameViews, s: Scene, slot: int, env: int, before: int, rea
 
 
 @inlined
-def finish(v: FrameViews, s: Scene, slot: int, env: int, before: int) -> None:
+def finish(v: FrameViews, s: FrameScene, slot: int, env: int, before: int) -> None:
     """Write the results of a step, given the distance before it; begin a new stage or episode if one is over."""
     game, picture = s.game, v.observation[slot, env]
     game[at.DISTANCE] = distance_to_goal(s, picture)
@@ -140,7 +140,7 @@ def finish(v: FrameViews, s: Scene, slot: int, env: int, before: int) -> None:
 
 
 @compiled
-def end_episode(v: FrameViews, s: Scene, slot: int, env: int) -> None:
+def end_episode(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
     """Keep the last observation and, where they are requested, the last boards; begin the next episode."""
     picture = v.observation[slot, env]
     copy_bytes(picture, v.final[slot % len(v.final), env])

@@ -17,7 +17,7 @@ from ..packed_kernels import packed_distance
 from . import layout as at
 from .compiled import compiled, inlined
 from .layout import Bytes, Ints
-from .views import Scene
+from .views import FrameScene
 
 UP_DOWN = np.array([-1, 0, 1, 0, 0])
 LEFT_RIGHT = np.array([0, 1, 0, -1, 0])
@@ -26,7 +26,7 @@ ALL_BITS = np.uint8(3)
 
 
 @compiled
-def begin(s: Scene, seed: np.uint64, picture: Bytes) -> None:
+def begin(s: FrameScene, seed: np.uint64, picture: Bytes) -> None:
     """Begin an episode, and draw its picture."""
     game = s.game
     game[at.RANDOM] = np.int64(seed)
@@ -42,7 +42,7 @@ def begin(s: Scene, seed: np.uint64, picture: Bytes) -> None:
 
 
 @compiled
-def begin_stage(s: Scene, picture: Bytes) -> None:
+def begin_stage(s: FrameScene, picture: Bytes) -> None:
     """Put the stage's shape at a random place that is not near its goal, and draw the picture."""
     game = s.game
     row, column = s.goals[game[at.STAGE], 0], s.goals[game[at.STAGE], 1]
@@ -55,7 +55,7 @@ def begin_stage(s: Scene, picture: Bytes) -> None:
 
 
 @inlined
-def distance_to_goal(s: Scene, picture: Bytes) -> int:
+def distance_to_goal(s: FrameScene, picture: Bytes) -> int:
     """Return the distance of a picture to the goal picture of the stage."""
     return packed_distance(s.distances, picture, s.pictures[s.game[at.STAGE] + 1])
 
@@ -75,7 +75,7 @@ def drift(game: Ints, place: int, speed: int, room: int) -> None:
 
 
 @compiled
-def move(s: Scene, action: int, picture: Bytes) -> None:
+def move(s: FrameScene, action: int, picture: Bytes) -> None:
     """Move the shape and the drifters, and draw the picture."""
     game = s.game
     game[at.ROW] = moved(game[at.ROW], UP_DOWN[action], at.ROWS)
@@ -89,7 +89,7 @@ def move(s: Scene, action: int, picture: Bytes) -> None:
 
 
 @compiled
-def draw_picture(s: Scene, picture: Bytes) -> None:
+def draw_picture(s: FrameScene, picture: Bytes) -> None:
     """Draw the picture of a state: the background of the stage, its shape and the drifters."""
     background = s.pictures[s.game[at.STAGE]]
     for byte in range(at.FRAME_BYTES):
@@ -101,7 +101,7 @@ def draw_picture(s: Scene, picture: Bytes) -> None:
 
 
 @inlined
-def draw_shape(s: Scene, picture: Bytes) -> None:
+def draw_shape(s: FrameScene, picture: Bytes) -> None:
     """Draw the shape of the stage, as far as it is in the picture; of two shades, the brighter one is seen."""
     shape = s.shapes[s.game[at.STAGE]]
     top, left = (s.game[at.ROW] - at.MARGIN) * at.CELL, s.game[at.COLUMN] - at.MARGIN

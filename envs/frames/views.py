@@ -49,7 +49,7 @@ class FrameViews(NamedTuple):
     brighter: Array
 
 
-class Scene(NamedTuple):
+class FrameScene(NamedTuple):
     """One environment in a kernel: the numbers, the state as integers and as floats, and the pictures to copy from."""
 
     n: FrameNumbers

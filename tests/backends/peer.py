@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from pac.backends.socket_backend.protocol import HEADER, Frame, Kind, Sizes, frame, parse
+from pac.backends.socket_backend.protocol import HEADER, FrameKind, FrameSizes, SocketFrame, frame, parse
 from pac.envs import Task, find
 
 from ..waiting import LIMIT
@@ -50,7 +50,7 @@ class Peer:
     """A client that sends given bytes."""
 
     def __init__(self, path: Path, task: Task = TASK) -> None:
-        self.answers = Sizes(task).answers
+        self.answers = FrameSizes(task).answers
         self.wire = socket.socket(socket.AF_UNIX)
         self.wire.settimeout(LIMIT)
         self.wire.connect(str(path))
@@ -66,7 +66,7 @@ class Peer:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.wire.sendall(data)
 
-    def hear(self) -> Frame | None:
+    def hear(self) -> SocketFrame | None:
         """Return the next frame, or None where the server closed."""
         while (found := parse(self.data, self.answers)) is None:
             try:
@@ -76,11 +76,11 @@ class Peer:
             if not more:
                 return None
             self.data += more
-        found = Frame(found.kind, found.ident, memoryview(bytes(found.body)))
+        found = SocketFrame(found.kind, found.ident, memoryview(bytes(found.body)))
         self.data = self.data[HEADER.size + len(found.body) :]
         return found
 
-    def ask(self, kind: int, body: bytes = b"", ident: int = 1) -> Frame:
+    def ask(self, kind: int, body: bytes = b"", ident: int = 1) -> SocketFrame:
         self.say(frame(kind, ident, body))
         found = self.hear()
         assert found is not None
@@ -92,6 +92,6 @@ class Peer:
         self.say(data)
         found = self.hear()
         assert found is not None
-        assert found.kind == Kind.ERROR
+        assert found.kind == FrameKind.ERROR
         assert self.hear() is None
         return int.from_bytes(found.body[:2], "little")

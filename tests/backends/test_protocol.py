@@ -26,9 +26,9 @@ from pac.backends.socket_backend.protocol import (
     TAIL,
     VERSION,
     Code,
-    Frame,
-    Kind,
-    Sizes,
+    FrameKind,
+    FrameSizes,
+    SocketFrame,
     error_frame,
     error_of,
     frame,
@@ -48,7 +48,7 @@ SECOND = {"rank": 8, "life": 1, "gold": 50, "stage": 45, "board_size": 2, "level
 SECOND |= {"kinds_active": 0, "items_held": 1, "actions_taken": 4}
 TASK = find("autochess")
 TWO = find("autochess:players=2")
-SIZES = Sizes(TASK)
+SIZES = FrameSizes(TASK)
 
 
 def golden() -> dict[str, bytes]:
@@ -94,7 +94,7 @@ def test_the_sizes_of_the_specification():
     """A result of auto-chess has 2,557 bytes, eight have 20,456."""
     assert HEADER.size == 9
     assert SIZES.result == 2557
-    assert Sizes(find("autochess:players=8")).answers[Kind.STEP_MULTI_RESP] == (20456, 20456)
+    assert FrameSizes(find("autochess:players=8")).answers[FrameKind.STEP_MULTI_RESP] == (20456, 20456)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_result(host, name, end):
     if end:
         host.ended = True
         host.rows[end][0] = 1
-    views = Responses(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=False, board=False)
+    views = Responses(host, SIZES).results(FrameKind.STEP_RESP, IDENT, 0, record=False, board=False)
     assert b"".join(views) == FRAMES[name]
 
 
@@ -115,7 +115,7 @@ def test_results_of_two_seats():
     host = golden_host(TWO)
     for name, value in SECOND.items():
         host.rows[name][1] = value
-    views = Responses(host, Sizes(TWO)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
+    views = Responses(host, FrameSizes(TWO)).results(FrameKind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
     assert b"".join(views) == FRAMES["STEP_MULTI_RESP of two seats"]
 
 
@@ -123,11 +123,11 @@ def test_eight_results_carry_each_seats_own_numbers():
     """Rank, life, gold and level are those of the game's state, and at the end each rank occurs once."""
     task = find("autochess:players=8")
     host, choose, words = HostedEnvironment(task, 0, 3), np.random.default_rng(3), (RANK, LIFE, GOLD, LEVEL)
-    answers, differed = Responses(host, Sizes(task)), [False] * len(words)
+    answers, differed = Responses(host, FrameSizes(task)), [False] * len(words)
     host.reset()
     while not host.ended:
         host.step([int(choose.choice(np.flatnonzero(mask))) for mask in host.mask()])
-        data = b"".join(answers.results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))[HEADER.size :]
+        data = b"".join(answers.results(FrameKind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))[HEADER.size :]
         ends = range(SIZES.result, len(data) + 1, SIZES.result)
         tails = [TAIL.unpack(data[end - TAIL.size : end]) for end in ends]
         for index, (at, word) in enumerate(zip((2, 3, 4, 7), words, strict=True)):
@@ -143,7 +143,9 @@ def test_a_number_of_the_environment_is_sent_to_every_seat():
     task = replace(TWO, info=(Field("life", "int32"),))
     host = HostedEnvironment(replace(task, factory="faulty:Still"))
     host.rows["life"][...] = 7
-    data = b"".join(Responses(host, Sizes(task)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))
+    data = b"".join(
+        Responses(host, FrameSizes(task)).results(FrameKind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
+    )
     first, second = data[HEADER.size : -SIZES.result][-TAIL.size :], data[-TAIL.size :]
     assert TAIL.unpack(first) == TAIL.unpack(second) == (0, 0, 0, 7, *[0] * 7)
 
@@ -154,7 +156,7 @@ def test_a_result_is_decoded(host):
     lines = SocketConnections(TASK, buffer)
     answers = Responses(host, SIZES)
     host.rows["episode_return"][0] = 4.5
-    more = answers.results(Kind.STEP_RESP, IDENT, 1234, record=True, board=True)
+    more = answers.results(FrameKind.STEP_RESP, IDENT, 1234, record=True, board=True)
     record = b"".join(more)[len(FRAMES["STEP_RESP"]) :]
     whole = FRAMES["STEP_RESP"] + record
     lines._rows[0][:] = whole
@@ -175,7 +177,7 @@ def test_an_end_is_decoded(host, end, done):
     lines = SocketConnections(TASK, buffer)
     host.ended = True
     host.rows[end][0] = 1
-    data = b"".join(Responses(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))
+    data = b"".join(Responses(host, SIZES).results(FrameKind.STEP_RESP, IDENT, 0, record=True, board=True))
     assert data[: len(FRAMES["STEP_RESP"])][-TAIL.size + 4] == done
     lines._rows[0][:] = data
     lines.decode(0)
@@ -188,15 +190,15 @@ def test_an_end_is_decoded(host, end, done):
 
 def test_the_other_frames(host):
     """Requests and short answers are encoded as written by hand."""
-    assert frame(Kind.RESET_REQ, 1) == FRAMES["RESET_REQ"]
-    assert frame(Kind.STEP_REQ, IDENT, (91).to_bytes(4, "little")) == FRAMES["STEP_REQ"]
+    assert frame(FrameKind.RESET_REQ, 1) == FRAMES["RESET_REQ"]
+    assert frame(FrameKind.STEP_REQ, IDENT, (91).to_bytes(4, "little")) == FRAMES["STEP_REQ"]
     assert Responses(host, SIZES).observation(IDENT) == FRAMES["OBSERVE_RESP"]
-    assert frame(Kind.HEALTH_REQ, 2) == FRAMES["HEALTH_REQ"]
-    assert frame(Kind.HEALTH_RESP, 2, b"\x01") == FRAMES["HEALTH_RESP"]
-    assert frame(Kind.SPACES_REQ, 3) == FRAMES["SPACES_REQ"]
-    assert frame(Kind.SPACES_RESP, 3, spaces(TASK)) == FRAMES["SPACES_RESP"]
-    assert frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, ANY, 5)) == FRAMES["HELLO_REQ"]
-    assert frame(Kind.LOOK, 0, b"\x01") == FRAMES["LOOK"]
+    assert frame(FrameKind.HEALTH_REQ, 2) == FRAMES["HEALTH_REQ"]
+    assert frame(FrameKind.HEALTH_RESP, 2, b"\x01") == FRAMES["HEALTH_RESP"]
+    assert frame(FrameKind.SPACES_REQ, 3) == FRAMES["SPACES_REQ"]
+    assert frame(FrameKind.SPACES_RESP, 3, spaces(TASK)) == FRAMES["SPACES_RESP"]
+    assert frame(FrameKind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, ANY, 5)) == FRAMES["HELLO_REQ"]
+    assert frame(FrameKind.LOOK, 0, b"\x01") == FRAMES["LOOK"]
     assert error_frame(IDENT, Code.REFUSED, "no") == FRAMES["ERROR"]
 
 
@@ -204,11 +206,11 @@ def test_golden_frames_are_parsed():
     """Every frame written by hand can come, on its side; its header says how long it is."""
     for name, data in FRAMES.items():
         seats = 2 if "two seats" in name else 8
-        players = Sizes(find(f"autochess:players={seats}")) if "MULTI" in name else SIZES
+        players = FrameSizes(find(f"autochess:players={seats}")) if "MULTI" in name else SIZES
         side = players.requests if "REQ" in name or name == "LOOK" else players.answers
         found = parse(data, side)
         assert found is not None
-        assert Kind(found.kind).name == name.split()[0]
+        assert FrameKind(found.kind).name == name.split()[0]
         assert len(found.body) == len(data) - HEADER.size
         assert parse(data[:-1], side) is None
 
@@ -226,13 +228,13 @@ def test_a_greeting():
     """It contains the sizes of later frames, and a checksum that differs for another task."""
     found = HELLO_RESP.unpack(greeting(TASK, SIZES, 3, 5))
     assert found == (VERSION, 3, 5, 1, 2448, SIZES.record, SIZES.board, SIZES.checksum)
-    assert Sizes(find("autochess:players=8")).checksum != SIZES.checksum != Sizes(find("drmario")).checksum
+    assert FrameSizes(find("autochess:players=8")).checksum != SIZES.checksum != FrameSizes(find("drmario")).checksum
 
 
 def test_the_checksum_depends_on_the_parameters():
     """A server whose game has other rules is refused, though its fields are the same."""
-    assert Sizes(find("autochess:turn_actions=11")).checksum == SIZES.checksum
-    assert Sizes(find("autochess:turn_actions=15")).checksum != SIZES.checksum
+    assert FrameSizes(find("autochess:turn_actions=11")).checksum == SIZES.checksum
+    assert FrameSizes(find("autochess:turn_actions=15")).checksum != SIZES.checksum
 
 
 def test_large_numbers_are_clipped(host):
@@ -240,7 +242,7 @@ def test_large_numbers_are_clipped(host):
     for name in NUMBERS:
         host.rows[name][...] = 1 << 20
     host.rows["gold"][...] = -5
-    data = b"".join(Responses(host, SIZES).results(Kind.STEP_RESP, 0, 0, record=False, board=False))
+    data = b"".join(Responses(host, SIZES).results(FrameKind.STEP_RESP, 0, 0, record=False, board=False))
     assert TAIL.unpack(data[-TAIL.size :])[2:] == (255, 65535, 0, 65535, 255, 255, 255, 255, 255)
 
 
@@ -259,7 +261,7 @@ def test_frames_come_back(kind, ident, body, rest):
     least, most = SIZES.requests[kind]
     data = frame(kind, ident, body) + rest
     if least <= len(body) <= most:
-        assert parse(data, SIZES.requests) == Frame(kind, ident, memoryview(body))
+        assert parse(data, SIZES.requests) == SocketFrame(kind, ident, memoryview(body))
     else:
         with pytest.raises(ProtocolError, match="expected a body of"):
             parse(data, SIZES.requests)

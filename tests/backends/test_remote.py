@@ -15,7 +15,7 @@ from pac.backends.core.layout import Layout
 from pac.backends.remote import RemoteBackend
 from pac.backends.socket_backend.client import SocketConnections
 from pac.backends.socket_backend.loop import SocketServer
-from pac.backends.socket_backend.protocol import NUMBERS, Kind, frame
+from pac.backends.socket_backend.protocol import NUMBERS, FrameKind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import Task, find
 from pac.training.bench.backends.rates import RandomLegal
@@ -155,7 +155,7 @@ def test_an_error_that_attacks_the_terminal(runtime_directory):
         lines = SocketConnections(task, Layout(task, 1).map(), plain=True)
         lines.connect(0, path, 0, 20.0)
         with listener.accept()[0] as server:
-            server.sendall(frame(Kind.ERROR, 1, b"\x01\x00" + ATTACK.encode() + b"\xff"))
+            server.sendall(frame(FrameKind.ERROR, 1, b"\x01\x00" + ATTACK.encode() + b"\xff"))
             lines.send_reset([0])
             with pytest.raises(ProtocolError, match="PWNED") as caught:
                 lines.receive(0)

@@ -19,7 +19,17 @@ from hypothesis import strategies as some
 from pac.backends import BackendUnavailable
 from pac.backends.servers.hosting import HostedEnvironment
 from pac.backends.socket_backend.loop import SPARE
-from pac.backends.socket_backend.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Kind, Sizes, frame
+from pac.backends.socket_backend.protocol import (
+    ANY,
+    HEADER,
+    HELLO_REQ,
+    HELLO_RESP,
+    VERSION,
+    Code,
+    FrameKind,
+    FrameSizes,
+    frame,
+)
 from pac.backends.socket_backend.server import listen
 
 from ..waiting import LIMIT, until
@@ -27,15 +37,15 @@ from .peer import ENVS, TASK, Peer, Running
 
 pytestmark = pytest.mark.session
 
-SIZES = Sizes(TASK)
+SIZES = FrameSizes(TASK)
 LEFT = b"\x00\x00\x00\x00"
 
 
 def plays(path: Path) -> None:
     """Make sure that a good client is served."""
     with Peer(path) as good:
-        assert good.ask(Kind.RESET_REQ).kind == Kind.RESET_RESP
-        assert good.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+        assert good.ask(FrameKind.RESET_REQ).kind == FrameKind.RESET_RESP
+        assert good.ask(FrameKind.STEP_REQ, LEFT).kind == FrameKind.STEP_RESP
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +61,8 @@ def test_health_and_spaces_take_no_environment(server):
     with ExitStack() as stack:
         peers = [stack.enter_context(Peer(server)) for _ in range(ENVS + 2)]
         for peer in peers:
-            assert bytes(peer.ask(Kind.HEALTH_REQ).body) == b"\x01"
-            assert np.frombuffer(peer.ask(Kind.SPACES_REQ).body, "<i4").tolist() == [4, 2]
+            assert bytes(peer.ask(FrameKind.HEALTH_REQ).body) == b"\x01"
+            assert np.frombuffer(peer.ask(FrameKind.SPACES_REQ).body, "<i4").tolist() == [4, 2]
         plays(server)
 
 
@@ -60,15 +70,15 @@ def test_a_connection_gets_a_free_environment(server):
     """Three connections get different environments, the fourth an error; a closed connection frees one."""
     with ExitStack() as stack:
         peers = [stack.enter_context(Peer(server)) for _ in range(ENVS)]
-        first = [bytes(peer.ask(Kind.RESET_REQ).body) for peer in peers]
+        first = [bytes(peer.ask(FrameKind.RESET_REQ).body) for peer in peers]
         assert len(set(first)) == ENVS
         with Peer(server) as other:
-            assert other.refusal(frame(Kind.RESET_REQ, 1)) == Code.BUSY
+            assert other.refusal(frame(FrameKind.RESET_REQ, 1)) == Code.BUSY
         peers[1].wire.close()
 
         def free() -> bool:
             with Peer(server) as other:
-                return other.ask(Kind.RESET_REQ).body == first[1]
+                return other.ask(FrameKind.RESET_REQ).body == first[1]
 
         until(free)
 
@@ -78,45 +88,45 @@ def test_hello_picks_the_environment_and_the_seed(server):
     host = HostedEnvironment(TASK, 2, 99)
     host.reset()
     with Peer(server) as peer:
-        greeting = HELLO_RESP.unpack(peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
+        greeting = HELLO_RESP.unpack(peer.ask(FrameKind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
         assert greeting[:3] == (VERSION, 2, 99)
         assert greeting[-1] == SIZES.checksum
-        assert peer.ask(Kind.RESET_REQ).body[:16] == host.stored("observation").tobytes()
+        assert peer.ask(FrameKind.RESET_REQ).body[:16] == host.stored("observation").tobytes()
         record = peer.hear()
         assert record is not None
-        assert (record.kind, len(record.body)) == (Kind.RECORD, SIZES.record)
+        assert (record.kind, len(record.body)) == (FrameKind.RECORD, SIZES.record)
         with Peer(server) as other:
-            assert other.refusal(frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 2, 99))) == Code.BUSY
+            assert other.refusal(frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 2, 99))) == Code.BUSY
 
 
 def test_boards_are_sent_on_request(server):
     """After LOOK 1 a BOARD follows every RECORD, until LOOK 0."""
     with Peer(server) as peer:
-        peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, ANY, 0))
-        peer.say(frame(Kind.LOOK, 1, b"\x01"))
-        peer.ask(Kind.RESET_REQ)
+        peer.ask(FrameKind.HELLO_REQ, HELLO_REQ.pack(VERSION, ANY, 0))
+        peer.say(frame(FrameKind.LOOK, 1, b"\x01"))
+        peer.ask(FrameKind.RESET_REQ)
         kinds = [found.kind for found in (peer.hear(), peer.hear()) if found]
-        assert kinds == [Kind.RECORD, Kind.BOARD]
-        peer.say(frame(Kind.LOOK, 1, b"\x00"))
-        peer.ask(Kind.STEP_REQ, LEFT)
-        assert [found.kind for found in (peer.hear(),) if found] == [Kind.RECORD]
-        assert peer.ask(Kind.HEALTH_REQ).kind == Kind.HEALTH_RESP
+        assert kinds == [FrameKind.RECORD, FrameKind.BOARD]
+        peer.say(frame(FrameKind.LOOK, 1, b"\x00"))
+        peer.ask(FrameKind.STEP_REQ, LEFT)
+        assert [found.kind for found in (peer.hear(),) if found] == [FrameKind.RECORD]
+        assert peer.ask(FrameKind.HEALTH_REQ).kind == FrameKind.HEALTH_RESP
 
 
 def test_an_observation_can_be_requested(server):
     """It is the one of the last result, with its mask."""
     with Peer(server) as peer:
-        result = peer.ask(Kind.RESET_REQ).body
-        assert peer.ask(Kind.OBSERVE_REQ).body == result[: 4 * 4 + 2]
+        result = peer.ask(FrameKind.RESET_REQ).body
+        assert peer.ask(FrameKind.OBSERVE_REQ).body == result[: 4 * 4 + 2]
 
 
 def test_requests_need_not_wait_for_answers(server):
     """Several in one piece, and one in many pieces, are answered in order."""
     with Peer(server) as peer:
-        asked = [frame(Kind.RESET_REQ, 1), *(frame(Kind.STEP_REQ, ident, LEFT) for ident in range(2, 6))]
+        asked = [frame(FrameKind.RESET_REQ, 1), *(frame(FrameKind.STEP_REQ, ident, LEFT) for ident in range(2, 6))]
         peer.say(b"".join(asked))
         assert [found.ident for _ in asked if (found := peer.hear())] == [1, 2, 3, 4, 5]
-        for byte in frame(Kind.STEP_REQ, 6, LEFT):
+        for byte in frame(FrameKind.STEP_REQ, 6, LEFT):
             peer.say(bytes([byte]))
         assert (found := peer.hear())
         assert found.ident == 6
@@ -125,26 +135,26 @@ def test_requests_need_not_wait_for_answers(server):
 def test_an_invalid_action(server):
     """It is refused by an ERROR, and the episode goes on."""
     with Peer(server) as peer:
-        peer.ask(Kind.RESET_REQ)
-        refused = peer.ask(Kind.STEP_REQ, b"\x02\x00\x00\x00")
-        assert (refused.kind, refused.body[0]) == (Kind.ERROR, Code.REFUSED)
-        assert peer.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+        peer.ask(FrameKind.RESET_REQ)
+        refused = peer.ask(FrameKind.STEP_REQ, b"\x02\x00\x00\x00")
+        assert (refused.kind, refused.body[0]) == (FrameKind.ERROR, Code.REFUSED)
+        assert peer.ask(FrameKind.STEP_REQ, LEFT).kind == FrameKind.STEP_RESP
 
 
 @pytest.mark.parametrize(
     ("data", "code"),
     [
         (frame(0x0D, 1), Code.MALFORMED),
-        (frame(Kind.STEP_RESP, 1), Code.MALFORMED),
-        (frame(Kind.STEP_REQ, 1, b"\x00"), Code.MALFORMED),
-        (HEADER.pack(Kind.STEP_REQ, 1, 0xFFFF_FFFF), Code.MALFORMED),
-        (frame(Kind.STEP_REQ, 1, LEFT), Code.OUT_OF_TURN),
-        (frame(Kind.OBSERVE_REQ, 1), Code.OUT_OF_TURN),
-        (frame(Kind.LOOK, 1, b"\x01"), Code.OUT_OF_TURN),
-        (frame(Kind.STATE, 1, bytes(8)), Code.OUT_OF_TURN),
-        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION + 1, 0, 0)), Code.VERSION),
-        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, ENVS, 0)), Code.BUSY),
-        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, -2, 0)), Code.BUSY),
+        (frame(FrameKind.STEP_RESP, 1), Code.MALFORMED),
+        (frame(FrameKind.STEP_REQ, 1, b"\x00"), Code.MALFORMED),
+        (HEADER.pack(FrameKind.STEP_REQ, 1, 0xFFFF_FFFF), Code.MALFORMED),
+        (frame(FrameKind.STEP_REQ, 1, LEFT), Code.OUT_OF_TURN),
+        (frame(FrameKind.OBSERVE_REQ, 1), Code.OUT_OF_TURN),
+        (frame(FrameKind.LOOK, 1, b"\x01"), Code.OUT_OF_TURN),
+        (frame(FrameKind.STATE, 1, bytes(8)), Code.OUT_OF_TURN),
+        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION + 1, 0, 0)), Code.VERSION),
+        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, ENVS, 0)), Code.BUSY),
+        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, -2, 0)), Code.BUSY),
     ],
 )
 def test_invalid_requests(server, data, code):
@@ -159,18 +169,18 @@ def test_a_step_after_the_end(server):
     host, done = HostedEnvironment(TASK, 1, 3), 0
     host.reset()
     with Peer(server) as peer:
-        peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 1, 3))
-        peer.ask(Kind.RESET_REQ)
+        peer.ask(FrameKind.HELLO_REQ, HELLO_REQ.pack(VERSION, 1, 3))
+        peer.ask(FrameKind.RESET_REQ)
         while not done:
             peer.hear()
-            result = peer.ask(Kind.STEP_REQ, LEFT).body
+            result = peer.ask(FrameKind.STEP_REQ, LEFT).body
             done = result[4 * 4 + 2 + 4]
             host.step([0])
             assert result[:16] == host.stored("observation").tobytes()
         assert done == 1
         assert bytes(result[16:18]) == b"\x00\x00"
         peer.hear()
-        assert peer.refusal(frame(Kind.STEP_REQ, 1, LEFT)) == Code.OUT_OF_TURN
+        assert peer.refusal(frame(FrameKind.STEP_REQ, 1, LEFT)) == Code.OUT_OF_TURN
 
 
 requests = some.builds(
@@ -183,8 +193,8 @@ requests = some.builds(
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.lists(some.one_of(requests, some.binary(max_size=40)), max_size=8), some.integers(0, 200))
-@example([frame(Kind.RESET_REQ, 1)] * 8, 3)
-@example([HEADER.pack(Kind.RESET_REQ, 0, 2**31)], 0)
+@example([frame(FrameKind.RESET_REQ, 1)] * 8, 3)
+@example([HEADER.pack(FrameKind.RESET_REQ, 0, 2**31)], 0)
 def test_no_bytes_stop_the_server(server, pieces, cut):
     """Random bytes, frames in any order, and ends in the middle of one: the next client is served."""
     data = b"".join(pieces)
@@ -200,10 +210,10 @@ def test_no_bytes_stop_the_server(server, pieces, cut):
 def test_a_client_that_does_not_read(server):
     """Its answers wait until it takes them, others are served meanwhile, and none is lost."""
     with Peer(server) as slow:
-        slow.ask(Kind.RESET_REQ)
+        slow.ask(FrameKind.RESET_REQ)
         slow.wire.setblocking(False)
         sent = 0
-        asked = frame(Kind.OBSERVE_REQ, 5)
+        asked = frame(FrameKind.OBSERVE_REQ, 5)
         with suppress(BlockingIOError):
             while sent < 200_000 * len(asked):
                 sent += slow.wire.send(asked * 1000)
@@ -211,18 +221,18 @@ def test_a_client_that_does_not_read(server):
         slow.wire.settimeout(LIMIT)
         for _ in range(sent // len(asked)):
             assert (found := slow.hear())
-            assert found.kind == Kind.OBSERVE_RESP
+            assert found.kind == FrameKind.OBSERVE_RESP
 
 
 def test_many_connections(server):
     """More than there can be are refused one by one, and those that play go on."""
     with ExitStack() as stack:
         player = stack.enter_context(Peer(server))
-        player.ask(Kind.RESET_REQ)
+        player.ask(FrameKind.RESET_REQ)
         crowd = [stack.enter_context(Peer(server)) for _ in range(ENVS + SPARE + 20)]
         codes = [peer.hear() for peer in crowd[-5:]]
         assert all(found and found.body[0] == Code.BUSY for found in codes)
-        assert player.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+        assert player.ask(FrameKind.STEP_REQ, LEFT).kind == FrameKind.STEP_RESP
 
 
 def test_an_environment_that_fails(runtime_directory):
@@ -231,9 +241,9 @@ def test_an_environment_that_fails(runtime_directory):
     try:
         for _ in range(2):
             with Peer(running.path) as peer:
-                peer.answers = {**peer.answers, Kind.RESET_RESP: (0, 99)}
-                assert peer.ask(Kind.RESET_REQ).kind == Kind.RESET_RESP
-                assert peer.refusal(frame(Kind.STEP_REQ, 1, LEFT)) == Code.FAILED
+                peer.answers = {**peer.answers, FrameKind.RESET_RESP: (0, 99)}
+                assert peer.ask(FrameKind.RESET_REQ).kind == FrameKind.RESET_RESP
+                assert peer.refusal(frame(FrameKind.STEP_REQ, 1, LEFT)) == Code.FAILED
     finally:
         assert running.end() == 0
 
@@ -244,7 +254,7 @@ def test_it_ends_cleanly(runtime_directory, number):
     running = Running(TASK.spec, runtime_directory / "clean")
     assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
     with Peer(running.path) as peer:
-        peer.ask(Kind.RESET_REQ)
+        peer.ask(FrameKind.RESET_REQ)
         assert running.end(number) == 0
         assert peer.hear() is None
     assert not running.path.exists()

@@ -122,10 +122,10 @@ def simulate(
 def _gradient_bytes() -> int:
     import torch
 
-    from ..ppo.policy import Policy
+    from ..ppo.policy import PpoPolicy
 
     task = find(TASK)
-    policy = Policy(task, PpoSettings.for_task(task, {}), torch.Generator())
+    policy = PpoPolicy(task, PpoSettings.for_task(task, {}), torch.Generator())
     return PARAMETER_BYTES * sum(parameter.numel() for parameter in policy.parameters())
 
 

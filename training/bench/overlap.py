@@ -34,7 +34,7 @@ MOST_EPOCHS = 500
 LIMIT = 300.0
 
 
-class Wait(gymnasium.Env[NDArray[np.float32], np.int64]):
+class WaitingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Waits at each step, as for a simulator or another machine. It observes 64 numbers and ends after 100 steps."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Training(NamedTuple):
 
 
 CASES = {
-    "waiting": Case(f"{__spec__.name}:Wait", "shm", 32, 4, {"batch": 512, "minibatch": 128}, balanced=True),
+    "waiting": Case(f"{__spec__.name}:WaitingEnv", "shm", 32, 4, {"batch": 512, "minibatch": 128}, balanced=True),
     "http": Case("autochess", "http", 8, None, {"batch": 512, "minibatch": 128}, balanced=True),
     "burn-100us": Case("pac.training.bench.peer:Burn:work={work}", "shm", 32, None, {}, balanced=False),
 }

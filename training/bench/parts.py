@@ -14,7 +14,7 @@ WATCHED = 4.0
 
 
 @dataclass(frozen=True)
-class Part:
+class Benchmark:
     """A benchmark.
 
     Attributes:
@@ -40,87 +40,87 @@ class Part:
 
 
 PARTS = {
-    "engine": Part(
+    "engine": Benchmark(
         "games.engine:measure_engine",
         {"repeat": 1, "seconds": 1.0},
         "Measure the decisions per second of the built-in games on one core, without a trainer.",
     ),
-    "gameboy": Part("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5}),
-    "transports": Part("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
-    "matrix": Part("matrix:matrix", {"steps": 8192}),
-    "peers": Part("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),
-    "sb3": Part("sb3:compare", {"seconds": 4.0, "pairs": 1}),
-    "overlap": Part(
+    "gameboy": Benchmark("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5}),
+    "transports": Benchmark("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
+    "matrix": Benchmark("matrix:matrix", {"steps": 8192}),
+    "peers": Benchmark("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),
+    "sb3": Benchmark("sb3:compare", {"seconds": 4.0, "pairs": 1}),
+    "overlap": Benchmark(
         "overlap:measure_overlap",
         {"seconds": 2.0, "rounds": 3},
         "Compare PPO that collects while it learns with PPO that does one after the other.",
     ),
-    "dqn": Part(
+    "dqn": Benchmark(
         "dqn:measure_dqn",
         {"seconds": 1.0, "rounds": 3},
         "Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images.",
     ),
-    "packed": Part(
+    "packed": Benchmark(
         "packed:measure_packed",
         {"rounds": 5, "num_envs": (256,)},
         "Measure packed pixels: decoding, distances, memory, and the parts of PPO at N = 256 and 8,192.",
     ),
-    "ray": Part(
+    "ray": Benchmark(
         "ray_nodes:measure_ray",
         {"seconds": 1.0, "rounds": 1},
         "Compare the backend ray with inline and with RLlib's environment runners, on two nodes of one CPU.",
     ),
-    "ranks": Part(
+    "ranks": Benchmark(
         "ranks:measure_ranks",
         {"seconds": 5.0, "rounds": 1},
         "Measure training in two processes, compared with one process on one core and on two.",
     ),
-    "relay": Part(
+    "relay": Benchmark(
         "relay:measure_relay",
         {"seconds": 3.0, "rounds": 2, "presses": 10},
         "Measure a session that is shown through a relay: bandwidth, time from a key to the screen, training speed.",
     ),
-    "device": Part(
+    "device": Benchmark(
         "device:measure_device",
         {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024},
         "Measure the device backend on the CPU, compared with threads and worker processes.",
     ),
-    "kernels": Part(
+    "kernels": Benchmark(
         "kernels:measure_kernels",
         {"targets": (90,)},
         "Compile the kernels for GPUs, which needs none: registers, stack, spills and occupancy.",
     ),
-    "fights": Part(
+    "fights": Benchmark(
         "games.fights:measure_fights",
         {"seconds": 2.0},
         "Measure the fights of auto-chess: their durations, and their share of a step.",
     ),
-    "evaluation": Part(
+    "evaluation": Benchmark(
         "evaluation:evaluation_cost",
         {"seconds": 6.0, "pairs": 1},
         "Measure how much evaluation beside a training slows it down.",
     ),
-    "independent": Part(
+    "independent": Benchmark(
         "independent:compare",
         {"seconds": 5.0, "rounds": 1},
         "Compare two independent learners in processes with the same learners one after the other.",
     ),
-    "poker": Part(
+    "poker": Benchmark(
         "poker:compare_solvers",
         {"seconds": 0.5, "rounds": 1, "long": 1.0, "seeds": 1},
         "Compare iterations per second and NashConv with OpenSpiel and donksolver, and two workers with one.",
     ),
-    "checkpoints": Part(
+    "checkpoints": Benchmark(
         "checkpoints:saving_cost",
         {"every": 4.0, "times": 1},
         "Measure how long a checkpoint pauses training, and how much a checkpoint every 30 s slows it down.",
     ),
-    "app": Part("app:app_cost", {"seconds": 5.0, "pairs": 3}),
-    "watch": Part("watching:watch_cost", {"seconds": 3.0, "pairs": 3}),
-    "keys": Part(
+    "app": Benchmark("app:app_cost", {"seconds": 5.0, "pairs": 3}),
+    "watch": Benchmark("watching:watch_cost", {"seconds": 3.0, "pairs": 3}),
+    "keys": Benchmark(
         "app:key_latency", {"presses": 20}, "Measure the time from a key press to the screen during training."
     ),
-    "start": Part(
+    "start": Benchmark(
         "app:start_up",
         {"repetitions": 1},
         "Measure the time from the command to the first screen and to the first moving board.",

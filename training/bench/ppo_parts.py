@@ -21,7 +21,7 @@ from ..nets.gradient_step import GradientStep
 from ..nets.weights import placed
 from ..ppo.gae import gae
 from ..ppo.learning import Rollout
-from ..ppo.policy import Policy
+from ..ppo.policy import PpoPolicy
 from ..ppo.rollout import Actor, rollout
 from ..ppo.settings import PpoSettings
 from ..ppo.storage import RolloutStorage
@@ -52,7 +52,7 @@ def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int =
     )
     found: Figures = {}
     generator, compute = torch.Generator().manual_seed(0), ComputeThreads(CPU, threads)
-    policy = placed(Policy(task, settings, generator), CPU)
+    policy = placed(PpoPolicy(task, settings, generator), CPU)
     envs = make(task, num_envs, backend, strict=True, slots=steps + 1, seed=0, workers=threads)
     buffer = DeviceBuffer(task, envs.buffer, CPU)
     noise = ActionNoise(0, first_env=0, num_envs=num_envs, players=1, numbers=policy.distribution.numbers, device=CPU)
@@ -83,7 +83,7 @@ def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _update(
-    policy: Policy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
+    policy: PpoPolicy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
 ) -> Figures:
     """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
     data = collected.storage.data()

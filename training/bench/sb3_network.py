@@ -12,7 +12,7 @@ from .measured_process import MeasurementFailed
 if TYPE_CHECKING:
     from torch import nn
 
-    from ..ppo.policy import Policy
+    from ..ppo.policy import PpoPolicy
 
 SETTINGS: Figures = {
     "learning_rate": 3e-4,
@@ -97,10 +97,10 @@ def check_same(theirs: nn.Module, task: Task) -> None:
     import torch
 
     from ...envs.check import TrialRun
-    from ..ppo.policy import Policy
+    from ..ppo.policy import PpoPolicy
     from ..ppo.settings import PpoSettings
 
-    ours = Policy(task, PpoSettings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
+    ours = PpoPolicy(task, PpoSettings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
     _copy_weights(ours, theirs)
     play = TrialRun(task, (0, 4), seed=0)
     play.begin()
@@ -115,7 +115,7 @@ def check_same(theirs: nn.Module, task: Task) -> None:
         raise MeasurementFailed("SB3's network computes another function than ours, so a comparison is meaningless")
 
 
-def _copy_weights(ours: Policy, theirs: nn.Module) -> None:
+def _copy_weights(ours: PpoPolicy, theirs: nn.Module) -> None:
     import torch
     from torch import nn
 

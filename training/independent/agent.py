@@ -21,7 +21,7 @@ from .mailbox import Sizes
 from .settings import IndependentSettings
 
 
-class Counts(NamedTuple):
+class AgentCounts(NamedTuple):
     """What an agent has counted.
 
     Attributes:
@@ -69,7 +69,7 @@ class AgentFigures:
 def mailbox_sizes(tensors: Mapping[str, Tensor]) -> Sizes:
     """Return what a mailbox for an agent with these tensors contains."""
     total = sum(one.numel() for one in tensors.values())
-    return Sizes(total, len(Counts._fields), len(fields(AgentFigures)))
+    return Sizes(total, len(AgentCounts._fields), len(fields(AgentFigures)))
 
 
 class AgentLearner:
@@ -101,7 +101,7 @@ class AgentLearner:
         self._settings = settings
         self._seed = int(episode_seed(np.uint64(seed), np.uint64(agent), np.uint64(0))) >> 1
         self.learner = QLearner(task, settings.own, device, self._seed, lap=lap)
-        self._counts = Counts(learn_from=settings.learning_starts, generator=self._seed)
+        self._counts = AgentCounts(learn_from=settings.learning_starts, generator=self._seed)
         self._sums, self._summed = np.zeros(len(STATISTICS)), 0
         self.figures = AgentFigures(epsilon=scheduled(settings.epsilon, 0))
 
@@ -116,13 +116,13 @@ class AgentLearner:
         return {name: value for name, value in self.tensors().items() if name.startswith(POLICY)}
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> AgentCounts:
         """What was counted so far."""
         replays = self.learner.replays
         generator = int(replays[-1].generator().view(np.int64)[0]) if replays else self._counts.generator
         return self._counts._replace(updates=self.learner.updates, generator=generator)
 
-    def load(self, counts: Counts, figures: AgentFigures) -> None:
+    def load(self, counts: AgentCounts, figures: AgentFigures) -> None:
         """Continue with these counts; the tensors were written into those of `tensors`."""
         self._counts, self.learner.updates, self.figures = counts, counts.updates, figures
 
@@ -134,7 +134,7 @@ class AgentLearner:
         """
         self.learner.load_tensors(saved)
 
-    def restart(self, counts: Counts, epsilon: float) -> None:
+    def restart(self, counts: AgentCounts, epsilon: float) -> None:
         """Continue with the counts of a checkpoint, and with no figures yet."""
         self.load(counts, AgentFigures(epsilon=epsilon))
 
@@ -181,7 +181,7 @@ class AgentLearner:
         return due(self.counts, self._settings, decisions) - self.learner.updates
 
     def count_from(self, learn_from: int, updates_before: int) -> None:
-        """Count decisions and gradient steps towards the replay ratio from there, see `Counts`."""
+        """Count decisions and gradient steps towards the replay ratio from there, see `AgentCounts`."""
         self._counts = self._counts._replace(learn_from=learn_from, updates_before=updates_before)
 
     def skip_to(self, decisions: int) -> None:
@@ -208,12 +208,12 @@ class AgentLearner:
             after(left)
 
 
-def due(counts: Counts, settings: IndependentSettings, decisions: int) -> int:
+def due(counts: AgentCounts, settings: IndependentSettings, decisions: int) -> int:
     """Return how many gradient steps an agent should have taken after so many decisions."""
     new = max(0, decisions - counts.learn_from)
     return counts.updates_before + new // settings.train_frequency * settings.gradient_steps
 
 
-def learn_again(counts: Counts, settings: IndependentSettings, decisions: int) -> Counts:
+def learn_again(counts: AgentCounts, settings: IndependentSettings, decisions: int) -> AgentCounts:
     """Return counts with which an agent first collects `learning_starts` decisions, because its replay is empty."""
     return counts._replace(learn_from=decisions + settings.learning_starts, updates_before=counts.updates)

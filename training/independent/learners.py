@@ -15,7 +15,7 @@ from ...envs.fields import Array
 from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
 from ..trainer import Context, Envs, ProcessFailed, TrainerProcesses
-from .agent import AgentFigures, AgentLearner, Counts, due, mailbox_sizes
+from .agent import AgentCounts, AgentFigures, AgentLearner, due, mailbox_sizes
 from .board import Board, board_specs
 from .mailbox import Mailbox, specs_of
 from .settings import IndependentSettings
@@ -205,7 +205,7 @@ class LearnerProcesses(Learners):
         if mailbox.version == self._taken[agent][0]:
             return None
         version, counts, figures = mailbox.read(weights)
-        self._taken[agent] = version, Counts(*counts.tolist()).updates
+        self._taken[agent] = version, AgentCounts(*counts.tolist()).updates
         return AgentFigures(*figures.tolist()).epsilon
 
     def collect(self) -> None:
@@ -216,7 +216,7 @@ class LearnerProcesses(Learners):
     def _collect(self, number: int) -> None:
         agent = self.agents[number]
         _, counts, figures = self._mailboxes[number].read(agent.tensors())
-        agent.load(Counts(*counts.tolist()), AgentFigures(*figures.tolist()))
+        agent.load(AgentCounts(*counts.tolist()), AgentFigures(*figures.tolist()))
 
     def lag(self, agent: int) -> tuple[int, int]:
         """Return by how many gradient steps and versions the weights that act are behind what was learned."""
@@ -237,7 +237,7 @@ class LearnerProcesses(Learners):
         if len(self._failed_at[number]) >= FAILURES:
             raise error
         _, counts, _ = self._mailboxes[number].read({})
-        updates = Counts(*counts.tolist()).updates
+        updates = AgentCounts(*counts.tolist()).updates
         lost = int(self._board.updates[number]) - updates
         self._board.updates[number] = updates
         self._starting[number] = self._mailboxes[number].version

@@ -17,7 +17,7 @@ from ..device import keep_memory
 from ..dqn.learner import replay_settings
 from ..replay.replay import Replay
 from ..trainer import ParentSession, Stopped
-from .agent import AgentFigures, AgentLearner, Counts, mailbox_sizes
+from .agent import AgentCounts, AgentFigures, AgentLearner, mailbox_sizes
 from .board import Board, board_specs
 from .mailbox import Mailbox, specs_of
 from .settings import IndependentSettings
@@ -50,7 +50,7 @@ class LearnerProcess:
         letters = NamedArrays.attach(specs_of(mailbox_sizes(tensors)), Path(arguments["mailbox"]), writable=True)
         self._mailbox = Mailbox(letters, tensors)
         _, counts, figures = self._mailbox.read(tensors)
-        self._learner.load(Counts(*counts.tolist()), AgentFigures(*figures.tolist()))
+        self._learner.load(AgentCounts(*counts.tolist()), AgentFigures(*figures.tolist()))
         self._published = self._learner.learner.updates
         self._ring = 0
         self._again = self._mailbox.version > 1  # it replaces a learner that has failed

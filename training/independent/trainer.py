@@ -21,7 +21,7 @@ from ..nets.weights import POLICY, copied, load_weights
 from ..replay.replay import Replay
 from ..telemetry.metric_names import metric_name
 from ..trainer import Context, Envs, Metrics, PolicyOutput, ProcessFailed
-from .agent import AgentLearner, Counts, learn_again
+from .agent import AgentCounts, AgentLearner, learn_again
 from .learners import LearnerProcesses, Learners
 from .settings import IndependentSettings
 
@@ -275,7 +275,7 @@ class Independent(RingTrainer):
         for number, (agent, numbers) in enumerate(zip(self._agents, data["agents"], strict=True)):
             own = {name: value for name, value in saved.items() if name.startswith(f"agent{number}.")}
             agent.load_tensors({name.partition(".")[2]: value for name, value in own.items()})
-            counts = Counts(**{name: int(value) for name, value in numbers.items()})
+            counts = AgentCounts(**{name: int(value) for name, value in numbers.items()})
             agent.restart(counts, float(data["epsilons"][number]))
             load_weights(self._policies[number], own, f"agent{number}.{POLICY}")
             self._epsilons[number] = agent.figures.epsilon

@@ -11,19 +11,19 @@ from torch import Tensor
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import POLICY, load_weights, saved_tensors
 from ..trainer import Context, Metrics
-from .policy import Policy
+from .policy import PpoPolicy
 from .settings import PpoSettings
 
 STEPS = 16
 
 
-class PpoPlayer(PolicyTrainer[Policy]):
+class PpoPlayer(PolicyTrainer[PpoPolicy]):
     """A trainer that only plays. An iteration is a few steps, and its state is the weights."""
 
     def __init__(self, context: Context, greedy: bool = True) -> None:
         settings = PpoSettings.read("ppo", context.settings)
         torch.set_num_threads(settings.threads or 1)
-        policy = Policy(context.task, settings, torch.Generator().manual_seed(context.seed))
+        policy = PpoPolicy(context.task, settings, torch.Generator().manual_seed(context.seed))
         super().__init__(context, policy, policy.distribution)
         self._greedy, self._steps = greedy, 0
 

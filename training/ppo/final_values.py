@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...envs.fields import FINAL_OBSERVATION, Array, Buffers
-from .policy import Policy
+from .policy import PpoPolicy
 from .storage import RolloutStorage
 
 LEAST_ROWS = 1_024
@@ -26,7 +26,7 @@ class FinalValues:
         storage: The rollout, T steps of R rows.
     """
 
-    def __init__(self, policy: Policy, storage: RolloutStorage) -> None:
+    def __init__(self, policy: PpoPolicy, storage: RolloutStorage) -> None:
         self._policy, self._storage = policy, storage
         last = storage.buffer.arrays[FINAL_OBSERVATION]
         size = max(storage.buffer.rows, LEAST_ROWS)

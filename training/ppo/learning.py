@@ -18,7 +18,7 @@ from ..ranks import RankLost, Ranks
 from ..settings import scheduled
 from ..trainer import Metrics, NonFiniteWeights
 from .gae import gae
-from .policy import Policy
+from .policy import PpoPolicy
 from .reward_scale import RewardScale
 from .settings import PpoSettings
 from .storage import RolloutData, RolloutStorage
@@ -60,7 +60,7 @@ class RolloutLearner:
     """
 
     def __init__(
-        self, policy: Policy, settings: PpoSettings, threads: ComputeThreads, ranks: Ranks, shuffle: torch.Generator
+        self, policy: PpoPolicy, settings: PpoSettings, threads: ComputeThreads, ranks: Ranks, shuffle: torch.Generator
     ) -> None:
         device = next(policy.parameters()).device
         self.policy = policy

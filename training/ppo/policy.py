@@ -19,7 +19,7 @@ INITIAL_DEVIATION = 0.5
 """The initial standard deviation of continuous actions, in the policy's unit (Andrychowicz et al., 2021)."""
 
 
-class Policy(nn.Module):
+class PpoPolicy(nn.Module):
     """Decodes stored rows and applies the network.
 
     Attributes:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..nets.compute_threads import ComputeThreads
 from ..trainer import Envs, Timer
 from .final_values import FinalValues
-from .policy import Policy
+from .policy import PpoPolicy
 from .storage import RolloutStorage
 
 FEW_ROWS = 16
@@ -23,7 +23,7 @@ FEW_ROWS = 16
 class Actor:
     """A policy that acts, with the rows of a step divided between threads."""
 
-    policy: Policy
+    policy: PpoPolicy
     threads: ComputeThreads
 
     def decide(self, storage: RolloutStorage, step: int, uniform: Tensor) -> Tensor:

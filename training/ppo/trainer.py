@@ -20,7 +20,7 @@ from ..nets.weights import copied, load_weights
 from ..trainer import Context, Interrupted, Metrics, Stopped
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
-from .policy import Policy
+from .policy import PpoPolicy
 from .rollout import Actor, rollout
 from .settings import PpoSettings
 from .storage import RolloutStorage, SlotValues
@@ -29,7 +29,7 @@ ACTING = "acting."
 """What the names of the acting policy's tensors begin with in a checkpoint, if they are not those that learn."""
 
 
-class PPO(PolicyTrainer[Policy]):
+class PPO(PolicyTrainer[PpoPolicy]):
     """PPO with action masks.
 
     With `overlap`, an iteration learns from the rollout of the iteration before, in a thread, while it collects. There
@@ -54,7 +54,7 @@ class PPO(PolicyTrainer[Policy]):
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
         shuffle = torch.Generator().manual_seed(context.seed)
-        policy = Policy(context.task, settings, shuffle)
+        policy = PpoPolicy(context.task, settings, shuffle)
         super().__init__(context, policy, policy.distribution)
         self._actor = Actor(self.policy, threads)
         trained = self.policy

@@ -14,7 +14,7 @@ from ..nets.gradient_step import GradientStep
 from ..nets.running_moments import mean_and_deviation
 from ..ranks import Ranks
 from ..trainer import Metrics
-from .policy import Policy
+from .policy import PpoPolicy
 from .settings import PpoSettings
 from .storage import RolloutData
 
@@ -96,7 +96,7 @@ class PpoLearner:
         shuffle: Orders the minibatches; on the CPU.
     """
 
-    policy: Policy
+    policy: PpoPolicy
     gradients: GradientStep
     settings: PpoSettings
     shuffle: torch.Generator
@@ -147,7 +147,7 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, coefficients: C
 
 
 def batch_loss(
-    policy: Policy, batch: PpoBatch, settings: PpoSettings, coefficients: Coefficients, rows: Tensor
+    policy: PpoPolicy, batch: PpoBatch, settings: PpoSettings, coefficients: Coefficients, rows: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm."""
     places = batch.index[rows]

@@ -22,7 +22,7 @@ STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
 TERMINATED, TRUNCATED = 1, 2
 
 
-class Mirror:
+class ScriptMirror:
     """A buffer into which the steps of a script's N environments are copied.
 
     A step is only logged; `flush` works that into the buffer, some forty operations on whole stretches of up to

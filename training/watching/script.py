@@ -31,7 +31,7 @@ from ..telemetry.records import Level, Phase
 from . import requested
 from .boards import Render, WatchedBoards
 from .infos import Infos
-from .mirror import Autoreset, Mirror
+from .mirror import Autoreset, ScriptMirror
 from .observations import observation_of
 from .policy import PolicyProbe
 from .step_log import StepLog
@@ -80,7 +80,7 @@ class WatchedScript(BaseSession):
         step_log: Where it takes note of a step.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: WatchedBoards) -> None:
+    def __init__(self, task: Task, name: str, kind: str, mirror: ScriptMirror, boards: WatchedBoards) -> None:
         remove_dead_sessions()
         super().__init__(task, new_directory())
         self.mirror = mirror
@@ -321,7 +321,7 @@ def watch_environments(
     boards = WatchedBoards(render, observations)
     read = WatchedActions(actions)
     described = describe_script(task, read, boards, begins_at_once=autoreset == "same step")
-    mirror = Mirror(described, num_envs, autoreset, read, observations, make_step_log=make_step_log)
+    mirror = ScriptMirror(described, num_envs, autoreset, read, observations, make_step_log=make_step_log)
     script = WatchedScript(described, _free_name(name), kind, mirror, boards)
     script.find_numbers(infos)
     weakref.finalize(owner, script.close).atexit = False

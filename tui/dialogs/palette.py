@@ -26,7 +26,7 @@ MOST_COLUMNS, MARGIN, KEY = 84, 4, 11
 
 
 @dataclass(frozen=True)
-class Commands:
+class PaletteCommands:
     """What the palette needs of the app.
 
     Attributes:
@@ -57,7 +57,7 @@ class CommandPalette(ModalScreen[str | None]):
         Binding("ctrl+s", "keep", "Save", priority=True),
     ]
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: PaletteCommands) -> None:
         super().__init__()
         self._commands = commands
         self._at = 0

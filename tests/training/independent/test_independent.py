@@ -11,7 +11,7 @@ import torch
 
 from pac.backends import make
 from pac.envs import BadParameter, find
-from pac.training.independent.agent import Counts, due
+from pac.training.independent.agent import AgentCounts, due
 from pac.training.independent.evaluate import IndependentPlayer
 from pac.training.independent.settings import IndependentSettings
 from pac.training.trainer import Context, Timer
@@ -150,7 +150,7 @@ def test_each_agent_has_a_curve_of_its_returns(monkeypatch):
 def test_gradient_steps_follow_the_replay_ratio(decisions, wanted):
     """Two per four decisions after the first 200, and five were taken before."""
     settings = IndependentSettings(train_frequency=4, gradient_steps=2)
-    assert due(Counts(learn_from=200, updates_before=5), settings, decisions) == wanted
+    assert due(AgentCounts(learn_from=200, updates_before=5), settings, decisions) == wanted
 
 
 def test_trained_agents_play_without_learning():

@@ -17,7 +17,7 @@ from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.ppo import final_values
 from pac.training.ppo.final_values import FinalValues
-from pac.training.ppo.policy import Policy
+from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.rollout import Actor, rollout
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.storage import RolloutStorage
@@ -39,12 +39,12 @@ class KeepingEnvs:
         self.last[slot + 1] = self.envs.buffer[FINAL_OBSERVATION][slot + 1]
 
 
-def policy_of(task: Task) -> Policy:
+def policy_of(task: Task) -> PpoPolicy:
     settings = PpoSettings.for_task(task, {"threads": 1})
-    return Policy(task, settings, torch.Generator().manual_seed(0)).eval()
+    return PpoPolicy(task, settings, torch.Generator().manual_seed(0)).eval()
 
 
-def collected(task: Task, policy: Policy, envs: Any, num_envs: int, steps: int) -> tuple[torch.Tensor, Array, Array]:
+def collected(task: Task, policy: PpoPolicy, envs: Any, num_envs: int, steps: int) -> tuple[torch.Tensor, Array, Array]:
     """Collect a rollout; return its final values, where episodes were truncated, and all last observations there."""
     kept, buffer = KeepingEnvs(envs), DeviceBuffer(task, envs.buffer, CPU)
     noise = ActionNoise(

@@ -10,7 +10,7 @@ import torch
 
 from pac.envs import Field, Task
 from pac.training.nets.adam import Adam
-from pac.training.ppo.policy import Policy
+from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
 
 from ..corridor import corridor
@@ -28,8 +28,8 @@ def task(observation: Field, actions: int = 3, action_shape: tuple[int, ...] = (
     )
 
 
-def policy(of: Task, **options) -> Policy:
-    return Policy(of, PpoSettings.for_task(of, options), torch.Generator().manual_seed(0))
+def policy(of: Task, **options) -> PpoPolicy:
+    return PpoPolicy(of, PpoSettings.for_task(of, options), torch.Generator().manual_seed(0))
 
 
 def test_a_board_of_actions_gets_an_equivariant_head() -> None:

@@ -12,7 +12,7 @@ from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import placed
 from pac.training.ppo.gae import gae
-from pac.training.ppo.policy import Policy
+from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.update import (
     STATISTICS,
@@ -35,7 +35,7 @@ T, R = 12, 5
 THREADS = ComputeThreads(torch.device("cpu"), 1)
 
 
-def learner(policy: Policy, optimizer: Adam, settings: PpoSettings) -> PpoLearner:
+def learner(policy: PpoPolicy, optimizer: Adam, settings: PpoSettings) -> PpoLearner:
     """Return a learner of one thread and one rank."""
     gradients = GradientStep(
         optimizer,
@@ -166,7 +166,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
     """Update a fresh policy on a batch whose inactive rows hold `poison`."""
     task = corridor()
     settings = PpoSettings.for_task(task)
-    policy = Policy(task, settings, torch.Generator().manual_seed(0))
+    policy = PpoPolicy(task, settings, torch.Generator().manual_seed(0))
     optimizer = Adam(policy, learning_rate=1e-2)
     random = np.random.default_rng(0)
     flags = torch.tensor(active)
@@ -212,7 +212,7 @@ def test_the_fused_optimizer_learns_the_same_as_the_plain_one() -> None:
     weights = []
     for fused in (True, False):
         settings = PpoSettings.for_task(task)
-        policy = placed(Policy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
+        policy = placed(PpoPolicy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
         optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
         update(learner(policy, optimizer, settings), batch, count, Coefficients(0.01, 0.2))
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
@@ -225,7 +225,7 @@ def test_target_kl_stops_an_update() -> None:
     changed = []
     for limit in (None, 1e-9):
         settings = PpoSettings.for_task(task, {"target_kl": limit})
-        policy = Policy(task, settings, torch.Generator().manual_seed(0))
+        policy = PpoPolicy(task, settings, torch.Generator().manual_seed(0))
         before = torch.cat([p.detach().flatten().clone() for p in policy.parameters()])
         batch = PpoBatch(
             index=torch.arange(64),
@@ -291,7 +291,7 @@ def test_advantages_are_normalized_per_minibatch_on_request() -> None:
         settings = PpoSettings.for_task(
             task, {"minibatch": 32, "epochs": 1, "normalize_per_minibatch": per_minibatch, "learning_rate": 0.1}
         )
-        policy = Policy(task, settings, torch.Generator().manual_seed(0))
+        policy = PpoPolicy(task, settings, torch.Generator().manual_seed(0))
         first = minibatches(64, 2, torch.Generator().manual_seed(0), torch.device("cpu"))[0]
         batch = PpoBatch(
             index=torch.arange(64),

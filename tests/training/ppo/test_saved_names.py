@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pac.envs import Field, Task
-from pac.training.ppo.policy import Policy
+from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
 
 VECTOR = Field("observation", "float32", (4,))
@@ -31,7 +31,7 @@ SAVED = [
 def saved(**fields: Any) -> list[str]:
     """Return the names of the weights that PPO saves for a task."""
     task = Task(spec="t", name="t", title="T", factory="", **fields)
-    return list(Policy(task, PpoSettings.for_task(task), torch.Generator().manual_seed(0)).state_dict())
+    return list(PpoPolicy(task, PpoSettings.for_task(task), torch.Generator().manual_seed(0)).state_dict())
 
 
 @pytest.mark.parametrize(("observation", "action_shape", "names"), SAVED, ids=["vector", "board", "cells", "image"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pac.training import watch
 from pac.training.watching.boards import WatchedBoards
-from pac.training.watching.mirror import MIN_SLOTS, STEPS_PER_FLUSH, Mirror
+from pac.training.watching.mirror import MIN_SLOTS, STEPS_PER_FLUSH, ScriptMirror
 from pac.training.watching.task import WatchedActions, describe_script
 from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
@@ -55,7 +55,7 @@ def is_full(mirror, actions, rewards, terminated):
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
     task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((1, 1), np.float32)))
-    mirror, expected, total = Mirror(task, 1, "same step"), [], 0.0
+    mirror, expected, total = ScriptMirror(task, 1, "same step"), [], 0.0
     for reward, done in steps:
         is_full(mirror, None, [reward], [done])
         total += reward
@@ -72,7 +72,7 @@ def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
 def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
     """However many steps are flushed at once, the buffer holds the same as after each step alone."""
     task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((2, 1), np.float32)))
-    at_once, singly = (Mirror(task, 2, autoreset, CHOICES) for _ in range(2))
+    at_once, singly = (ScriptMirror(task, 2, autoreset, CHOICES) for _ in range(2))
     seen: tuple[list[object], list[object]] = ([], [])
     over = np.zeros(2, np.bool_)
     for number, (draws, flush) in enumerate(steps):
@@ -96,7 +96,7 @@ def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     """Of many environments it is short; returns and lengths go on."""
     many = STEPS_PER_FLUSH // MIN_SLOTS
     task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((many, 1), np.float32)))
-    mirror, never = Mirror(task, many, "same step"), np.zeros(many, np.bool_)
+    mirror, never = ScriptMirror(task, many, "same step"), np.zeros(many, np.bool_)
     flushed = [
         step for step in range(1, 2 * MIN_SLOTS + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.socket_backend.protocol import HEADER, HELLO_REQ, VERSION, Kind, frame
+from pac.backends.socket_backend.protocol import HEADER, HELLO_REQ, VERSION, FrameKind, frame
 
 from ...waiting import until
 from ..attack_text import ATTACK, smuggled
@@ -117,9 +117,9 @@ def test_a_worker_whose_reports_attack(terminal, backend, fails):
             "socket",
             [
                 RAW * 4,
-                frame(Kind.ERROR, 1, b"\x01" + RAW),
-                frame(Kind.STEP_REQ, 1, RAW),
-                frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 0, 1)) + RAW,
+                frame(FrameKind.ERROR, 1, b"\x01" + RAW),
+                frame(FrameKind.STEP_REQ, 1, RAW),
+                frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 0, 1)) + RAW,
                 HEADER.pack(0x9B, 0x9B9B9B9B, 3) + RAW,
             ],
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.socket_backend.protocol import HEADER, Kind
+from pac.backends.socket_backend.protocol import HEADER, FrameKind
 from pac.tui.cli.commands import main
 from pac.tui.cli.serve import token_of
 
@@ -54,8 +54,8 @@ def test_a_socket_from_the_command_line(shared, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with socket.socket(socket.AF_UNIX) as wire:
         wire.connect(str(path))
-        wire.sendall(HEADER.pack(Kind.HEALTH_REQ, 7, 0))
-        assert HEADER.unpack(wire.recv(HEADER.size)) == (Kind.HEALTH_RESP, 7, 1)
+        wire.sendall(HEADER.pack(FrameKind.HEALTH_REQ, 7, 0))
+        assert HEADER.unpack(wire.recv(HEADER.size)) == (FrameKind.HEALTH_RESP, 7, 1)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=120)
     assert process.returncode == 130

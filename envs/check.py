@@ -158,11 +158,13 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
     names = [item.name for item in task.fields]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise NotConforming(f"{task.name}: names of fields are unique, {', '.join(sorted(twice))} occurs twice")
+        raise NotConforming(f"{task.name}: names of fields must be unique, and {', '.join(sorted(twice))} occurs twice")
     drawn = [name for panel in task.panels for name in panel.fields]
     missing = [name for name in drawn if name not in buffers or len(buffers[name]) != 1]
     if missing:
-        raise NotConforming(f"{task.name}: panels draw untimed fields of the task, which {', '.join(missing)} is not")
+        raise NotConforming(
+            f"{task.name}: panels can draw only untimed fields of the task, and {', '.join(missing)} is not one"
+        )
     for name, (lo, hi) in task.slices.items():
         if not 0 <= lo < hi <= task.observation.shape[0]:
             raise NotConforming(
@@ -183,15 +185,15 @@ def _check_step(play: TrialRun) -> None:
     rewards = play.field("reward")
     observations = play.field("observation")
     if not np.isfinite(rewards).all() or not np.isfinite(observations.astype(np.float64)).all():
-        raise NotConforming(f"{task.name}: rewards and observations are finite numbers, got {rewards}")
+        raise NotConforming(f"{task.name}: rewards and observations must be finite, got {rewards}")
     low, high = task.observation.low, task.observation.high
     if observations.min() < low or observations.max() > high:
         raise NotConforming(
-            f"{task.name}: observations lie within {low:g}..{high:g}, "
+            f"{task.name}: observations must lie within {low:g}..{high:g}, "
             f"got {observations.min():g}..{observations.max():g}"
         )
     if task.reward_terms and not np.allclose(play.field("reward_terms").sum(axis=-1), rewards, atol=1e-5):
-        raise NotConforming(f"{task.name}: the reward is the sum of its terms {', '.join(task.reward_terms)}")
+        raise NotConforming(f"{task.name}: the reward must be the sum of its terms {', '.join(task.reward_terms)}")
     ended = (play.field("terminated") | play.field("truncated")).astype(np.bool_)
     reported = play.field("episode_return")
     if not np.allclose(reported, before + rewards, rtol=1e-4, atol=1e-4):
@@ -199,7 +201,7 @@ def _check_step(play: TrialRun) -> None:
     outcome = np.repeat(play.field("outcome"), task.players)
     if task.outcomes and not np.array_equal(outcome > 0, ended):
         raise NotConforming(
-            f"{task.name}: outcome is set exactly where an episode ended, got {outcome} at ends {ended}"
+            f"{task.name}: outcome must be set exactly where an episode ended, got {outcome} at ends {ended}"
         )
     final = play.field("final_observation")
     if ended.any() and not final[ended].any() and observations[~ended].any():

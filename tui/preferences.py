@@ -104,10 +104,10 @@ def read(file: Path) -> Preferences:
     try:
         return Preferences.model_validate(data)
     except ValidationError as error:
-        raise _told(file, error.errors()[0]) from None
+        raise _as_error(file, error.errors()[0]) from None
 
 
-def _told(file: Path, error: Any) -> BadParameter:
+def _as_error(file: Path, error: Any) -> BadParameter:
     """Return a validation error as a sentence."""
     where, given = ".".join(map(str, error["loc"])), error["input"]
     if error["type"] == "extra_forbidden":

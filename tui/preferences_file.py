@@ -74,7 +74,7 @@ def edited(text: str, changes: Changes, file: Path) -> str:
         done = False
     if not done:
         wanted = ", ".join(f"{'.'.join(filter(None, name))} = {_spelled(value)}" for name, value in changes.items())
-        raise BadPreferences(f"{file} has a form that cannot be edited from here; change it yourself: {wanted}")
+        raise BadPreferences(f"{file} cannot be edited from here; change it yourself: {wanted}")
     return found
 
 

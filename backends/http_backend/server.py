@@ -238,7 +238,7 @@ def listen(port: int) -> socket.socket:
     try:
         return socket.create_server((HOME, port), backlog=BACKLOG)
     except OSError as error:
-        raise BackendUnavailable(f"{HOME}:{port} cannot be listened on: {error.strerror}; name another port") from error
+        raise BackendUnavailable(f"cannot listen on {HOME}:{port}: {error.strerror}; choose another port") from error
 
 
 def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:

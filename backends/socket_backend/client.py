@@ -67,7 +67,7 @@ class SocketConnections(Decoder):
         self._actions: Array = np.ndarray(
             shape, sizes.action, self._requests.data, HEADER.size, (self._requests.strides[0], sizes.action.itemsize)
         )
-        self._told = bytes(num_envs)
+        self._last_requested = bytes(num_envs)
 
     def connect(self, env: int, path: Path, seed: int, timeout: float) -> None:
         """Connect an environment to the server at `path`, and make it again with the seed.
@@ -101,7 +101,7 @@ class SocketConnections(Decoder):
         if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
             raise ProtocolError(Code.VERSION, f"the server does not serve this version of {self._task.spec}")
         self._needs[env] = self._needed()
-        self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
+        self._last_requested = self._last_requested[:env] + b"\x00" + self._last_requested[env + 1 :]
 
     def next_frame(self, env: int, timeout: float) -> SocketFrame:
         """Return the next frame of an environment without a pending result; raises the errors of `connect`."""
@@ -144,14 +144,14 @@ class SocketConnections(Decoder):
 
     def send_board_requests(self) -> None:
         """Send which environments should draw boards, where that has changed."""
-        looked = self._buffer.boards_requested() if LOOKED_AT in self._buffer else self._told
-        if looked == self._told:
+        looked = self._buffer.boards_requested() if LOOKED_AT in self._buffer else self._last_requested
+        if looked == self._last_requested:
             return
-        for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
+        for env, (now, before) in enumerate(zip(looked, self._last_requested, strict=True)):
             if now != before and self._wires[env] is not None:
                 self.send(env, frame(FrameKind.LOOK, 0, bytes((now,))))
                 self._needs[env] = self._whole if now else self._third
-        self._told = looked
+        self._last_requested = looked
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
 
     def receive(self, env: int) -> bool:

@@ -38,7 +38,7 @@ def listen(path: Path) -> socket.socket:
     except OSError as error:
         listener.close()
         raise BackendUnavailable(
-            f"a socket cannot be made at {path}: {error.strerror or error}; choose a short name in an existing folder"
+            f"cannot create a socket at {path}: {error.strerror or error}; choose a short path in an existing folder"
         ) from error
     finally:
         os.umask(before)

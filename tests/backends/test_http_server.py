@@ -271,5 +271,5 @@ def test_a_port_that_is_taken():
     """It is an error that names the port."""
     with listen(0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BackendUnavailable, match=f"127.0.0.1:{port} cannot be listened on"):
+        with pytest.raises(BackendUnavailable, match=f"cannot listen on 127.0.0.1:{port}"):
             listen(port)

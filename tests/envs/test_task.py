@@ -114,7 +114,7 @@ def test_every_registered_task_conforms(name):
         ("Forgetful", "same bytes"),
         ("Stingy", "no legal action"),
         ("Wild", "finite"),
-        ("Amnesiac", "outcome is set exactly"),
+        ("Amnesiac", "outcome must be set exactly"),
     ],
 )
 def test_a_task_that_does_not_conform(monkeypatch, liar, promise):

@@ -250,7 +250,7 @@ class Breakpoints:
 
     def check(self, readings: ConditionValues) -> str:
         """Check all of them after a step; return a sentence if one hits, else an empty text."""
-        self.hit, told = (), ""
+        self.hit, message = (), ""
         for item in self.enabled:
             if not readings.has(item.condition.names):  # it was added after the steps were requested
                 continue
@@ -259,8 +259,8 @@ class Breakpoints:
                 envs = (found // readings.players).tolist()
                 item.hits, item.env = item.hits + 1, envs[0]
                 self.hit = tuple(dict.fromkeys((*self.hit, *envs)))
-                told = told or _hit_message(item.condition, readings, found)
-        return told
+                message = message or _hit_message(item.condition, readings, found)
+        return message
 
     def reset(self) -> None:
         """Forget the present environments."""

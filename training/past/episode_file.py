@@ -117,7 +117,7 @@ def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
         raise BadEpisode(f"{path} is {header['format']} {header['version']}, {FORMAT} {VERSION} was expected")
     whole = data[: data.rstrip().rfind(b"\n") + 1]
     if len(lines) != header["steps"] + 1 or end.get(CHECKSUM, _checksum(whole)) != _checksum(whole):
-        raise BadEpisode(f"{path} was cut short or changed: it is not what was written (another checksum or length)")
+        raise BadEpisode(f"{path} was cut short or changed: its checksum or length is wrong")
     check_trusted(header["task"], str(path), vouch)
     task = find(header["task"])
     if (recorded := header.get("task_version", 1)) != task.version:

@@ -128,7 +128,7 @@ def load_newest(
         else:
             return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
     why = " ".join(f"{sentence}." for sentence in skipped) or "It contains none."
-    raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start a new run, or resume another one")
+    raise NoCheckpoint(f"no checkpoint in {directory} can be used. {why} Start a new run, or resume another one")
 
 
 def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:
@@ -207,4 +207,4 @@ def _verify(head: Any, tensors: BufferedReader) -> None:
         raise _Unusable(f"{DATA} has a step that is not a whole number, or data that is not an object")
     facts = {name: head[name] for name in ("version", "step", "data")}
     if _checksum(hashlib.file_digest(tensors, "sha256").hexdigest(), facts) != head["sha256"]:
-        raise _Unusable("it is not what was written (another checksum)")
+        raise _Unusable("its checksum is wrong")

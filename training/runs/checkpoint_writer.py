@@ -13,7 +13,7 @@ from typing import Any
 from .checkpoint import CheckpointNotWritten, save
 from .streamed_array import StreamedArray
 
-Told = Callable[[int, CheckpointNotWritten | None], None]
+OnWritten = Callable[[int, CheckpointNotWritten | None], None]
 
 
 class CheckpointWriter:
@@ -21,12 +21,12 @@ class CheckpointWriter:
 
     Args:
         directory: The directory of the checkpoints.
-        told: Called from the thread with the step, and with the error if there was one.
+        on_written: Called from the thread with the step, and with the error if there was one.
     """
 
-    def __init__(self, directory: Path, told: Told) -> None:
+    def __init__(self, directory: Path, on_written: OnWritten) -> None:
         self._directory = directory
-        self._told = told
+        self._on_written = on_written
         self._thread: threading.Thread | None = None
         self._streams: list[StreamedArray] = []
 
@@ -46,11 +46,11 @@ class CheckpointWriter:
         try:
             save(self._directory, step, tensors, data)
         except CheckpointNotWritten as error:
-            self._told(step, error)
+            self._on_written(step, error)
         except Exception as error:  # whatever it is, nothing was saved
-            self._told(step, CheckpointNotWritten(f"{type(error).__name__}: {error}"))
+            self._on_written(step, CheckpointNotWritten(f"{type(error).__name__}: {error}"))
         else:
-            self._told(step, None)
+            self._on_written(step, None)
 
     @property
     def streaming(self) -> bool:

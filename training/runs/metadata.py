@@ -43,11 +43,10 @@ def read(folder: Path) -> dict[str, Any]:
     expected = metadata.pop(CHECKSUM, None)
     if expected is not None and expected != _checksum(metadata):
         raise RunFolderError(
-            f"{path} is not what was written (another checksum): {ADVICE}, or delete its {CHECKSUM} to accept the "
-            "change"
+            f"{path} does not match its checksum: {ADVICE}, or delete its {CHECKSUM} to accept the change"
         )
     if wrong := _misfit(metadata):
-        raise RunFolderError(f"{path} is not a run's, by its {wrong}: {ADVICE}")
+        raise RunFolderError(f"{path} is not the metadata of a run, since its {wrong} is not valid: {ADVICE}")
     return metadata
 
 

@@ -64,11 +64,10 @@ def check_removal(parent: Path, name: str) -> Removal:
     run = RunFolder(path)
     if strange := next(_foreign_entries(path), None):
         raise NotRemovable(
-            f"{path} is not removed: {strange} in it is not a run's; move that elsewhere first, or remove the folder "
-            "with rm"
+            f"{path} was not removed: {strange} in it is not part of a run; move it first, or remove the folder with rm"
         )
     if not run.checkpoints.is_dir() and not _has_metadata(run):
-        raise NotRemovable(f"{path} is not removed: it has neither checkpoints nor a run's run.json; use rm")
+        raise NotRemovable(f"{path} was not removed: it has neither checkpoints nor a run's run.json; use rm")
     return Removal(run, _size(path), sum(1 for _ in run.checkpoints.glob("step-*")))
 
 

@@ -174,5 +174,5 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
             return left
     live = [session.name for session in running]
     if not live:
-        raise BadParameter(f"no session called {name!r} runs, and no other: `pac-tui run --headless` starts one")
+        raise BadParameter(f"no session is called {name!r}, and none is running: `pac-tui run --headless` starts one")
     raise UnknownName("session", name, live)

@@ -150,7 +150,7 @@ class Commands(BaseCommands):
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
         if sps and self._session.planner.sweeping:
-            raise CommandRefused("a measurement is running, which a speed limit would falsify; try again after it")
+            raise CommandRefused("a measurement is running, and a speed limit would distort it; try again afterwards")
         super().do_speed(sps)
 
     def do_record(self, env: Whole) -> Mapping[str, Any]:
@@ -168,7 +168,7 @@ class Commands(BaseCommands):
         """Write an episode that has ended, with a length, to a file that can be replayed."""
         session, recorder = self._session, self._session.debugger.recorder
         if recorder is None or session.task.shared or not 0 <= env < session.monitor.num_envs:
-            raise CommandRefused("this episode cannot be replayed: its environment is not there")
+            raise CommandRefused("this episode cannot be replayed: its environment no longer exists")
         try:
             path = recorder.keep(env, episode, length, session.debugger.history)
         except (PacError, OSError) as error:

@@ -132,5 +132,5 @@ class WatchedBoards:
                 else shrink(np.asarray(drawn), board.shape[:2])
             )
         except Exception:
-            log.warning("environment %d cannot be drawn any more", env + 1, exc_info=True)
+            log.warning("environment %d can no longer be drawn", env + 1, exc_info=True)
             self._render = None

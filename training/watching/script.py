@@ -184,9 +184,9 @@ class WatchedScript(BaseSession):
             self.close()
         elif now >= self._iteration_due:
             self._end_iteration(now)
-        told = thread_time() - begun - drawing
+        spent = thread_time() - begun - drawing
         due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
-        self.step_log.due = max(min(due, self._iteration_due), now + told / SHARE)
+        self.step_log.due = max(min(due, self._iteration_due), now + spent / SHARE)
         if self._broken:
             self._hold()
         if (

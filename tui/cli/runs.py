@@ -193,7 +193,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
         yes: Do not ask for confirmation.
     """
     if not names:
-        raise BadParameter("no run was named to be removed: pac-tui runs lists them")
+        raise BadParameter("name the runs to remove; `pac-tui runs` lists them")
     removals = [check_removal(runs_dir, name) for name in dict.fromkeys(names)]
     if not yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise BadParameter(

@@ -65,7 +65,7 @@ def cached_arrays(path: Path, facts: Mapping[str, str], make: Callable[[], dict[
         pass
     except UnusableFile as error:
         aside = path.with_name(f"{path.name}.unfit")
-        log.warning("%s is made anew, and the old one put aside as %s: %s", path, aside.name, error)
+        log.warning("rebuilding %s; the old file is now %s: %s", path, aside.name, error)
         with suppress(FileNotFoundError):  # another process was first
             path.replace(aside)
     arrays = make()
@@ -102,13 +102,13 @@ def checksum_of(path: Path) -> str:
 
 def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
     """Return the arrays of a file after reading all of it."""
-    arrays, told = _mapped(path)
-    sums = told.pop("sha256", {})
-    if told != facts:
-        raise UnusableFile(f"it has {told}, expected {dict(facts)}")
+    arrays, found = _mapped(path)
+    sums = found.pop("sha256", {})
+    if found != facts:
+        raise UnusableFile(f"it has {found}, expected {dict(facts)}")
     for name, array in arrays.items():
         if sums.get(name) != _checksum(array):
-            raise UnusableFile(f"its {name} is damaged (another checksum)")
+            raise UnusableFile(f"its {name} does not match its checksum")
     return arrays
 
 

@@ -157,7 +157,7 @@ def test_a_changed_reward_is_found(bottle, tmp_path, summed):
     path = tmp_path / "other.jsonl"
     path.write_text("\n".join(with_step(lines if summed else unsummed(lines), 5, reward=1e6)))
     if summed:
-        with pytest.raises(BadEpisode, match="another checksum"):
+        with pytest.raises(BadEpisode, match="its checksum or length is wrong"):
             read(path)
     else:
         with pytest.raises(ReplayMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):

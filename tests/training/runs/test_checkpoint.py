@@ -81,9 +81,9 @@ def test_the_same_step_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "harm", "sentence"),
     [
-        (TENSORS, lambda body: body[: len(body) // 2], "another checksum"),
-        (TENSORS, lambda body: body[:-1] + bytes([body[-1] ^ 1]), "another checksum"),
-        (DATA, lambda body: body.replace(b'"episodes": 2', b'"episodes": 3'), "another checksum"),
+        (TENSORS, lambda body: body[: len(body) // 2], "its checksum is wrong"),
+        (TENSORS, lambda body: body[:-1] + bytes([body[-1] ^ 1]), "its checksum is wrong"),
+        (DATA, lambda body: body.replace(b'"episodes": 2', b'"episodes": 3'), "its checksum is wrong"),
         (DATA, lambda body: body[:20], "not JSON"),
         (DATA, lambda _: b"{}", "lacks"),
         (DATA, lambda body: json.dumps(json.loads(body) | {"version": 99}).encode(), "version 99"),

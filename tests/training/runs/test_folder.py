@@ -158,7 +158,7 @@ def test_changed_metadata_is_an_error(tmp_path):
     (run.path / "run.json").write_text(json.dumps(metadata, indent=None, sort_keys=True))
     assert run.metadata() == {"steps": 3, "state": "completed"}
     (run.path / "run.json").write_text(json.dumps({**metadata, "steps": 4}))
-    with pytest.raises(RunFolderError, match="another checksum"):
+    with pytest.raises(RunFolderError, match="does not match its checksum"):
         run.metadata()
     del metadata["sha256"]
     (run.path / "run.json").write_text(json.dumps({**metadata, "steps": 4}))

@@ -94,7 +94,7 @@ def test_damaged_telemetry_of_a_dead_session_is_nobodys_trouble(tmp_path, make):
     assert sessions() == []
     (tmp_path / "run" / LAST).mkdir(parents=True)
     make(tmp_path / "run" / LAST / "telemetry.1")
-    with pytest.raises(BadParameter, match="no session called 'run' runs"):
+    with pytest.raises(BadParameter, match="no session is called 'run'"):
         find_session("run", tmp_path)
     remove_dead_sessions()
     assert not died.exists()

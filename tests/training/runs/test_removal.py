@@ -71,7 +71,7 @@ def test_what_is_not_a_runs_is_not_removed(runs, path, named):
     place.touch()
     if named != "run.json":
         (runs / "b" / "run.json").write_text("{}")
-    with pytest.raises(NotRemovable, match=f"{named} in it is not a run's"):
+    with pytest.raises(NotRemovable, match=f"{named} in it is not part of a run"):
         check_removal(runs, "b")
 
 

@@ -162,7 +162,7 @@ def test_an_episode_of_the_list_is_written_for_a_replay(tmp_path):
         episode = read(Path(watched.call("keep_episode", **wanted)["path"]))
         with pytest.raises(CommandRefused, match="no longer kept"):
             watched.call("keep_episode", **{**wanted, "length": wanted["length"] + 1})
-        with pytest.raises(CommandRefused, match="its environment is not there"):
+        with pytest.raises(CommandRefused, match="its environment no longer exists"):
             watched.call("keep_episode", **{**wanted, "env": 99})
     check(episode)
     assert (episode.env, episode.number, episode.length) == tuple(wanted.values())

@@ -120,5 +120,5 @@ def test_a_port_that_is_taken(shared, tmp_path):
         process = start((*TASK, "--backend", "http", "--port", port), shared, tmp_path)
         _, err = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert f"127.0.0.1:{port} cannot be listened on" in err
+    assert f"cannot listen on 127.0.0.1:{port}" in err
     assert "Traceback" not in err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.table import Table
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...training.bench.facts import Figures, facts
 from ...training.exits import DONE
-from .show import console, plain_table, show_json, show_table
+from .show import console, flat, listed, plain_table, show_json, show_table
 
 BAR = 30
 
@@ -25,9 +25,8 @@ def show(name: str, result: Figures, *, json: bool) -> int:
 
 def _listed(result: Figures) -> None:
     """Print figures, nested names joined by points."""
-    shown = plain_table("", "")
-    shown.show_header = False
-    for key, value in _flat(result):
+    shown = listed("", "")
+    for key, value in flat(result).items():
         shown.add_row(key, _figure(value))
     show_table(shown)
 
@@ -227,11 +226,3 @@ def _figure(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if type(value) is int else str(value)
-
-
-def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in figures.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

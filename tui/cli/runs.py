@@ -21,7 +21,7 @@ from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
 from .flags import Json, Switch
-from .show import console, plain_table, show_json, show_table
+from .show import console, flat, listed, plain_table, show_json, show_table
 
 app = App(name="runs", default_parameter=Parameter(negative=()))
 
@@ -92,7 +92,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     read = [run.read_metrics() for run in runs]
     metrics = [one.rows for one in read]
     goal = goal_of(runs[0].metadata(), metrics[0][-1] if metrics[0] else ())
-    sheets = [_last(rows, goal) | _flat(run.metadata()) for run, rows in zip(runs, metrics, strict=True)]
+    sheets = [_last(rows, goal) | flat(run.metadata()) for run, rows in zip(runs, metrics, strict=True)]
     keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
     if json:
         return show_json(
@@ -110,14 +110,6 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     for run, one in zip(runs, read, strict=True):
         _warn(run, one.damaged)
     return 0
-
-
-def _flat(metadata: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested metadata as one level, with keys joined by points."""
-    flat: dict[str, Any] = {}
-    for key, value in metadata.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return flat
 
 
 def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
@@ -163,10 +155,9 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         metadata["damaged_metrics"] = damaged
     if json:
         return show_json(metadata)
-    table = plain_table("", "")
-    table.show_header = False
+    table = listed("", "")
     units = units_and_figures(metadata)[0]
-    for key, value in _flat(metadata).items():
+    for key, value in flat(metadata).items():
         if value is not None and (name := _label(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     show_table(table)

@@ -37,6 +37,21 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def listed(*columns: str) -> Table:
+    """Return an empty table without lines and headings."""
+    table = plain_table(*columns)
+    table.show_header = False
+    return table
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested values as one level, with keys joined by points."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
 def show_table(table: Table) -> None:
     """Print a table without trailing spaces."""
     with console.capture() as drawn:
@@ -176,8 +191,7 @@ def show_doctor(*, json: bool) -> int:
     findings = examine()
     if json:
         return show_json({"ok": all(item.ok for item in findings), "findings": [asdict(item) for item in findings]})
-    table = plain_table("", "", "")
-    table.show_header = False
+    table = listed("", "", "")
     for item in findings:
         sign = Text("ok", style="green") if item.ok else Text("warning", style="bold yellow")
         value = Text(item.value)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from ..curve_options import CurveOptions
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, SIGNS, SOFT, Row, fit, styled
-from ..drawing.widgets import TextLines
 from ..views.figures import hint
+from .dialog import PanelDialog, first_shown
 
 MOST_COLUMNS, SCALE = 64, 8
 KEYS = "Space shows, hides   Shift+↑ ↓ or u d moves   y scale   r resets all   Esc closes"
 
 
-class CurveList(ModalScreen[None]):
+class CurveList(PanelDialog[None]):
     """Lists all curves in order. What is changed here applies at once.
 
     Args:
@@ -49,18 +47,9 @@ class CurveList(ModalScreen[None]):
         options: Callable[[], CurveOptions],
         change: Callable[[CurveOptions], None],
     ) -> None:
-        super().__init__()
+        super().__init__("curves")
         self._names, self._usually_log, self._options, self._change = names, usually_log, options, change
         self._selected = 0
-        self._lines = TextLines(id="curves")
-
-    def compose(self) -> ComposeResult:
-        """One panel."""
-        yield self._lines
-
-    def on_resize(self) -> None:
-        """Draw for the size of the terminal."""
-        self._draw()
 
     @property
     def _curve(self) -> str:
@@ -70,7 +59,7 @@ class CurveList(ModalScreen[None]):
     def action_select(self, by: int) -> None:
         """Select another curve."""
         self._selected = min(len(self._names) - 1, max(0, self._selected + by))
-        self._draw()
+        self.draw()
 
     def action_move(self, by: int) -> None:
         """Move the selected curve."""
@@ -91,21 +80,21 @@ class CurveList(ModalScreen[None]):
 
     def _apply(self, options: CurveOptions) -> None:
         self._change(options)
-        self._draw()
+        self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the list, scrolled to the selected curve."""
         width, tall = min(self.size.width, MOST_COLUMNS), max(1, self.size.height - 2)
         inner = max(1, width - FRAME)
         foot = [(), *hint(KEYS, inner)] if tall > 2 * len(hint(KEYS, inner)) else []
         room = max(1, tall - len(foot))
         options = self._options()
         order = options.arranged(self._names)
-        first = max(0, min(self._selected - room // 2, len(order) - room))
+        first = first_shown(self._selected, room, len(order))
         rows = [self._row(options, at, order[at], inner) for at in range(first, min(len(order), first + room))]
         rows += foot
-        self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
         note = f"{sum(name not in options.hidden for name in order)} of {len(order)} shown"
-        self._lines.show(framed("Curves", rows, width, len(rows) + 2, note))
+        self.frame("Curves", rows, width, note)
 
     def _row(self, options: CurveOptions, at: int, name: str, width: int) -> Row:
         shown, selected = name not in options.hidden, at == self._selected

@@ -1,11 +1,12 @@
-"""A dialog of text over an input, which stays open while the session runs."""
+"""What dialogs share: a panel of rows, rows over an input, and keys that select a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -15,9 +16,55 @@ from ..drawing.panels import framed
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 
+Result = TypeVar("Result")
+SELECT = (
+    Binding("up", "select(-1)", "Select", priority=True),
+    Binding("down", "select(1)", "Select", priority=True),
+    Binding("pageup", "select(-10)", "Select", priority=True),
+    Binding("pagedown", "select(10)", "Select", priority=True),
+)
+"""The keys that select another row while an input has the focus."""
+
+
+def first_shown(selected: int, room: int, count: int) -> int:
+    """Return the first of `room` rows that are shown of `count`, with the selected one in the middle."""
+    return max(0, min(selected - room // 2, count - room))
+
+
+class PanelDialog(ModalScreen[Result]):
+    """A panel of rows. A subclass draws them in `draw`.
+
+    Args:
+        name: The panel's name in the style sheet.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._lines = TextLines(id=name)
+
+    def compose(self) -> ComposeResult:
+        """One panel."""
+        yield self._lines
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the rows."""
+        raise NotImplementedError
+
+    def frame(self, title: str, rows: Sequence[Row], width: int, note: str | Row = "") -> None:
+        """Show rows in a frame of their height, at most that of the screen."""
+        height = min(len(rows) + 2, self.size.height)
+        self._lines.styles.width, self._lines.styles.height = width, height
+        self._lines.show(framed(title, rows, width, height, note))
+
 
 class Dialog(ModalScreen[None]):
-    """A subclass draws its rows in `draw`, and takes the input in `on_input_submitted`.
+    """Rows over an input, which stay open while the session runs.
+
+    A subclass draws its rows in `draw`, and takes the input in `on_input_submitted`.
 
     Args:
         command: Sends a command.

@@ -179,10 +179,11 @@ def line(
     }
     return (
         styled("▌ " if selected else "  ", ACCENT),
-        *(_cell(*cells[name], wide) for name, wide in columns),
+        *(cell(*cells[name], wide) for name, wide in columns),
         styled(f"  {row.mark}", MARKS.get(row.mark, TEXT)),
     )
 
 
-def _cell(text: str, color: str, width: int) -> Segment:
+def cell(text: str, color: str, width: int) -> Segment:
+    """Return a cell of a table, aligned to the right."""
     return styled(f"{fit(text, min(len(text), width - 1)):>{width}}", color)

@@ -12,7 +12,7 @@ from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME
 from ..drawing.styles import FAINT, RED, SOFT, TONES, Row, styled
 from ..views.figures import hint, wrapped
-from .dialog import Dialog
+from .dialog import SELECT, Dialog, first_shown
 from .episode_rows import TABLE, EpisodeRow, chosen, columns_of, heading, line, rows_of
 from .prompt import KeyedInput
 
@@ -31,10 +31,7 @@ class EpisodesDialog(Dialog):
     SENDS = frozenset({"keep_episode"})
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
-        Binding("up", "select(-1)", "Select", priority=True),
-        Binding("down", "select(1)", "Select", priority=True),
-        Binding("pageup", "select(-10)", "Select", priority=True),
-        Binding("pagedown", "select(10)", "Select", priority=True),
+        *SELECT,
         Binding("left", "sort(-1)", "Sort", priority=True),
         Binding("right", "sort(1)", "Sort", priority=True),
     ]
@@ -118,7 +115,7 @@ class EpisodesDialog(Dialog):
         foot: list[Row] = [(styled(text, RED),) for text in wrapped(self.error, inner)] if self.error else []
         room = max(1, self.size.height - MARGIN - 3 - len(foot))
         at = self._at(shown)
-        first = max(0, min(at - room // 2, len(shown) - room))
+        first = first_shown(at, room, len(shown))
         columns, now = columns_of(inner), time.time()
         colors = {name: TONES[tone] for name, tone in self.snapshot.description.outcomes}
         rows: list[Row] = [

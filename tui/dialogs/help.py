@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import ClassVar, TypeAlias
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
 from ...training.units import Units
-from ..drawing.panels import FRAME, beside, framed
+from ..drawing.panels import FRAME, beside
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, SOFT, Row, padded, styled, width_of
-from ..drawing.widgets import TextLines
 from ..keys import HelpEntry, help_entries
+from .dialog import PanelDialog
 
 Reason: TypeAlias = Callable[[str], str]
 
@@ -22,7 +20,7 @@ SHOWN = 14
 COLUMN = 44
 
 
-class HelpDialog(ModalScreen[None]):
+class HelpDialog(PanelDialog[None]):
     """Lists the keys, in the words of the session's trainer.
 
     Args:
@@ -39,17 +37,12 @@ class HelpDialog(ModalScreen[None]):
     ]
 
     def __init__(self, units: Units, unavailable: Reason) -> None:
-        super().__init__()
+        super().__init__("help")
         self._units, self._unavailable = units, unavailable
-        self._lines = TextLines(id="help")
         self._first = 0
 
-    def compose(self) -> ComposeResult:
-        """One panel."""
-        yield self._lines
-
-    def on_resize(self) -> None:
-        """Fill it for the size of the terminal."""
+    def draw(self) -> None:
+        """Draw the keys."""
         self.action_scroll(0)
 
     def action_scroll(self, by: int) -> None:
@@ -59,10 +52,8 @@ class HelpDialog(ModalScreen[None]):
         width = min(width, max(map(width_of, rows)) + FRAME)
         last = max(0, len(rows) - tall)
         self._first = min(last, max(0, self._first + by))
-        shown = rows[self._first : self._first + tall]
-        self._lines.styles.width, self._lines.styles.height = width, len(shown) + 2
         note = "↑ ↓ more   Esc closes" if last else "Esc closes"
-        self._lines.show(framed("Keys", shown, width, len(shown) + 2, note))
+        self.frame("Keys", rows[self._first : self._first + tall], width, note)
 
 
 def help_rows(width: int, height: int, units: Units, unavailable: Reason = lambda _: "") -> list[Row]:

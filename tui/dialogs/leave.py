@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import FRAME
 from ..drawing.styles import BRIGHT, SOFT, Row, fit, styled, width_of
-from ..drawing.widgets import TextLines
 from ..views.figures import wrapped
+from .dialog import PanelDialog
 
 KEY = 8
 Choice: TypeAlias = Literal["stop", "detach"]
 
 
-class LeaveDialog(ModalScreen[Choice | None]):
+class LeaveDialog(PanelDialog[Choice | None]):
     """Offers to stop, to detach or to stay.
 
     Args:
@@ -36,22 +34,17 @@ class LeaveDialog(ModalScreen[Choice | None]):
     ]
 
     def __init__(self, name: str, *, watched: bool, stops: bool, runs: bool = False, then: str = "") -> None:
-        super().__init__()
+        super().__init__("leave")
         self._default: Choice = "stop" if stops else "detach"
         self._name, self._then = name, then
         self._watched, self._runs = watched, runs
-        self._lines = TextLines(id="leave")
-
-    def compose(self) -> ComposeResult:
-        """One panel."""
-        yield self._lines
 
     def action_accept(self) -> None:
         """Choose the default."""
         self.dismiss(self._default)
 
-    def on_resize(self) -> None:
-        """Fill it for the size of the terminal."""
+    def draw(self) -> None:
+        """Draw the choices."""
         stop = "stop watching; the script continues" if self._watched else "stop: save and end the session"
         stop = "stop: interrupt the script, as Ctrl-C does" if self._runs else stop
         choices = [("s", stop, "stop"), ("d", f"detach; return with pac-tui attach {self._name}", "detach")]
@@ -63,5 +56,4 @@ class LeaveDialog(ModalScreen[Choice | None]):
         ]
         title = f"Leave {self._name} for {self._then}" if self._then else f"Leave {self._name}"
         width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + FRAME)
-        self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
-        self._lines.show(framed(title, rows, width, len(rows) + 2))
+        self.frame(title, rows, width)

@@ -20,6 +20,7 @@ from ..keys import GROUPS, Key, owner_of, rebound, swapped, table
 from ..preferences import Preferences, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
+from .dialog import SELECT, first_shown
 from .key_prompt import KeyPrompt
 
 MOST_COLUMNS, MARGIN, KEY = 84, 4, 11
@@ -49,10 +50,7 @@ class CommandPalette(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
-        Binding("up", "select(-1)", "Select", priority=True),
-        Binding("down", "select(1)", "Select", priority=True),
-        Binding("pageup", "select(-10)", "Select", priority=True),
-        Binding("pagedown", "select(10)", "Select", priority=True),
+        *SELECT,
         Binding("f2", "rebind", "Another key", priority=True),
         Binding("ctrl+s", "keep", "Save", priority=True),
     ]
@@ -155,7 +153,7 @@ class CommandPalette(ModalScreen[str | None]):
         foot = self._foot(found, inner)
         room = max(1, self.size.height - MARGIN - len(foot))
         rows, at = self._rows(found, inner)
-        first = max(0, min(at - room // 2, len(rows) - room))
+        first = first_shown(at, room, len(rows))
         height = room + len(foot) + 2
         body = [*rows[first : first + room], *(() for _ in range(room - len(rows)))]
         self._lines.styles.height = height

@@ -21,6 +21,7 @@ from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
 from ..drawing.widgets import TextLines
 from ..views.figures import hint
+from .dialog import SELECT, first_shown
 from .run_rows import columns_of, curve, facts, heading, line
 
 PERIOD = 2.0  # s between two readings of the disk
@@ -43,10 +44,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
-        Binding("up", "select(-1)", "Select", priority=True),
-        Binding("down", "select(1)", "Select", priority=True),
-        Binding("pageup", "select(-10)", "Select", priority=True),
-        Binding("pagedown", "select(10)", "Select", priority=True),
+        *SELECT,
     ]
 
     @dataclass
@@ -141,7 +139,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
         shown = self.shown
         at = self._at(shown)
         room = max(1, height - 3)
-        first = max(0, min(at - room // 2, len(shown) - room))
+        first = first_shown(at, room, len(shown))
         now, inner = time.time(), width - FRAME
         columns = columns_of(inner, max((len(run.name) for run in self._runs or ()), default=0))
         rows = [heading(columns)]

@@ -6,7 +6,6 @@ import time
 from typing import TypeAlias
 
 import numpy as np
-from rich.segment import Segment
 
 from ...training.runs.folder import DIED
 from ...training.runs.overview import DAMAGED, LIVE, RunOverview
@@ -33,6 +32,7 @@ from ..drawing.styles import (
     styled,
 )
 from ..views.figures import hint, wrapped
+from .episode_rows import cell
 
 STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": YELLOW, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
 TABLE = (
@@ -90,12 +90,8 @@ def line(run: RunOverview, table: Columns, now: float, *, selected: bool, ticked
         styled("▌" if selected else " ", ACCENT),
         styled(SIGNS.good if ticked else " ", GREEN),
         styled(fit_ends(run.name, room), BRIGHT if selected else TEXT, bold=selected),
-        *(_cell(*cells[name], wide) for name, wide in columns),
+        *(cell(*cells[name], wide) for name, wide in columns),
     )
-
-
-def _cell(text: str, color: str, width: int) -> Segment:
-    return styled(f"{fit(text, min(len(text), width - 1)):>{width}}", color)
 
 
 def facts(run: RunOverview, width: int) -> list[Row]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import ModalScreen
 
 from ...envs import PacError
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Row, fit, styled
 from ..drawing.theme import NO_COLOR
-from ..drawing.widgets import TextLines
 from ..preferences import Preferences, Rates, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
+from .dialog import PanelDialog
 
 MOST_COLUMNS, LABEL = 62, 20
 RATES = (0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
@@ -79,7 +77,7 @@ def _settings() -> list[Setting]:
     ]
 
 
-class SettingsDialog(ModalScreen[None]):
+class SettingsDialog(PanelDialog[None]):
     """Changes the preferences, and keeps them in their file on request.
 
     Args:
@@ -96,30 +94,21 @@ class SettingsDialog(ModalScreen[None]):
     ]
 
     def __init__(self, change: Callable[[Preferences], None]) -> None:
-        super().__init__()
+        super().__init__("settings")
         self._change = change
         self._settings = _settings()
         self._selected, self._error = 0, ""
-        self._lines = TextLines(id="settings")
-
-    def compose(self) -> ComposeResult:
-        """One panel."""
-        yield self._lines
-
-    def on_resize(self) -> None:
-        """Fill it for the size of the terminal."""
-        self._draw()
 
     def action_select(self, by: int) -> None:
         """Select another setting."""
         self._selected = (self._selected + by) % len(self._settings)
-        self._draw()
+        self.draw()
 
     def action_change(self, by: int) -> None:
         """Change the selected setting."""
         self._error = ""
         self._change(self._settings[self._selected].changed(by))
-        self._draw()
+        self.draw()
 
     def action_keep(self) -> None:
         """Write the changes into the file."""
@@ -128,9 +117,10 @@ class SettingsDialog(ModalScreen[None]):
             self._error = ""
         except PacError as error:
             self._error = str(error)
-        self._draw()
+        self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the settings, what the selected one means, and where they are kept."""
         width = max(1, min(MOST_COLUMNS, self.size.width))
         inner = max(1, width - FRAME)
         selected = self._settings[self._selected]
@@ -139,9 +129,7 @@ class SettingsDialog(ModalScreen[None]):
         if NO_COLOR and selected.name == ("color",):
             about = "Colors are off because the variable NO_COLOR is set."
         rows += [(), *((styled(line, SOFT),) for line in wrapped(about, inner)), (), *self._state(inner)]
-        height = min(len(rows) + 2, self.size.height)
-        self._lines.styles.width, self._lines.styles.height = width, height
-        self._lines.show(framed("Settings", rows, width, height, "← → change   s saves   Esc closes"))
+        self.frame("Settings", rows, width, "← → change   s saves   Esc closes")
 
     def _row(self, setting: Setting, *, selected: bool) -> Row:
         value = setting.value

@@ -15,7 +15,7 @@ from .board import MODE_OF
 
 MOST, LONGEST = 32, 90
 """The most numbers that are read, and the most bytes of a name: with `info/` before it, it is the name of a curve."""
-UNREAD = frozenset({"TimeLimit.truncated", "terminal_observation", "final_obs", "final_observation"})
+UNREAD = frozenset({"TimeLimit.truncated", "terminal_observation", "final_obs", "final_observation", "env_id"})
 """Keys that libraries add: what they contain is shown elsewhere."""
 TAKEN = {
     *(item.name for item in STANDARD_FIELDS),

@@ -10,6 +10,7 @@ from typing import Any
 from .after_import import Hook
 from .env_watch import EnvWatch
 from .interception import (
+    CannotWatch,
     adopt,
     common_methods,
     fail,
@@ -17,6 +18,7 @@ from .interception import (
     making,
     may_watch,
     open_session,
+    report,
     reset_and_note,
 )
 
@@ -70,6 +72,29 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
         return result
 
     return {**common_methods(plain, _vector_watch), "reset": reset, "step": step}
+
+
+def env_pool_methods(plain: Any) -> dict[str, Any]:
+    """Return the methods of a watched vector environment of EnvPool, whose calls may be for some environments only."""
+    methods = vector_env_methods(plain)
+
+    @functools.wraps(plain.reset)
+    def reset(self: Any, env_id: Any = None, **kwargs: Any) -> Any:
+        return methods["reset"](self, **kwargs) if _is_for_all(self, env_id) else plain.reset(self, env_id, **kwargs)
+
+    @functools.wraps(plain.step)
+    def step(self: Any, action: Any, env_id: Any = None) -> Any:
+        return methods["step"](self, action) if _is_for_all(self, env_id) else plain.step(self, action, env_id)
+
+    return {**methods, "reset": reset, "step": step}
+
+
+def _is_for_all(env: Any, env_id: Any) -> bool:
+    """Whether a call is for all environments in their order; else they are watched no more."""
+    if env_id is None or list(env_id) == list(range(env.num_envs)):
+        return True
+    fail(env, CannotWatch("the script resets or steps only some of its environments at a time"))
+    return False
 
 
 def vec_env_methods(plain: Any) -> dict[str, Any]:
@@ -164,6 +189,24 @@ def _hook_make(registration: ModuleType) -> None:
     registration.make = make  # type: ignore[attr-defined]
 
 
+def _hook_env_pool(registration: ModuleType) -> None:
+    """Watch what EnvPool makes with Gymnasium's interface: its compiled classes have a `__new__` of their own."""
+    registry = registration.EnvRegistry
+    original = registry.make
+
+    @functools.wraps(original)
+    def make(self: Any, *args: Any, **kwargs: Any) -> Any:
+        env = original(self, *args, **kwargs)
+        if may_watch() and hasattr(env, "single_observation_space"):
+            if env.is_async:
+                report(env, CannotWatch("batch_size is less than num_envs; omit it to watch the environments"))
+            else:
+                adopt(env, env_pool_methods)
+        return env
+
+    registry.make = make
+
+
 def environment_hooks() -> dict[str, Hook]:
     """Return what to do after the modules are imported that define environments."""
     return {
@@ -173,5 +216,6 @@ def environment_hooks() -> dict[str, Hook]:
         "stable_baselines3.common.vec_env.base_vec_env": lambda module: intercept_instances(
             module.VecEnv, vec_env_methods
         ),
+        "envpool.registration": _hook_env_pool,
         "pettingzoo.utils.env": lambda module: intercept_instances(module.ParallelEnv, parallel_env_methods),
     }

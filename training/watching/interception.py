@@ -38,6 +38,10 @@ class _Depth(threading.local):
     resetting = 0
 
 
+class CannotWatch(Exception):
+    """Why an environment cannot be watched, in a sentence for the user."""
+
+
 class _State:
     """Whether environments are watched in this process: not in its forks."""
 
@@ -212,7 +216,7 @@ def report(env: Any, error: Exception) -> None:
     """Print, once per process, why an object is not watched."""
     if not _State.failed:
         _State.failed = True
-        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, ImportError | CannotWatch) else f"{type(error).__name__}: {error}"
         print(f"pac-tui: {type(env).__name__} is not watched: {reason}", file=sys.stderr)  # noqa: T201
 
 

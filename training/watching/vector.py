@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,11 +44,18 @@ class VectorWatch(EnvWatch):
 
 def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
     """Return the id of the environments, or their class where they have none."""
-    base = env.unwrapped
+    base: Any = env.unwrapped
+    if _is_env_pool(base):
+        return base.config.get("task") or type(base).__name__.removesuffix("GymnasiumEnvPool")
     if not isinstance(base, SyncVectorEnv | AsyncVectorEnv):
         return env.spec.id if env.spec is not None else type(base).__name__
     spec = env.spec or base.get_attr("spec")[0]
     return spec.id if spec is not None else class_in(base.call("__str__")[0]) or type(base).__name__
+
+
+def _is_env_pool(base: Any) -> bool:
+    """Whether a vector environment is one of EnvPool, which draws by number and has no id."""
+    return "envpool" in sys.modules and hasattr(base, "all_env_ids")
 
 
 def class_in(text: str) -> str:
@@ -69,6 +77,8 @@ def render_of(env: VectorEnv[Any, Any, Array], *, borrow: bool = False) -> Rende
         return render_of_several(base.envs, borrow=borrow)
     if env.render_mode not in MODES:
         return None
+    if _is_env_pool(base):
+        return lambda index: env.unwrapped.render(index)[0]  # type: ignore[call-arg, index]
     if isinstance(base, AsyncVectorEnv):
         base.call("has_wrapper_attr", WithoutSdlHandlers("render"))
 

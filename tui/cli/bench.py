@@ -103,7 +103,10 @@ def learning(
     flags: OptionalFlags = None,
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
     goal: float | None = None,
+    every: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
+    stop: Switch = False,
     sb3: Switch = False,
+    cleanrl: Switch = False,
     quick: Switch = False,
     json: Json = False,
 ) -> int:
@@ -114,7 +117,11 @@ def learning(
             default of --num-envs is 8.
         seeds: Number of seeds.
         goal: Report after how many decisions and seconds the mean return first reached this value.
+        every: Decisions between two checks. Default: a twentieth of the training.
+        stop: End a training when the goal is reached.
         sb3: Train with Stable-Baselines3 and the settings of RL Zoo too, alternately. Requires the extra [peers].
+        cleanrl: Train dqn with CleanRL's settings, alternately with a DQN written as CleanRL's. Requires the extra
+            [peers].
         quick: Train with one seed.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -122,7 +129,16 @@ def learning(
 
     config = load_config(flags)
     with progress_bar("learning") as progress:
-        result = measure(config, seeds=1 if quick else seeds, goal=goal, sb3=sb3, progress=progress)
+        result = measure(
+            config,
+            seeds=1 if quick else seeds,
+            goal=goal,
+            every=every,
+            stop=stop,
+            sb3=sb3,
+            cleanrl=cleanrl,
+            progress=progress,
+        )
     return shown.show("learning", result, json=json)
 
 

@@ -9,15 +9,8 @@ import pytest
 
 from pac.envs import BadParameter, find
 from pac.training.bench.facts import Figures
-from pac.training.bench.learning import (
-    EPISODES,
-    OURS,
-    greedy_returns,
-    learning,
-    next_check,
-    summary,
-    train_ours,
-)
+from pac.training.bench.learning import CLEANRL, OURS, SB3, greedy_returns, learning, summary, train_ours
+from pac.training.bench.learning_checks import EPISODES, Checks
 from pac.training.config import Config
 from pac.training.playing import context_of
 from pac.training.trainers import build_trainer, trainer_settings
@@ -33,7 +26,7 @@ def test_each_seed_is_a_training_of_its_own():
     runs = learning(config, seeds=2, progress=lambda _what, _share: None)["sides"][OURS]["runs"]
     curves = [[(point["decisions"], point["mean"]) for point in run["points"]] for run in runs]
     again: list[Figures] = []
-    train_ours(config.model_copy(update={"seed": 5}), again.append)
+    train_ours(config.model_copy(update={"seed": 5}), Checks(32, 32 / 20), again.append)
     assert [run["seed"] for run in runs] == [4, 5]
     assert curves[1] == [(point["decisions"], point["mean"]) for point in again] != curves[0]
     assert [decisions for decisions, _ in curves[0]] == [16, 32]
@@ -41,15 +34,33 @@ def test_each_seed_is_a_training_of_its_own():
 
 def test_episodes_are_played_at_equal_intervals():
     """The last time is the end of the training; a large batch skips some."""
-    config = Config(steps=1000)
-    assert [next_check(config, decisions) for decisions in (0, 49, 50, 120, 999, 1000)] == [
-        50,
-        50,
-        100,
-        150,
-        1000,
-        1000,
-    ]
+    checks = Checks(steps=1000, every=300)
+    assert [checks.next(decisions) for decisions in (0, 299, 300, 750, 901, 1000)] == [300, 300, 600, 900, 1000, 1000]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("other", "ends"), [(SB3, 256), (CLEANRL, 200)])
+def test_dqn_of_others_trains_alternately(other, ends):
+    """With the settings of RL Zoo, or both with those of CleanRL; trainings end at the goal."""
+    pytest.importorskip("stable_baselines3")
+    config = Config(
+        task="CartPole-v1", trainer="dqn", steps=400, settings={"learning_starts": 100} if other == CLEANRL else {}
+    )
+    flags = {"sb3": other == SB3, "cleanrl": other == CLEANRL}
+    found = learning(config, seeds=1, goal=1, every=200, stop=True, **flags, progress=lambda _what, _share: None)
+    assert list(found["sides"]) == [OURS, other]
+    assert [found["sides"][side]["decisions"] for side in (OURS, other)] == [512, ends]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "flags", "what"),
+    [("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"), ("ppo", {"cleanrl": True}, "set --trainer dqn")],
+)
+def test_a_peer_that_does_not_train_this_is_refused(trainer, flags, what):
+    """With what it trains."""
+    config = Config(task="CartPole-v1", trainer=trainer, steps=400)
+    with pytest.raises(BadParameter, match=what):
+        learning(config, seeds=1, **flags, progress=lambda _what, _share: None)
 
 
 @pytest.mark.thorough
@@ -69,7 +80,12 @@ def test_a_goal_is_reached_when_most_seeds_have_reached_it():
     """The median counts seeds that never did as later than all others."""
     curves = [(3, 9), (9, 9), (3, 5)]
     runs = [
-        {"points": [{"decisions": 10 * at, "seconds": at, "mean": mean} for at, mean in enumerate(curve, 1)]}
+        {
+            "points": [
+                {"decisions": 10 * at, "seconds": at, "cpu_seconds": at, "mean": mean}
+                for at, mean in enumerate(curve, 1)
+            ]
+        }
         for curve in curves
     ]
     assert summary(runs, goal=9)["decisions"] == 20

@@ -6,6 +6,7 @@ import pytest
 
 from pac.training.bench.facts import Figures
 from pac.training.bench.learning import train_ours
+from pac.training.bench.learning_checks import Checks
 from pac.training.config import Config
 
 
@@ -15,5 +16,5 @@ from pac.training.config import Config
 def test_it_learns_cartpole(name):
     """With the recommended settings: from about 20 steps per episode to more than 195, in one of 20 checks."""
     points: list[Figures] = []
-    train_ours(Config(task="CartPole-v1", trainer=name, steps=50_000), points.append)
+    train_ours(Config(task="CartPole-v1", trainer=name), Checks(50_000, 2_500), points.append)
     assert max(point["mean"] for point in points) > 195

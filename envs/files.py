@@ -14,7 +14,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from io import BufferedReader
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,23 @@ def write_whole(path: Path, text: str) -> None:
     with beside.open("x", encoding="utf-8") as file:
         file.write(text)
     beside.replace(path)
+
+
+def create_next(folder: Path, name: str, suffix: str, data: bytes) -> Path:
+    """Write a new file `NAME-1.SUFFIX`, or with the first number that is free; return its path.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    for number in count(1):
+        path = folder / f"{name}-{number}{suffix}"
+        try:
+            with path.open("xb") as file:
+                file.write(data)
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError
 
 
 def sync(path: Path) -> None:

@@ -68,10 +68,10 @@ class Panel:
     Attributes:
         kind: `cells` are uint8 codes `(H, W)` of `glyphs`, or `(T, H, W)` for a film. A `list` is uint8 codes `(K,)`,
             each on a line with name and note. `pixels` are uint8 `(H, W, 3)`. `text` is uint32 `(H, W)`, characters
-            with colors as `pac.envs.text` packs them. `bars` are float32 `(K,)`, one per label, or `(K, 1 + C)` with C
-            more numbers in each line. A `table` is float32 `(K,)`, shown as numbers. A `grid` is uint8 `(H, W, A)`, the
-            shares of A actions in every cell, all 0 where they are unknown. `shades` are an image `(H, W)` of shades 0
-            to 3 in the encoding `2bpp`.
+            with colors as `pac.envs.text` packs them, or uint8 `(H, W)`, ASCII without colors. `bars` are float32
+            `(K,)`, one per label, or `(K, 1 + C)` with C more numbers in each line. A `table` is float32 `(K,)`, shown
+            as numbers. A `grid` is uint8 `(H, W, A)`, the shares of A actions in every cell, all 0 where they are
+            unknown. `shades` are an image `(H, W)` of shades 0 to 3 in the encoding `2bpp`.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
         labels: Names of bars, of rows of tables, and of rows or cells of grids.
@@ -80,11 +80,12 @@ class Panel:
         layers: Further values of every cell.
         full: The value of a full bar; 0 for the largest of the panel.
         columns: Headings of the numbers of bars, and of the columns of grids.
-        colors: Colors of the bars, if they differ.
+        colors: Colors of the bars if they differ, or of the shades 0 to 3 if 0 is not the darkest.
         steps: For each bar its thresholds. Bars with thresholds are listed only if they are not zero, those that have
             reached most first.
         close: Whether the characters of a text are drawn without gaps; otherwise a space may follow each.
         sight: How to mark what the selected seat sees.
+        detail: Whether only the inspector shows it.
     """
 
     kind: PanelKind
@@ -100,6 +101,7 @@ class Panel:
     steps: tuple[tuple[float, ...], ...] = ()
     close: bool = False
     sight: Sight | None = None
+    detail: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:

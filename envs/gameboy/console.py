@@ -132,6 +132,11 @@ class Console:
                 self.bytes[HIGH_PAGE + place] = value
         map_banks(self.machine)
 
+    def load(self, state: NDArray[np.int64]) -> None:
+        """Continue from a state."""
+        self.words[:] = state
+        map_banks(self.machine)
+
     @property
     def clock(self) -> int:
         """T-cycles since power on."""

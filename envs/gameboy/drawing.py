@@ -5,49 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import Array
-from . import looks as at
-from .arithmetic import af, pair
-from .bus import ram_place, read_register
 from .compiled import compiled, inlined
-from .layout import (
-    CARTRIDGE_RAM,
-    CLOCK,
-    DISTANCE,
-    FIRST_DISTANCE,
-    FRAME,
-    FRAME_BYTES,
-    HALTED,
-    HIGH_PAGE,
-    INTERRUPTS_ON,
-    LOW_BANK,
-    OAM,
-    PC,
-    RAM_BANK,
-    REGISTERS,
-    SP,
-    STAGE,
-    Machine,
-)
-from .memory import byte, load_byte, word
-from .registers import IE, IF, LCDC, LY, STAT
+from .inspector import draw_code, draw_memory, draw_registers, draw_sprites, memory_byte
+from .layout import DISTANCE, FIRST_DISTANCE, FRAME, FRAME_BYTES, PC, STAGE, Machine
+from .looks import HALF_PAGE
+from .memory import byte, word
 from .views import GameBoards, GameViews
 
 FARTHEST = np.float32(3 * 72 * 80)
-
-
-@inlined
-def memory_byte(m: Machine, address: int) -> int:
-    """Return a byte of memory; registers of the hardware as they are stored."""
-    if address < 0x8000:
-        return load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
-    if address < 0xA000 or 0xC000 <= address < 0xFE00:
-        return byte(m, ram_place(address))
-    if address < 0xC000:
-        bank = word(m, RAM_BANK)
-        return byte(m, CARTRIDGE_RAM + (bank + (address & 0x1FFF)) % m.ram_bytes) if bank >= 0 else 255
-    if address < 0xFF00:
-        return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
-    return byte(m, HIGH_PAGE + (address & 0xFF))
 
 
 @compiled
@@ -65,53 +30,21 @@ def value_of(m: Machine, values: Array, index: int) -> int:
     return found
 
 
-@compiled
-def write_hex(line: Array, place: int, digits: int, value: int) -> None:
-    """Write a number in hexadecimal digits."""
-    for index in range(digits):
-        digit = (value >> (4 * (digits - 1 - index))) & 15
-        line[place + index] = 48 + digit if digit < 10 else 55 + digit
-
-
-@compiled
-def draw_machine(m: Machine, template: Array, page: int, board: Array) -> None:
-    """Draw registers, the code at PC and a page of memory."""
-    for row in range(at.LINES):
-        for column in range(at.COLUMNS):
-            board[row, column] = template[row, column]
-    registers, pc, now = word(m, REGISTERS), word(m, PC), word(m, CLOCK)
-    write_hex(board[0], at.AT_PC, 4, pc)
-    write_hex(board[0], at.AT_SP, 4, word(m, SP))
-    write_hex(board[0], at.AT_IME, 1, word(m, INTERRUPTS_ON))
-    write_hex(board[0], at.AT_HALT, 1, word(m, HALTED))
-    write_hex(board[0], at.AT_CYCLES, 12, now)
-    write_hex(board[1], at.AT_AF, 4, af(registers))
-    write_hex(board[1], at.AT_BC, 4, pair(registers, 0))
-    write_hex(board[1], at.AT_DE, 4, pair(registers, 1))
-    write_hex(board[1], at.AT_HL, 4, pair(registers, 2))
-    for place, register in ((at.AT_LY, LY), (at.AT_LCDC, LCDC), (at.AT_STAT, STAT)):
-        write_hex(board[2], place, 2, read_register(m, now, register))
-    for place, register in ((at.AT_IE, IE), (at.AT_IF, IF)):
-        write_hex(board[2], place, 2, byte(m, HIGH_PAGE + register))
-    for index in range(16):
-        write_hex(board[at.CODE_LINE], at.AT_CODE + 3 * index, 2, memory_byte(m, (pc + index) & 0xFFFF))
-    for index in range(16 * at.MEMORY_LINES):
-        value = memory_byte(m, (page << 8) | index)
-        write_hex(board[at.MEMORY_LINE + (index >> 4)], at.AT_CODE + 3 * (index & 15), 2, value)
+@inlined
+def draw_values(m: Machine, v: GameViews, board: Array) -> None:
+    """Write the numbers in memory."""
+    for index in range(v.values.shape[0]):
+        board[index] = value_of(m, v.values, index)
 
 
 @inlined
 def draw_progress(m: Machine, v: GameViews, progress: Array) -> None:
-    """Write the bars: numbers in memory, then of goals the distance and the stage."""
-    count = v.values.shape[0]
-    for index in range(count):
-        progress[index, 0] = progress[index, 1] = value_of(m, v.values, index)
-    if v.numbers.goals:
-        distance = np.float32(word(m, DISTANCE))
-        progress[count, 0] = distance / np.float32(max(word(m, FIRST_DISTANCE), 1))
-        progress[count, 1] = distance / FARTHEST
-        progress[count + 1, 0] = np.float32(word(m, STAGE)) / np.float32(v.numbers.goals)
-        progress[count + 1, 1] = word(m, STAGE)
+    """Write the bars: the distance as a share of the stage's first one, and the stages that were reached."""
+    distance = np.float32(word(m, DISTANCE))
+    progress[0, 0] = min(distance / np.float32(max(word(m, FIRST_DISTANCE), 1)), np.float32(1))
+    progress[0, 1] = distance / FARTHEST
+    progress[1, 0] = np.float32(word(m, STAGE)) / np.float32(v.numbers.goals)
+    progress[1, 1] = word(m, STAGE)
 
 
 @compiled
@@ -123,5 +56,10 @@ def draw_boards(m: Machine, v: GameViews, b: GameBoards, env: int) -> None:
         stage = min(word(m, STAGE), v.numbers.goals - 1)
         for place in range(FRAME_BYTES):
             b.goal[env, place] = v.goals[stage, place]
-    draw_progress(m, v, b.progress[env])
-    draw_machine(m, v.template, v.numbers.page, b.machine[env])
+        draw_progress(m, v, b.progress[env])
+    draw_values(m, v, b.values[env])
+    draw_registers(m, v.looks, b.registers[env])
+    draw_code(m, v.looks, word(m, PC), b.code[env], 0)
+    draw_sprites(m, v.looks, b.sprites[env])
+    draw_memory(m, v.numbers.page << 8, b.memory[env])
+    draw_memory(m, (v.numbers.page << 8) + HALF_PAGE, b.memory_end[env])

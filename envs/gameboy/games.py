@@ -60,7 +60,8 @@ class Game:
 
     Attributes:
         title: Its name on screen.
-        start: What is pressed from power on to the start state.
+        start: What is pressed from power on, or from a snapshot, to the start state.
+        snapshot: The file of a snapshot from which `start` begins, or None.
         actions: The button sets of the actions.
         names: Their names.
         frames: Frames of a step.
@@ -68,11 +69,13 @@ class Game:
         steps: Steps after which an episode is truncated.
         values: Numbers in memory.
         ends: Outcomes.
-        goals: For every stage, what is pressed to reach its goal picture, from the start or from the stage before.
+        goals: For every stage, the file of its goal picture, or what is pressed to reach it, from the start or from the
+            stage before.
     """
 
     title: str
     start: tuple[Hold, ...]
+    snapshot: Path | None
     actions: tuple[int, ...]
     names: tuple[str, ...]
     frames: int
@@ -80,7 +83,13 @@ class Game:
     steps: int
     values: tuple[Value, ...]
     ends: tuple[End, ...]
-    goals: tuple[tuple[Hold, ...], ...]
+    goals: tuple[tuple[Hold, ...] | Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it names."""
+        pictures = tuple(goal for goal in self.goals if isinstance(goal, Path))
+        return (self.snapshot, *pictures) if self.snapshot else pictures
 
 
 class GameReader:
@@ -138,6 +147,17 @@ class GameReader:
             for part in parts
         )
 
+    def file(self, key: str, found: Any) -> Path:
+        """Return a file beside the game's file."""
+        name = self.text(key, found)
+        if Path(name).name != name:
+            raise self.wrong(key, "the name of a file in the folder of the game's file", found)
+        return self.path.parent / name
+
+    def goal(self, found: Any) -> tuple[Hold, ...] | Path:
+        """Return the picture or the moves of a stage."""
+        return self.file("goals", found) if isinstance(found, str) else self.holds("goals", found, "steps")
+
     def value(self, found: Any) -> Value:
         """Return a value."""
         parts = self.mapping("values", found, {"name", "address", "bytes", "format", "reward"})
@@ -176,7 +196,7 @@ class GameReader:
             UnreadableFile: The file cannot be read, or is not YAML.
             BadParameter: A key is unknown, or has a bad value.
         """
-        known = {"title", "start", "actions", "frames", "press", "steps", "values", "ends", "goals"}
+        known = {"title", "snapshot", "start", "actions", "frames", "press", "steps", "values", "ends", "goals"}
         parts = self.mapping("the file", read_yaml(self.path, LIMIT), known)
         actions = self.listed("actions", parts.get("actions"), 64)
         if not actions:
@@ -187,6 +207,7 @@ class GameReader:
         return Game(
             title=self.text("title", parts.get("title")),
             start=self.holds("start", parts.get("start", []), "frames"),
+            snapshot=self.file("snapshot", parts["snapshot"]) if "snapshot" in parts else None,
             actions=tuple(self.buttons("actions", found) for found in actions),
             names=tuple(" ".join(found.split()) or "nothing" for found in actions),
             frames=frames,
@@ -194,10 +215,7 @@ class GameReader:
             steps=self.whole("steps", parts.get("steps", 1000), 1, 1_000_000),
             values=values,
             ends=tuple(self.end(found, names) for found in self.listed("ends", parts.get("ends", []), MOST_ENDS)),
-            goals=tuple(
-                self.holds("goals", found, "steps")
-                for found in self.listed("goals", parts.get("goals", []), MOST_GOALS)
-            ),
+            goals=tuple(self.goal(found) for found in self.listed("goals", parts.get("goals", []), MOST_GOALS)),
         )
 
 

@@ -13,7 +13,8 @@ from ..packed_kernels import packed_distance
 from .bus import press
 from .cartridge_memory import map_banks
 from .compiled import compiled, inlined
-from .drawing import draw_boards, memory_byte, value_of
+from .drawing import draw_boards, value_of
+from .inspector import memory_byte
 from .layout import (
     CLOCK,
     DISTANCE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from .cartridges import cartridge_for
 from .console import Console
 from .games import Game, Hold, find_game
 from .layout import FRAME, FRAME_BYTES, HALF, LOCKED
+from .snapshots import read_picture, read_snapshot
 
 VARIATIONS = 31
 """Start states: the first one, and those after waiting 1 to 30 frames more."""
@@ -42,11 +44,14 @@ def played(rom: str, name: str) -> Played:
     Raises:
         UnreadableFile: A file cannot be read.
         BadCartridge: The ROM is not supported.
+        BadSnapshot: A snapshot or a picture of the game is not one.
         BadParameter: The game's file is wrong, or the program locks the processor before it starts.
     """
     game = find_game(name, rom)
     cartridge = cartridge_for(rom, name)
     console = Console(cartridge, HALF)
+    if game.snapshot:
+        console.load(read_snapshot(game.snapshot, cartridge))
     for hold in game.start:
         console.press(hold.buttons)
         console.run_frames(hold.count)
@@ -65,10 +70,13 @@ def played(rom: str, name: str) -> Played:
 
 def _goals(cartridge: Cartridge, game: Game, start: NDArray[np.int64]) -> NDArray[np.uint8]:
     console = Console(cartridge, HALF)
-    console.words[:] = start
+    console.load(start)
     found = np.zeros((len(game.goals), FRAME_BYTES), np.uint8)
-    for stage, holds in enumerate(game.goals):
-        for hold in holds:
+    for stage, goal in enumerate(game.goals):
+        if isinstance(goal, Path):
+            found[stage] = read_picture(goal)
+            continue
+        for hold in goal:
             _play(console, game, hold)
         found[stage] = console.frame_data
     return found

@@ -13,11 +13,20 @@ from ..task import Outcome, Task
 from .cartridges import cartridge_for
 from .games import Game, find_game
 from .layout import block_bytes
-from .looks import COLUMNS, LINES
+from .looks import CODE_LINES, COLUMNS, MEMORY_COLUMNS, MEMORY_LINES, REGISTER_LINES, SPRITE_LINES
 
 NAME, TITLE = "gameboy", "Game Boy"
 HEIGHT, WIDTH = 72, 80
 FRAME_RATE = 4_194_304 / 70_224
+SHADES = ("#dfe6b9", "#8fae72", "#46705c", "#16262c")
+"""The colors of the shades from 0, which is the lightest."""
+TEXTS = {
+    "registers": (REGISTER_LINES, COLUMNS),
+    "code": (CODE_LINES, COLUMNS),
+    "sprites": (SPRITE_LINES, COLUMNS),
+    "memory": (MEMORY_LINES, MEMORY_COLUMNS),
+    "memory_end": (MEMORY_LINES, MEMORY_COLUMNS),
+}
 PARAMETERS = (
     Parameter("rom", "", help="file of a cartridge; without one, game is catch or walk, which are built in"),
     Parameter("game", "", help="what is to be done: NAME.yaml beside the ROM, or one of the built-in files"),
@@ -45,8 +54,12 @@ def build(spec: str, **values: Any) -> Task:
     """
     game = find_game(values["game"], values["rom"])
     cartridge = cartridge_for(values["rom"], values["game"])
+    if game.files:
+        from .snapshots import check_files  # imports Numba
+
+        check_files(game, cartridge)
     picture = Field("frame", "uint8", (HEIGHT, WIDTH), "2bpp", timed=False, low=0, high=3)
-    labels = (*(value.name for value in game.values), *(("distance", "stage") if game.goals else ()))
+    names = tuple(value.name for value in game.values)
     return Task(
         spec=spec,
         name=NAME,
@@ -68,20 +81,32 @@ def build(spec: str, **values: Any) -> Task:
         ),
         headline=("stage", "distance") if game.goals else ("score",),
         panels=(
-            Panel("shades", "Screen", "frame", main=True),
-            *((Panel("shades", "Goal", "goal"),) if game.goals else ()),
-            Panel("bars", "Progress", "progress", labels=labels, columns=("value",)),
-            Panel("text", "Console", "machine", close=True),
+            Panel("shades", "Screen", "frame", main=True, colors=SHADES),
+            *(_goal_panels() if game.goals else ()),
+            *((Panel("table", "Memory values", "values", labels=names),) if names else ()),
+            Panel("text", "Registers", "registers", close=True, detail=True),
+            Panel("text", "Code", "code", close=True, detail=True),
+            Panel("text", "Memory", "memory", close=True, detail=True),
+            Panel("text", "Memory, second half of the page", "memory_end", close=True, detail=True),
+            Panel("text", "Sprites: x, y, tile, flags", "sprites", close=True, detail=True),
         ),
         boards=(
             picture,
             replace(picture, name="goal"),
-            Field("progress", "float32", (len(labels), 2), timed=False),
-            Field("machine", "uint32", (LINES, COLUMNS), timed=False),
+            Field("progress", "float32", (2, 2), timed=False),
+            Field("values", "float32", (max(1, len(names)),), timed=False),
+            *(Field(name, "uint8", shape, timed=False) for name, shape in TEXTS.items()),
         ),
         state=Field("state", "int64", (block_bytes(cartridge.ram_bytes) // 8,), timed=False),
         values=MappingProxyType(values),
         settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+    )
+
+
+def _goal_panels() -> tuple[Panel, ...]:
+    return (
+        Panel("shades", "Goal", "goal", colors=SHADES),
+        Panel("bars", "Progress", "progress", labels=("distance", "stage"), columns=("share", "value"), full=1.0),
     )
 
 

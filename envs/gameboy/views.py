@@ -12,7 +12,7 @@ from ..packed import byte_distances
 from ..task import Task
 from .games import FORMATS
 from .layout import FRAME_BYTES, block_bytes
-from .looks import template_of
+from .looks import Looks, looks
 from .operations import TABLES
 from .starts import VARIATIONS, Played, played
 
@@ -69,15 +69,20 @@ class GameBoards(NamedTuple):
     frame: Array
     goal: Array
     progress: Array
-    machine: Array
+    values: Array
+    registers: Array
+    code: Array
+    sprites: Array
+    memory: Array
+    memory_end: Array
 
 
 class GameViews(NamedTuple):
     """What kernels read and write, `(slots, environments, ...)`; what has no slot has no first axis.
 
     `buttons` are those of each action. `values` has a row per number in memory (address, bytes, format), `weights` its
-    rewards, and `ends` a row per outcome (address, low, high, value, floor). `template` is
-    the text of the board `machine` without its numbers.
+    rewards, and `ends` a row per outcome (address, low, high, value, floor). `looks`
+    is for boards of text.
     """
 
     numbers: GameNumbers
@@ -100,15 +105,14 @@ class GameViews(NamedTuple):
     starts: Array
     goals: Array
     distances: Array
-    template: Array
+    looks: Looks
 
 
 def _boards(fields: FieldArrays, prefix: str = "") -> GameBoards:
     return GameBoards(
         fields.flat(f"{prefix}frame"),
         fields.flat(f"{prefix}goal"),
-        fields[f"{prefix}progress"],
-        fields[f"{prefix}machine"],
+        *(fields[f"{prefix}{name}"] for name in GameBoards._fields[2:]),
     )
 
 
@@ -165,7 +169,7 @@ def views_of(task: Task, buffers: Buffers) -> GameViews:
         starts=found.starts,
         goals=found.goals.reshape(-1, FRAME_BYTES),
         distances=byte_distances(),
-        template=template_of(task.values["page"]),
+        looks=looks(),
     )
 
 

@@ -16,6 +16,7 @@ from pac.training.telemetry.description import ShapedPanel
 from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import enlarged, single_color
 from pac.tui.boards.layout import Notes, best_layout
+from pac.tui.boards.values import COLUMN, compact
 from pac.tui.boards.widget import shortened
 from pac.tui.views.panels import legend, with_sight
 
@@ -41,7 +42,7 @@ GRID = ShapedPanel(
 NAMED_GRID = ShapedPanel(
     "grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2)
 )
-TASKS = (find("drmario"), find("autochess"), find("treasure"), find("frames"), CHESS)
+TASKS = (find("drmario"), find("autochess"), find("treasure"), find("frames"), find("gameboy:game=walk"), CHESS)
 PANELS = [*(panel for task in TASKS for panel in looks(task)), GRID, NAMED_GRID]
 
 
@@ -104,6 +105,24 @@ def test_shades_are_colors_or_characters():
     assert "".join(part.text for part in plain.line(plain.prepare(packed, scale)[0, 0], 0, scale)) == " :+#####"
     half = next(scale for scale in plain.scales if scale.name == "-2")
     assert "".join(part.text for part in plain.line(plain.prepare(packed, half)[0, 0], 0, half)) == ".*##"
+
+
+def test_shades_may_begin_with_the_lightest():
+    """With colors whose first is the brightest, shade 0 is the densest character, and the colors are the panel's."""
+    shades = ("#ffffff", "#aaaaaa", "#555555", "#000000")
+    panel = ShapedPanel("shades", "Picture", "picture", colors=shades, shape=(8, 8))
+    packed = pack_pixels(np.repeat([[0, 1, 2, 3, 3, 3, 3, 3]], 8, axis=0))[None]
+    plain, colored = (renderer_for(panel, colors=colors) for colors in (False, True))
+    scale = next(scale for scale in plain.scales if scale.name == "1")
+    assert "".join(part.text for part in plain.line(plain.prepare(packed, scale)[0, 0], 0, scale)) == "#+:     "
+    first = colored.line(colored.prepare(packed, scale)[0, 0], 0, scale)[0].style
+    assert first.color.name == "#ffffff"
+
+
+def test_numbers_beside_bars_never_touch():
+    """A number of a bar takes at most one column less than its room."""
+    for value in (0, 0.0667, 0.146, 0.5, 1, 9.621, -0.0667, 123.4, 99999, -0.5, 1e-5, 250000.0):
+        assert len(compact(value)) < COLUMN, value
 
 
 def test_text_keeps_its_letters_and_colors():

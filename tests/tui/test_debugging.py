@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from pac.envs import find
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.tui.views import ViewUpdate
@@ -114,6 +115,27 @@ async def test_panels_of_the_inspector_without_room_are_on_the_next_page(fake, o
         await seen(app, "Step", "speed_ups", "Legal")
         await pilot.press("i")
         await seen(app, "Episode")
+
+
+@pytest.mark.parametrize(("size", "page"), [((120, 40), 2), ((80, 24), 2)])
+async def test_details_of_the_task_are_only_in_the_inspector(runtime_directory, open_app, size, page):
+    """A panel with `detail` is on a page after the decision and the observation."""
+    task = find("drmario")
+    main, other = task.panels
+    fake = FakeSession(runtime_directory, replace(task, panels=(main, replace(other, title="Details", detail=True))))
+    try:
+        at_step(fake, "detail", 100, decided=0)
+        async with open_app(fake, size) as (app, pilot):
+            await pilot.press("3")
+            await seen(app, "Env 3")
+            assert "Details" not in screen_text(app)
+            await pilot.press("i")
+            await seen(app, "Observation", "page 1/")
+            for _ in range(1, page):
+                await pilot.press("pagedown")
+            await seen(app, "Details")
+    finally:
+        fake.close()
 
 
 async def test_the_inspector_fills_a_slim_terminal(fake, open_app):

@@ -31,7 +31,7 @@ class TextRenderer:
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
         """Return cells by row."""
-        return boards
+        return boards.astype(np.uint32, copy=False)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> styles.Row:  # noqa: ARG002 - the protocol's
         """Return one line, with cells of the same colors in one segment."""

@@ -84,7 +84,11 @@ def heading(names: Sequence[str], width: int) -> str:
 def compact(value: float) -> str:
     """Return a number in less than a column's width."""
     text = figure(value)
-    return text if len(text) < COLUMN else short(float(f"{value:.{2 if value < 0 else 3}g}"))
+    if len(text) < COLUMN:
+        return text
+    if abs(value) < 1:
+        return f"{value:.{COLUMN - 3 - (value < 0)}f}"
+    return short(float(f"{value:.{2 if value < 0 else 3}g}"))
 
 
 class ThresholdRenderer:

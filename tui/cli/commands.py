@@ -199,7 +199,9 @@ def play(
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),  # noqa: A002 - the flag's name
     runs_dir: Path = RUNS,
 ) -> int:
-    """Play a game yourself. Use the arrow keys in drmario, and the number keys in kuhn, leduc, liars_dice and holdem.
+    """Play a game yourself: drmario and gameboy with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
+
+    In gameboy, keys also save start states, goal pictures and a task, and search the memory for addresses.
 
     Args:
         task: The game and its parameters, for example drmario:level=5.
@@ -212,10 +214,16 @@ def play(
     """
     from ...envs import find
     from ...envs.poker.families import has_game
+    from ...envs.registry import split_spec
     from ..play.play import play as play_game
     from ..play.poker import play_against, play_against_run
     from .eval import resolver_settings
 
+    name, given = split_spec(task)
+    if name == "gameboy":  # also a ROM for which there is no file of a game yet
+        from ..play.handheld import play_handheld
+
+        return play_handheld(given.get("rom", ""), given.get("game", ""))
     if not has_game(find(task)):
         return play_game(task, seed)
     if run is None:

@@ -45,6 +45,7 @@ class EnvironmentView(BaseView):
         self._panels: tuple[ShapedPanel, ...] | None = None
         self._main: ShapedPanel | None = None
         self._others: list[PanelSection] = []
+        self._details: list[PanelSection] = []
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._curves = Curves()
         self._env = 0
@@ -89,12 +90,12 @@ class EnvironmentView(BaseView):
         below, rest = self._divided(update, others)
         known = self._known(update)
         self._below.show(column(below, *self._below.size))
-        if self._facts.display:
-            self._show_facts(self._fact_sections(rest, known, others))
+        count = self._show_facts(self._fact_sections(rest, known, others)) if self._facts.display else 1
         if not update.inspecting:
             self._show_more(known, others)
         else:
-            self._inspect(snapshot)
+            count = max(count, self._inspect(update))
+        self._page, self._pages = min(self._page, count - 1), count
 
     def _board_of(self, snapshot: Snapshot) -> Array:
         if self._main is None:
@@ -109,7 +110,9 @@ class EnvironmentView(BaseView):
             self._main = main = snapshot.description.board
             if panels != self._panels:
                 self._board.use(renderers[main.field] if main else renderer_for(None), 1)
-            self._others = [PanelSection(panel, renderers[panel.field]) for panel in panels if panel is not main]
+            others = [PanelSection(panel, renderers[panel.field]) for panel in panels if panel is not main]
+            self._others = [other for other in others if not other.panel.detail]
+            self._details = [other for other in others if other.panel.detail]
         self._panels, self._env = panels, env
         self._arrange()
 
@@ -213,11 +216,11 @@ class EnvironmentView(BaseView):
             return [*whole, others[0]]
         return [*found, *(replace(section, fills=True, least=LEAST_TRAINER) for section in trainer)]
 
-    def _show_facts(self, sections: list[Section]) -> None:
-        """Draw one page of the column next to the board."""
+    def _show_facts(self, sections: list[Section]) -> int:
+        """Draw one page of the column next to the board; return the number of pages."""
         found = pages(sections, *self._facts.size)
-        self._page, self._pages = min(self._page, len(found) - 1), len(found)
-        self._facts.show(column(found[self._page], *self._facts.size))
+        self._facts.show(column(found[min(self._page, len(found) - 1)], *self._facts.size))
+        return len(found)
 
     def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
         """Draw the measure of success, policy, reward and speed; if there is room, the trainer beside them."""
@@ -236,13 +239,13 @@ class EnvironmentView(BaseView):
         brief = replace(perf, rows=lambda *room: perf.rows(*room)[:spare])
         self._more.show(column([*found, *([brief] if spare > 0 else [])], width, height))
 
-    def _inspect(self, snapshot: Snapshot) -> None:
-        """Draw everything known of the environment, in pages unless the column beside it has pages."""
-        alone = not self._facts.display
-        rows, count = inspected(snapshot, *self._more.size, self._page if alone else 0)
-        if alone:
-            self._page, self._pages = min(self._page, count - 1), count
+    def _inspect(self, update: ViewUpdate) -> int:
+        """Draw a page of everything known of the environment; return the number of pages."""
+        snapshot, (width, height) = update.snapshot, self._more.size
+        details = [each.section(snapshot.focus_boards, update.now, width // 2) for each in self._details]
+        rows, count = inspected(snapshot, width, height, self._page, details)
         self._more.show(rows)
+        return count
 
     def _keeping(self, name: str, make: Maker) -> Maker:
         """Return a function that makes rows again only when figures are due."""

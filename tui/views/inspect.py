@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import decimal, figure, percent, spoken, whole
-from ..drawing.panels import Rows, Section, column, columns, pages
+from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
 from .environment_rows import action_name, action_text, seat_of
@@ -20,7 +22,9 @@ NAME = 14
 MOST_ACTIONS = 8
 
 
-def inspected(snapshot: Snapshot, width: int, height: int, page: int = 0) -> tuple[Rows, int]:
+def inspected(
+    snapshot: Snapshot, width: int, height: int, page: int = 0, details: Sequence[Section] = ()
+) -> tuple[Rows, int]:
     """Return the panels of the selected environment, side by side if there is room, and the number of pages.
 
     Args:
@@ -28,6 +32,7 @@ def inspected(snapshot: Snapshot, width: int, height: int, page: int = 0) -> tup
         width: Columns for the panels.
         height: Lines for the panels.
         page: The page, from 0, of panels that do not fit below each other; after the last one, the last one.
+        details: The task's panels that only the inspector shows.
     """
     moment = snapshot.moment
     if moment is None:
@@ -45,13 +50,19 @@ def inspected(snapshot: Snapshot, width: int, height: int, page: int = 0) -> tup
     if snapshot.action_counts is not None:
         more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
     if width >= WIDE:
-        left = max(LEFT, width // 3)
-        return columns([[*thought, *more], seen], [left, width - left], height), 1
+        left, sides = max(LEFT, width // 3), shares(width, 2)
+        groups = pages(details, sides[1], height) if details else []
+        pairs_of = [groups[at : at + 2] for at in range(0, len(groups), 2)]
+        shown = min(page, len(pairs_of))
+        if not shown:
+            return columns([[*thought, *more], seen], [left, width - left], height), 1 + len(pairs_of)
+        pair_of = pairs_of[shown - 1]
+        return columns(pair_of, sides[: len(pair_of)], height), 1 + len(pairs_of)
     if height >= SHORT:
-        found = pages([*thought, *seen, *more], width, height)
+        found = pages([*thought, *seen, *more, *details], width, height)
     else:
         brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW], note=seat_of(snapshot))
-        found = [[brief, seen[0]], *pages([*thought, *reversed(more), *seen[1:]], width, height)]
+        found = [[brief, seen[0]], *pages([*thought, *reversed(more), *seen[1:], *details], width, height)]
     return column(found[min(page, len(found) - 1)], width, height), len(found)
 
 

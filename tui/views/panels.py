@@ -15,7 +15,7 @@ from ..drawing.panels import FRAME, Section
 from ..drawing.styles import Row, blank
 
 HIGHEST = 18
-LOW, SLIM = 8, 30
+LOW, SLIM = 9, 30
 FEWEST = 5
 USUAL = ("wide", "roomy", "close", "snug", "tight")
 STRETCHED = {"bars", "table", "list"}

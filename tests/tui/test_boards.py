@@ -116,7 +116,7 @@ def test_shades_may_begin_with_the_lightest():
     scale = next(scale for scale in plain.scales if scale.name == "1")
     assert "".join(part.text for part in plain.line(plain.prepare(packed, scale)[0, 0], 0, scale)) == "#+:     "
     first = colored.line(colored.prepare(packed, scale)[0, 0], 0, scale)[0].style
-    assert first.color.name == "#ffffff"
+    assert first == Style(color="#ffffff", bgcolor="#ffffff")
 
 
 def test_numbers_beside_bars_never_touch():

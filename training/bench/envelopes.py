@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ..config import Config
-from ..ppo.settings import PpoSettings
 from ..runs.folder import RunFolder
 from ..runs.metrics import DISCARDED
 from ..session.host import launch
@@ -24,6 +23,8 @@ from .facts import Figures, Progress
 
 STEPS = {"CartPole-v1": 30_000, "drmario": 30_000, "frames": 16_000}
 """The tasks, and the environment steps of a training."""
+KINDS: dict[str, dict[str, Any]] = {"ppo": {}, "ppo with overlap": {"overlap": True}}
+"""Kinds of trainings, and their settings."""
 NUM_ENVS, POINTS = 8, 4
 FILE = Path(__file__).with_name("envelopes.json")
 RECORDED_SEEDS, SEEDS = 5, 3
@@ -33,52 +34,77 @@ LEAST = 0.05
 """The least margin at both ends, as a share of the range of the whole envelope."""
 
 
-def check_envelopes(
-    *, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, progress: Progress, overlap: bool = True
-) -> Figures:
+def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, progress: Progress) -> Figures:
     """Train each task, with and without overlap, and compare the medians over seeds with the envelopes.
 
     Args:
         tasks: Which tasks.
         seeds: Seeds of each training.
         progress: Called with the current measurement.
-        overlap: Whether to train with overlap, too.
 
     Returns:
-        For each task and kind of training `curve`, the medians; `outside`, the points at which the median is outside of
-        the envelope; and for all of them `within`, whether there are none.
+        For each task and kind of training `curve`, the medians; `final`, the last mean of each seed; `outside`, the
+        points at which the median is outside of the envelope. For each task `comparisons`. And for all of them
+        `within`, whether nothing is outside.
     """
     envelopes = json.loads(FILE.read_text())
-    kinds = _kinds(overlap=overlap)
+    curves = _trained(tasks, seeds, progress)
     found: Figures = {}
-    for number, task in enumerate(tasks):
-        for place, (kind, settings) in enumerate(kinds.items()):
-            share = (number + place / len(kinds)) / len(tasks)
-            curve = _medians(_curves(task, settings, seeds, progress, share))
-            outside = [
-                {"steps": point["steps"], "mean": mean, "low": point["low"], "high": point["high"]}
-                for mean, point in zip(curve, envelopes[task], strict=True)
-                if not point["low"] <= mean <= point["high"]
-            ]
-            found[f"{task}, {kind}"] = {"curve": curve, "outside": outside}
-    return {**found, "within": not any(result["outside"] for result in found.values())}
-
-
-def _kinds(*, overlap: bool) -> dict[str, dict[str, Any]]:
-    kinds: dict[str, dict[str, Any]] = {"ppo": {}}
-    if overlap and "overlap" in PpoSettings.model_fields:
-        kinds["ppo with overlap"] = {"overlap": True}
-    return kinds
+    for (task, kind), each in curves.items():
+        curve = _medians(each)
+        outside = [
+            {"steps": point["steps"], "mean": mean, "low": point["low"], "high": point["high"]}
+            for mean, point in zip(curve, envelopes[task][kind], strict=True)
+            if not point["low"] <= mean <= point["high"]
+        ]
+        found[f"{task}, {kind}"] = {"curve": curve, "final": _final(each), "outside": outside}
+    within = not any(result["outside"] for result in found.values())
+    return {**found, "comparisons": _comparisons(tasks, curves), "within": within}
 
 
 def record_envelopes(*, tasks: Sequence[str] = tuple(STEPS), progress: Progress) -> Figures:
-    """Train each task with `RECORDED_SEEDS` seeds, and write the envelopes; return them."""
+    """Train each task with `RECORDED_SEEDS` seeds, with and without overlap, and write the envelopes.
+
+    Returns:
+        The `file` that was written, and for each task and kind of training `final`; for each task `comparisons`.
+    """
+    curves = _trained(tasks, RECORDED_SEEDS, progress)
     envelopes = json.loads(FILE.read_text()) if FILE.exists() else {}
+    for (task, kind), each in curves.items():
+        envelopes.setdefault(task, {})[kind] = envelope_of(each)
+    FILE.write_text(json.dumps(envelopes, indent=1) + "\n")
+    final = {f"{task}, {kind}": _final(each) for (task, kind), each in curves.items()}
+    return {"file": str(FILE), "final": final, "comparisons": _comparisons(tasks, curves)}
+
+
+def _trained(tasks: Sequence[str], seeds: int, progress: Progress) -> dict[tuple[str, str], list[list[Figures]]]:
+    """Train each task in each of the `KINDS`; return the points of all seeds."""
+    found = {}
     for number, task in enumerate(tasks):
-        curves = _curves(task, {}, RECORDED_SEEDS, progress, number / len(tasks))
-        envelopes[task] = envelope_of(curves)
-        FILE.write_text(json.dumps(envelopes, indent=1) + "\n")
-    return {"file": str(FILE), "tasks": list(tasks)}
+        for place, (kind, settings) in enumerate(KINDS.items()):
+            share = (number + place / len(KINDS)) / len(tasks)
+            found[task, kind] = _curves(task, settings, seeds, progress, share)
+    return found
+
+
+def _final(curves: Sequence[Sequence[Figures]]) -> list[float]:
+    return [points[-1]["mean"] for points in curves]
+
+
+def _comparisons(tasks: Sequence[str], curves: Mapping[tuple[str, str], Sequence[Sequence[Figures]]]) -> Figures:
+    return {task: comparison_of(*(_final(curves[task, kind]) for kind in KINDS)) for task in tasks}
+
+
+def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Figures:
+    """Compare the last means without and with overlap.
+
+    Returns:
+        `difference`, that of the medians; `seed_range`, the larger of both ranges over seeds; `equal`, whether the
+        first is less than the second.
+    """
+    difference = abs(median(overlap) - median(plain))
+    seed_range = max(max(values) - min(values) for values in (plain, overlap))
+    return {"difference": difference, "seed_range": seed_range, "equal": difference < seed_range}
 
 
 def envelope_of(curves: Sequence[Sequence[Figures]]) -> list[Figures]:

@@ -152,7 +152,7 @@ def train_ours(config: Config, checks: Checks, report: Report) -> None:
     decisions, clock, check = 0, Clock(), checks.next(0)
     while decisions < check:
         clock.start()
-        decisions = int(trainer.iterate()["decisions"])
+        decisions = int(trainer.iterate().get("decisions", decisions))  # unknown where nothing was learned yet
         clock.stop()
         if decisions >= check:
             mean = fmean(greedy_returns(name, task, settings, trainer))

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pac.training.bench.envelopes import FILE, STEPS, check_envelopes, envelope_of
+from pac.training.bench.envelopes import FILE, KINDS, STEPS, check_envelopes, comparison_of, envelope_of
 
 
 def test_an_envelope_is_wider_than_the_recorded_curves():
@@ -17,13 +17,22 @@ def test_an_envelope_is_wider_than_the_recorded_curves():
     assert (second["low"], second["high"]) == pytest.approx((19.1, 20.9))
 
 
-def test_every_task_has_an_envelope():
+def test_every_task_has_an_envelope_for_each_kind_of_training():
     """The file has the tasks that are checked, and points in the order of the training."""
     envelopes = json.loads(FILE.read_text())
     assert set(envelopes) == set(STEPS)
-    for points in envelopes.values():
-        steps = [point["steps"] for point in points]
-        assert steps == sorted(steps)
+    for kinds in envelopes.values():
+        assert set(kinds) == set(KINDS)
+        for points in kinds.values():
+            steps = [point["steps"] for point in points]
+            assert steps == sorted(steps)
+
+
+def test_overlap_learns_equally_if_medians_differ_by_less_than_seeds_do():
+    """The range is the larger of both, and an equal difference is too much."""
+    found = comparison_of([1.0, 2.0, 4.0], [3.0, 4.0, 4.0])
+    assert found == {"difference": 2, "seed_range": 3, "equal": True}
+    assert not comparison_of([1.0, 2.0, 4.0], [5.0, 5.0, 6.0])["equal"]
 
 
 @pytest.mark.slow

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,11 +79,22 @@ def test_weights_equal_those_of_the_sequential_reference(spec: str) -> None:
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("backend", ["threads", "shm", "device"])
-def test_the_backend_does_not_change_the_weights(backend: str) -> None:
-    """Environments in threads and in processes lead to the weights of the reference, whose environments are inline."""
-    found = trained(PPO, find("treasure"), 6, backend=backend)
-    wanted = trained(SequentialPPO, find("treasure"), 6)
+@pytest.mark.parametrize(
+    ("backend", "spec"),
+    [
+        ("threads", "treasure"),
+        ("shm", "treasure"),
+        ("device", "treasure"),
+        ("http", "autochess"),
+        ("socket", "drmario"),
+        ("shm", "CartPole-v1"),
+        ("http", "Acrobot-v1"),
+    ],
+)
+def test_the_backend_does_not_change_the_weights(backend: str, spec: str) -> None:
+    """Environments in threads, processes and servers lead to those of the reference, whose environments are inline."""
+    found = trained(PPO, find(spec), 6, backend=backend)
+    wanted = trained(SequentialPPO, find(spec), 6)
     assert equal(found[1], wanted[1])
 
 
@@ -152,6 +166,37 @@ def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() ->
         assert trainer.state()[1]["updates"] == 0
 
 
+def test_the_next_rollout_begins_after_the_update() -> None:
+    """However long the update takes: it ends after the last step of the rollout beside it, and before the next one."""
+    collected, noticed = threading.Event(), []
+    with training(PPO, corridor()) as trainer:
+        envs: Any = trainer._envs
+        updates: Any = trainer._updates
+        learn = trainer.learner.learn
+
+        class Noting:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(envs, name)
+
+            def advance(self, slot: int) -> None:
+                noticed.append((trainer.learner.updates, updates.is_running))
+                envs.advance(slot)
+                if envs.order.full:
+                    collected.set()
+
+        def slow(rollout: Rollout) -> Metrics:
+            assert collected.wait(10)
+            return learn(rollout)
+
+        trainer._envs, updates._learn = Noting(), slow
+        trainer.iterate()
+        for _ in range(2):
+            collected.clear()
+            trainer.iterate()
+        trainer._envs = envs
+    assert noticed == [(0, False)] * 8 + [(0, True)] * 8 + [(1, True)] * 8
+
+
 class Failing:
     """Environments whose step fails on request."""
 
@@ -184,6 +229,52 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
         wanted = other.iterate()
         assert untimed(trainer.iterate()) == untimed(wanted)
         assert equal(weights(trainer), weights(other))
+
+
+class Killing:
+    """Environments one of whose workers is killed before the step `at`, counted from 1."""
+
+    def __init__(self, envs: Any, at: int) -> None:
+        self.envs, self.left = envs, at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.envs, name)
+
+    def advance(self, slot: int) -> None:
+        self.left -= 1
+        if not self.left:
+            os.kill(self.envs.workers[1].pid, signal.SIGKILL)
+        self.envs.advance(slot)
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("at", [1, 2, 8, 9])
+def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -> None:
+    """The half that is learned from stays as it was; the lost rows decide nothing until they are back."""
+    task = find("staghunt")
+    steps, batch = 8, 256
+    with training(SequentialPPO, task, batch=batch) as reference:
+        wanted = [untimed(reference.iterate()) for _ in range(4)]
+    with training(PPO, task, backend="shm", batch=batch) as trainer:
+        trainer.iterate()
+        trainer.iterate()
+        envs: Any = trainer._envs
+        trainer._envs = Killing(envs, at)
+        assert [each.steps for each in trainer._storages] == [steps, steps]
+        assert untimed(trainer.iterate()) == wanted[2]
+        fourth = untimed(trainer.iterate())
+        if at <= steps:
+            assert fourth["decisions"] < wanted[3]["decisions"]
+        else:
+            assert fourth == wanted[3]
+        iterations, texts = 4, [event.text for event in envs.drain_events()]
+        while not any("is back" in text for text in texts):
+            trainer.iterate()
+            iterations += 1
+            texts += [event.text for event in envs.drain_events()]
+        assert trainer.iterate()["updates"] == iterations
+        assert all(bool(value.isfinite().all()) for value in weights(trainer).values())
+        trainer._envs = envs
 
 
 @pytest.mark.session

@@ -58,17 +58,18 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("how", "task", "backend"),
+    ("how", "task", "options"),
     [
-        pytest.param("a limit", "drmario", "inline", marks=pytest.mark.slow),
-        ("a signal", "drmario", "device"),
-        ("a signal", "leduc", "inline"),
-        ("a limit", f"{WANDERER}:wind=3", "shm"),
+        pytest.param("a limit", "drmario", {}, marks=pytest.mark.slow),
+        ("a signal", "drmario", {"backend": "device"}),
+        ("a signal", "drmario", {"settings": PPO | {"overlap": True}}),
+        ("a signal", "leduc", {}),
+        ("a limit", f"{WANDERER}:wind=3", {"backend": "shm"}),
     ],
 )
-def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
+def test_resumed_equals_uninterrupted(tmp_path, how, task, options):
     """Weights, moments, tables, random generators, counters and the environments' states: every bit is the same."""
-    what = {"task": task, "backend": backend}
+    what = {"task": task, **options}
     whole = trained(configured(tmp_path, name="whole", **what))
     if how == "a limit":
         half = trained(configured(tmp_path, name="half", steps=STEPS // 2, **what))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...envs import Task
-from ...envs.fields import Array
+from ...envs.fields import OUT, WAITS, Array
 from ..core.layout import Buffer
 
 KEPT = ("observation", "episode_return", "episode_length")
@@ -32,7 +32,8 @@ class AbsentRows:
             if item.timed
         }
         self._kept = {name: self._rows(name, slot).copy() for name in KEPT}
-        self._rows("active", slot)[...] = 0
+        active = self._rows("active", slot)
+        active[active != OUT] = WAITS  # what a seat did before it was eliminated is still learned from
 
     def fill(self, slot: int) -> None:
         """Write the rows of the step of `slot`: a copy of the previous rows, or a truncation at the return."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pac.envs.fields import DECIDES, OUT
+from pac.envs.fields import DECIDES, OUT, PLAYED, WAITS
 
 
 @dataclass
@@ -32,6 +32,7 @@ class ReferenceReplay:
         self._open: list[list[Decision]] = [[] for _ in range(rows)]
         self._active = np.zeros(rows, np.uint8)
         self._action = np.zeros(rows, np.int64)
+        self._newest: list[list[Decision]] = [[] for _ in range(rows)]  # those whose successor is the present position
 
     def begin(self, observation: np.ndarray, active: np.ndarray) -> None:
         """Take the first observations."""
@@ -40,6 +41,20 @@ class ReferenceReplay:
             self._frames[row].clear()
             self._frames[row].append(frame.tobytes())
         self._active = active.copy()
+
+    def play(self, row: int) -> None:
+        """A person takes the place of the policy: its part of the episode ends with the present observation."""
+        self._active[row] = PLAYED
+        self._close(row, self.stack(row))
+
+    def lose(self, rows: range) -> None:
+        """The worker of these rows has failed: none of their present decisions is carried out."""
+        for row in rows:
+            self._active[row] = WAITS
+            for decision in self._newest[row]:
+                del self.transitions[decision.position, row]
+                self._open[row].append(decision)
+            self._newest[row] = []
 
     def step(
         self,
@@ -75,10 +90,12 @@ class ReferenceReplay:
             if began[row]:
                 frames.clear()
             frames.append(observation[row].tobytes())
+            self._newest[row] = []
             if active[row] == DECIDES:
                 for decision in [one for one in self._open[row] if one.decisions + 1 == self._steps]:
                     self._finish(row, decision, self.stack(row), decision.decisions + 1)
                     self._open[row].remove(decision)
+                    self._newest[row].append(decision)
         self._active = active.copy()
 
     def stack(self, row: int) -> tuple[bytes, ...]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from pac.backends.core.layout import Layout
+from pac.backends.workers.absent_rows import AbsentRows
 from pac.envs import BadParameter, Field, Task
-from pac.envs.fields import DECIDES, OUT, WAITS
+from pac.envs.fields import DECIDES, OUT, PLAYED, WAITS
 from pac.training.replay.kernels import FINAL, NOTHING, UNFINISHED, transition
 from pac.training.replay.priorities import PrioritySettings
 from pac.training.replay.replay import NothingToSample, Replay
@@ -46,8 +47,10 @@ class World:
         stack: int,
         priorities: PrioritySettings | None = None,
         waiting: float = 0.3,
+        trouble: float = 0.0,
     ) -> None:
-        self.waiting = waiting
+        self.waiting, self.trouble = waiting, trouble
+        self.absent: dict[int, AbsentRows] = {}
         self.random = np.random.default_rng(seed)
         self.task = task_of(players)
         self.buffer = Layout(self.task, num_envs, slots, ring=True).map()
@@ -73,6 +76,8 @@ class World:
     def step(self) -> None:
         """Make one step: some seats decide, some die, some episodes end or are truncated."""
         random, buffer, rows = self.random, self.buffer, self.rows
+        if self.trouble:
+            self.interrupt()
         before, slot = self.slot, (self.slot + 1) % self.slots
         buffer["action"][before] = random.integers(0, 5, rows)
         buffer["reward"][slot] = random.integers(-3, 4, rows)
@@ -82,21 +87,44 @@ class World:
         buffer["terminated"][slot], buffer["truncated"][slot] = ends & ~cut, cut
         final = random.integers(0, 256, (rows, 2)).astype(np.uint8)
         buffer["final_observation"][slot][ends] = final[ends]
-        buffer["episode"][0] += ends[:: self.players]
         self.slot = slot
         self.observe()
         buffer["active"][slot] = np.where(out & ~ends, OUT, self.some_active())
+        for env, absent in self.absent.items():
+            absent.returning = bool(random.random() < 0.3)
+            absent.fill(before)
+            ends[env * self.players : (env + 1) * self.players] = absent.returning
+            if absent.returning:
+                span = slice(env * self.players, (env + 1) * self.players)
+                buffer["observation"][slot, span] = random.integers(0, 256, (self.players, 2))
+                buffer["active"][slot, span] = DECIDES
+        self.absent = {env: absent for env, absent in self.absent.items() if not absent.returning}
+        buffer["episode"][0] += ends[:: self.players]
         self.replay.add()
         self.reference.step(
             action=buffer["action"][before],
             reward=buffer["reward"][slot],
-            ended=ends & ~cut,
-            truncated=cut,
-            final=final,
+            ended=buffer["terminated"][slot] > 0,
+            truncated=buffer["truncated"][slot] > 0,
+            final=buffer["final_observation"][slot],
             observation=buffer["observation"][slot],
             active=buffer["active"][slot],
             began=ends,
         )
+
+    def interrupt(self) -> None:
+        """Sometimes let a person choose the action of a seat, and sometimes lose the worker of an environment."""
+        random, buffer, slot = self.random, self.buffer, self.slot
+        row = int(random.integers(self.rows))
+        if random.random() < self.trouble and buffer["active"][slot, row] == DECIDES:
+            buffer["active"][slot, row] = PLAYED
+            if not buffer["terminated"][slot, row] and not buffer["truncated"][slot, row]:
+                buffer["truncated"][slot, row] = 1
+            self.reference.play(row)
+        env = int(random.integers(self.rows // self.players))
+        if random.random() < self.trouble and env not in self.absent:
+            self.absent[env] = AbsentRows(self.task, self.buffer, env, env + 1, slot)
+            self.reference.lose(range(env * self.players, (env + 1) * self.players))
 
     def compare(self, count: int) -> int:
         """Compare sampled transitions with the reference; return how many were truncated."""
@@ -134,10 +162,17 @@ def test_transitions_are_those_of_a_replay_that_stores_both_observations(players
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(10))
 def test_transitions_of_many_steps_and_shapes(seed):
-    """The same over 10,000 steps, for rings, steps and stacks of many sizes."""
+    """The same over 10,000 steps, for rings, steps and stacks of many sizes, with lost workers and played seats."""
     random = np.random.default_rng(seed)
     players, steps, stack = (int(number) for number in random.integers(1, 5, 3))
-    world = World(seed, players=players, slots=int(random.integers(steps + stack + 30, 90)), steps=steps, stack=stack)
+    world = World(
+        seed,
+        players=players,
+        slots=int(random.integers(steps + stack + 30, 90)),
+        steps=steps,
+        stack=stack,
+        trouble=0.02,
+    )
     for number in range(10_000):
         world.step()
         if number > 20 and number % 7 == 0:

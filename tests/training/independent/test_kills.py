@@ -163,3 +163,29 @@ def test_starting_and_stopping_leaks_nothing():
             settled = own.num_fds(), own.memory_info().rss
     assert own.num_fds() <= settled[0]
     assert own.memory_info().rss < 1.1 * settled[1]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("seconds", [1800])
+def test_a_long_run_needs_no_more_memory(tmp_path, seconds):
+    """Nor more descriptors, processes or files in shared memory than after its first third, when the replay is full."""
+    with independent(tmp_path) as watched:
+        watched.until(learned)
+        begun, samples = time.monotonic(), []
+        while time.monotonic() < begun + seconds:
+            time.sleep(seconds / 60)
+            samples.append(usage(watched))
+        assert updates(watched.until(learned)).min() > 100
+        early, late = (np.median(part, axis=0) for part in (samples[20:40], samples[40:]))
+    processes, descriptors, files, memory = late / early
+    assert (processes, files) == (1, 1)
+    assert descriptors < 1.05
+    assert memory < 1.05
+
+
+def usage(watched):
+    """Return the processes, descriptors, shared files and resident bytes of a session and what it started."""
+    every = [psutil.Process(watched.process.pid), *children(watched)]
+    shared = sum(1 for path in watched.process.directory.rglob("*") if path.is_file())
+    return len(every), sum(one.num_fds() for one in every), shared, sum(one.memory_info().rss for one in every)

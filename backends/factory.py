@@ -13,7 +13,7 @@ from ..envs.errors import brief
 from ..envs.foreign import importing
 from .core.errors import BackendUnavailable
 from .core.layout import Layout
-from .core.memory import check_memory
+from .core.memory import TooManyEnvironments, check_memory
 from .system.cores import default_num_envs
 
 if TYPE_CHECKING:
@@ -107,9 +107,14 @@ def make(
         raise UnknownName("backend", backend, backend_names())
     task = find(task) if isinstance(task, str) else task
     num_envs = (task.num_envs or default_num_envs()) if num_envs is None else num_envs
-    check_memory(task, num_envs, slots, ring=ring)
     layout = Layout(task, num_envs, slots, device, ring=ring, rollouts=rollouts)
+    if backend != "device" and device != "cpu":
+        raise BadParameter(
+            f"the {backend} backend cannot write into memory of the device {device!r}; use the backend device"
+        )
     kind, note = _available(backend, task, layout, strict=strict)
+    device = device if kind.name == "device" else "cpu"
+    _check_memory(Layout(task, num_envs, slots, device, ring=ring, rollouts=rollouts))
     made = kind(
         task,
         num_envs,
@@ -130,6 +135,18 @@ def make(
         log.warning(note)
         made.warn(note)
     return made
+
+
+def _check_memory(layout: Layout) -> None:
+    """Check that there is memory for the environments of a layout, on its device."""
+    if layout.device == "cpu":
+        check_memory(layout.task, layout.num_envs, layout.slots, ring=layout.ring)
+        return
+    from .device.budget import budget_of
+
+    budget = budget_of(layout)
+    if budget.needed > budget.free:
+        raise TooManyEnvironments(budget.text, int(layout.num_envs * budget.free / budget.needed))
 
 
 def _available(backend: str, task: Task, layout: Layout, *, strict: bool) -> tuple[type[Backend], str]:

@@ -1,7 +1,9 @@
-"""A game's compiled step as a CUDA kernel with one thread per environment.
+"""A game's compiled kernels as CUDA kernels with one thread per environment.
 
 It needs the extra [cuda], and no GPU to compile. The words of the table of arrays are arguments of the kernel. A GPU
 reads arguments as constants: loaded from an array, most of them would occupy registers for the whole step.
+
+In Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1), the same kernels and the game's rules run as Python.
 """
 
 from __future__ import annotations
@@ -14,11 +16,21 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from .driver import NativeEnvironments
+from .fields import Array
+from .kernel_tables import KernelTable
+from .launching import SIMULATED
+from .native import ALL_LEGAL
 from .task import Task, allocate
 
 PACKAGE = "numba_cuda"
+KERNELS = ("reset", "step", "show")
+cuda: Any = import_module("numba.cuda")  # which the package numba-cuda replaces; the simulator looks for this name
+CONSTANT_BYTES = 1024
+"""Constant arrays of a game up to this size are in constant memory, which has 64 KiB for all of them."""
 
 
 class Kernel(NamedTuple):
@@ -33,26 +45,73 @@ class Kernel(NamedTuple):
     signature: Any
 
 
+class LaunchArrays(NamedTuple):
+    """What kernels get beside the game's arrays.
+
+    Attributes:
+        mask: `(N,)` bool, the environments that are reset.
+        illegal: `(N, 2)` int64, the row and the slot of the first illegal action of each environment, or `ALL_LEGAL`.
+    """
+
+    mask: Array
+    illegal: Array
+
+
+LAUNCH = KernelTable(lambda: LaunchArrays(np.zeros(1, np.bool_), np.zeros((1, 2), np.int64)))
+launch_arrays = LAUNCH.unpack
+
+
 def unavailable() -> str:
     """Return why no kernel can be compiled, or an empty string."""
-    return "" if find_spec(PACKAGE) else "numba-cuda is not installed; the extra [cuda] has it"
+    return "" if SIMULATED or find_spec(PACKAGE) else "numba-cuda is not installed; the extra [cuda] has it"
 
 
-def step_kernel(task: Task) -> Kernel:
-    """Return the kernel that steps environments of a native task.
+def kernel_of(envs: NativeEnvironments, name: str) -> Kernel:
+    """Return a kernel of a game: `reset`, `step` or `show`.
 
     Its arguments are the words of the table of arrays; the bytes between the working memories of two environments, for
-    each word of `own_words`; the number of environments, the slot, the next slot; and an int64 array `(environments,)`
-    for the first row of each environment whose action is illegal, or `ALL_LEGAL`. An environment with an illegal action
-    is not stepped.
+    each array of it; the words of `LaunchArrays`; the number of environments; a slot; and the next slot, of `reset`
+    the seed. An environment with an illegal action is not stepped, and the first of them is noted.
     """
-    from numba import types
-    from numba.extending import intrinsic
+    run = _inlined(getattr(envs.kernels, name))
+    places = [each.place for each in envs.packed.arrays if each.works]
+    own = _own_memory(places)
 
-    cuda = _numba_cuda()
+    def reset_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, seed: int) -> None:
+        env = cuda.grid(1)
+        if env < envs:
+            run(own(table, sizes, env), env, slot, launch_arrays(arrays).mask[env : env + 1], np.uint64(seed))
 
-    envs, places = _tables(task)
-    step = _inlined(envs.kernels.step)
+    def step_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, following: int) -> None:
+        env = cuda.grid(1)
+        if env < envs:
+            wrong = run(own(table, sizes, env), env, env + 1, slot, following)
+            if wrong != ALL_LEGAL:
+                illegal = launch_arrays(arrays).illegal
+                if illegal[env, 0] == ALL_LEGAL:
+                    illegal[env, 0] = wrong
+                    illegal[env, 1] = slot
+
+    def show_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, _following: int) -> None:  # noqa: ARG001
+        env = cuda.grid(1)
+        if env < envs:
+            run(own(table, sizes, env), env, env + 1, slot)
+
+    functions = {"reset": reset_environment, "step": step_environment, "show": show_environment}
+    number = types.int64
+    words = (len(envs.packed.words), max(1, len(places)), 5)
+    tuples = (types.UniTuple(number, count) for count in words)  # type: ignore[no-untyped-call]
+    return Kernel(functions[name], types.void(*tuples, number, number, number))
+
+
+def _own_memory(places: list[int]) -> Any:
+    """Return a function of a table, sizes and an environment: the table with the environment's own working memory."""
+
+    def in_python(table: tuple[int, ...], sizes: tuple[int, ...], env: int) -> tuple[int, ...]:
+        words = list(table)
+        for place, size in zip(places, sizes, strict=False):
+            words[place] += env * size
+        return tuple(words)
 
     def shift(_context: Any, table: Any, _sizes: Any, _env: Any) -> Any:
         def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -64,28 +123,12 @@ def step_kernel(task: Task) -> Kernel:
 
         return table(table, _sizes, types.int64), build
 
-    own: Any = intrinsic(shift)
-
-    def step_environment(table: Any, sizes: Any, envs: int, slot: int, following: int, illegal: Any) -> None:
-        env = cuda.grid(1)
-        if env < envs:
-            illegal[env] = step(own(table, sizes, env), env, env + 1, slot, following)
-
-    number, rows = types.int64, types.Array(types.int64, 1, "C")
-    table, sizes = (types.UniTuple(number, count) for count in (len(envs.table), max(1, len(places))))  # type: ignore[no-untyped-call]
-    return Kernel(step_environment, types.void(table, sizes, number, number, number, rows))
+    return in_python if SIMULATED else intrinsic(shift)
 
 
-def own_words(task: Task) -> list[int]:
-    """Return the words of the table that are addresses of working memory, which threads must not share."""
-    return _tables(task)[1]
-
-
-def _tables(task: Task) -> tuple[NativeEnvironments, list[int]]:
-    """Return environments, and where the table of others over the same buffers differs: what is not in the buffers."""
-    buffers = allocate(task, 2, 2)
-    one, other = (cast("NativeEnvironments", task.make(env, env + 1, buffers, 0)) for env in range(2))
-    return one, np.flatnonzero(one.table != other.table).tolist()
+def step_kernel(task: Task) -> Kernel:
+    """Return the kernel that steps environments of a native task."""
+    return kernel_of(cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 2), 0)), "step")
 
 
 def fight_kernel() -> Kernel:
@@ -94,11 +137,7 @@ def fight_kernel() -> Kernel:
     Its arguments are arrays with a row per fight: both teams, their sizes `(fights, 2)`, the seeds `(fights,)`, working
     memory, results and films, as `combat.fight` describes them.
     """
-    from numba import types
-
     from .autochess.combat import fight
-
-    cuda = _numba_cuda()
 
     def run_fight(one: Any, other: Any, sizes: Any, seeds: Any, arena: Any, result: Any, film: Any) -> None:
         index = cuda.grid(1)
@@ -114,18 +153,22 @@ def fight_kernel() -> Kernel:
 
 def ptx_of(kernel: Kernel, capability: tuple[int, int]) -> str:
     """Compile a kernel for GPUs of a compute capability or a later one, and return its PTX; needs no GPU."""
-    with _without_gpu(capability):
-        return str(_numba_cuda().compile_ptx(kernel.function, kernel.signature, cc=capability)[0])
+    with _without_gpu(capability), _large_arrays_in_global_memory():
+        return str(cuda.compile_ptx(kernel.function, kernel.signature, cc=capability)[0])
 
 
-def _numba_cuda() -> Any:
-    """Return the module `numba.cuda`, which the package numba-cuda replaces."""
-    return import_module("numba.cuda")
+def compiled_for_device(kernel: Kernel) -> Any:
+    """Compile a kernel for the current GPU; in the simulator, return the function that runs it as Python."""
+    if SIMULATED:
+        return cuda.jit(kernel.function)
+    with _large_arrays_in_global_memory():
+        return cuda.jit(kernel.signature)(kernel.function)
 
 
-def _inlined(step: Any) -> Any:
-    """Return a step as a device function that is inlined, so that it reads the kernel's arguments where they are."""
-    return _numba_cuda().jit(device=True, forceinline=True)(step.py_func)
+def _inlined(run: Any) -> Any:
+    """Return a kernel as a device function that is inlined, so that it reads the arguments where they are."""
+    function = getattr(run, "py_func", run)
+    return function if SIMULATED else cuda.jit(device=True, forceinline=True)(function)
 
 
 @contextmanager
@@ -138,3 +181,28 @@ def _without_gpu(capability: tuple[int, int]) -> Iterator[None]:
         yield
     finally:
         dispatcher.get_current_device = asked
+
+
+@contextmanager
+def _large_arrays_in_global_memory() -> Iterator[None]:
+    """Compile the large constant arrays of a game into global memory.
+
+    numba-cuda copies them into constant memory wherever a function is inlined that uses them. Auto-chess would need
+    three times the constant memory that there is. Constant memory is also slow where threads read different elements.
+    """
+    target: Any = import_module("numba.cuda.target").CUDATargetContext
+    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
+    made, constant = target.make_constant_array, nvvm.ADDRSPACE_CONSTANT
+
+    def make(self: Any, builder: Any, kind: Any, array: Any) -> Any:
+        nvvm.ADDRSPACE_CONSTANT = constant if array.nbytes <= CONSTANT_BYTES else nvvm.ADDRSPACE_GLOBAL
+        try:
+            return made(self, builder, kind, array)
+        finally:
+            nvvm.ADDRSPACE_CONSTANT = constant
+
+    target.make_constant_array = make
+    try:
+        yield
+    finally:
+        target.make_constant_array = made

@@ -82,6 +82,7 @@ class NativeEnvironments:
     Attributes:
         game: The game.
         kernels: Its kernels.
+        packed: The table of its arrays.
         table: The numbers that kernels get.
     """
 
@@ -94,7 +95,8 @@ class NativeEnvironments:
             raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
         self.lo, self.hi = lo, hi
         self._views = self.game.views_of(task, buffers)
-        self.table = self.game.table.pack(self._views)
+        self.packed = self.game.table.pack(self._views)
+        self.table = self.packed.words
         self._task, self._buffers, self._seed = task, buffers, np.uint64(seed & MASK_64)
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, self.game.episodes].astype(np.int64) - 1
 
@@ -114,7 +116,7 @@ class NativeEnvironments:
         self._check(slot)
         wrong = self.kernels.step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
         if wrong != ALL_LEGAL:
-            raise self.complaint(wrong, slot)
+            raise self.complaint(wrong, int(self._buffers["action"][slot, wrong]))
 
     def show(self, slot: int) -> None:
         """Write observations, masks, numbers and boards into `slot`."""
@@ -127,28 +129,35 @@ class NativeEnvironments:
         Raises:
             ImpossibleState: The game cannot be in one of the states.
         """
-        states = self._buffers["state"][0, self.lo : self.hi].view(np.int64)
-        possible = self.game.possible(self._views, states)
+        self.check_states(self._buffers["state"][0, self.lo : self.hi])
+        self.show(slot)
+
+    def check_states(self, states: Array) -> None:
+        """Check states `(hi - lo, *stored_shape)`.
+
+        Raises:
+            ImpossibleState: The game cannot be in one of them.
+        """
+        possible = self.game.possible(self._views, states.view(np.int64))
         if not possible.all():
             env = self.lo + int(possible.argmin())
             raise ImpossibleState(
                 f"{self._task.name} cannot be in the state that was given for environment {env}: "
                 "the file was changed, or another version wrote it"
             )
-        self.show(slot)
 
     def close(self) -> None:
         """Release the buffers."""
-        del self.table, self._views, self._buffers
+        del self.packed, self.table, self._views, self._buffers
 
     def _check(self, slot: int) -> None:
         """Raise an error for a slot outside of the buffer: kernels write to addresses."""
         if not 0 <= slot < self._slots:
             raise IndexError(f"expected a slot from 0 to {self._slots - 1}, got {slot}")
 
-    def complaint(self, row: int, slot: int) -> IllegalAction:
+    def complaint(self, row: int, action: int) -> IllegalAction:
         """Return the error about the illegal action of a row."""
-        task, action = self._task, int(self._buffers["action"][slot, row])
+        task = self._task
         env, seat = divmod(row, task.players)
         who = f"environment {env}" + (f", seat {seat}" if task.players > 1 else "")
         if not 0 <= action < task.num_actions:

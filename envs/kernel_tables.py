@@ -6,7 +6,7 @@ from the task's fields: nothing here or in a game depends on their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,10 +16,12 @@ from numba import from_dtype, types
 from numba.core.cgutils import gep_inbounds
 from numba.extending import intrinsic
 from numba.np.arrayobj import get_itemsize, make_array, populate_array
+from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike, NDArray
 
 from .fields import FINAL_OBSERVATION, Array, Buffers, Field
 from .registry import find
+from .simulated import array_at, in_python_or
 from .task import Task, allocate
 
 RENAMED = {"returns": "episode_return", "length": "episode_length"}
@@ -132,6 +134,56 @@ def common_views(fields: FieldArrays) -> CommonViews:
     return CommonViews(terms=terms, **others)
 
 
+class Address(int):
+    """The address of an array, as a number of a table, for kernels that compute addresses themselves.
+
+    Attributes:
+        array: The array.
+    """
+
+    array: Array
+
+    @classmethod
+    def of(cls, array: Array) -> Address:
+        """Return the address of an array's first byte."""
+        made = cls(array.ctypes.data)
+        made.array = array
+        return made
+
+
+class TableArray(NamedTuple):
+    """An array that a table has the address of.
+
+    Attributes:
+        place: The word with the address.
+        array: The array: a part of the task's buffers, working memory, or constants of the game.
+        works: Whether it is working memory, which threads must not share.
+    """
+
+    place: int
+    array: Array
+    works: bool
+
+
+class PackedTable(NamedTuple):
+    """The table of some views.
+
+    Attributes:
+        words: `(words,)` int64, which kernels get.
+        arrays: The arrays whose addresses they contain.
+    """
+
+    words: NDArray[np.int64]
+    arrays: tuple[TableArray, ...]
+
+    def moved(self, address_of: Callable[[TableArray], int]) -> NDArray[np.int64]:
+        """Return the words for arrays that are elsewhere, such as on another device: at the addresses returned."""
+        words = self.words.copy()
+        for each in self.arrays:
+            words[each.place] = address_of(each)
+        return words
+
+
 class KernelTable(Generic[Views]):
     """Packs a named tuple of arrays, integers and named tuples into a table, and unpacks it in kernels.
 
@@ -139,27 +191,39 @@ class KernelTable(Generic[Views]):
 
     Args:
         example: Returns the views of any task of the game. It is called when kernels are compiled.
+        working: Names of the views that are working memory, or named tuples of it.
 
     Attributes:
         unpack: The function that kernels call with a table. It may also be a tuple of the table's words, which a GPU
             keeps in constant memory and not in registers.
     """
 
-    def __init__(self, example: Callable[[], Views]) -> None:
-        self._example = example
-        self.unpack: Callable[[NDArray[np.int64]], Views] = intrinsic(self._unpack)  # type: ignore[assignment]
+    def __init__(self, example: Callable[[], Views], *, working: Collection[str] = ()) -> None:
+        self._example, self._working = example, frozenset(working)
+        self.unpack: Callable[[NDArray[np.int64]], Views] = in_python_or(self._in_python, intrinsic(self._unpack))
 
     @cached_property
     def _kind(self) -> Any:
         return _kind_of(self._example())
 
-    def pack(self, views: Views) -> NDArray[np.int64]:
-        """Return the table of `views`, whose arrays must outlive it.
+    def pack(self, views: Views) -> PackedTable:
+        """Return the table of `views`, which keeps their arrays alive.
 
         Raises:
             ValueError: An array is not one block, or its type is not the one that is compiled into the kernels.
         """
-        return np.array(list(_words(views, self._kind, "views")), np.int64)
+        words: list[int] = []
+        arrays: list[TableArray] = []
+        for number, array, works in _words(views, self._kind, "views", self._working):
+            if array is not None:
+                arrays.append(TableArray(len(words), array, works))
+            words.append(number)
+        return PackedTable(np.array(words, np.int64), tuple(arrays))
+
+    def _in_python(self, table: NDArray[np.int64]) -> Views:
+        """Return the views of a table, in kernels that are not compiled: those of Numba's CUDA simulator."""
+        views: Views = _rebuilt_in_python(self._kind, iter(np.asarray(table).tolist()))
+        return views
 
     def _unpack(self, _context: Any, table: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -173,9 +237,11 @@ class KernelTable(Generic[Views]):
         return self._kind(table), build
 
 
-def table_of(views_of: Callable[[Task, Buffers], Views], spec: str) -> KernelTable[Views]:
-    """Return the table of a game's views, whose types are those of the task `spec`."""
-    return KernelTable(lambda: views_of(find(spec), allocate(find(spec), 1)))
+def table_of(
+    views_of: Callable[[Task, Buffers], Views], spec: str, *, working: Collection[str] = ()
+) -> KernelTable[Views]:
+    """Return the table of a game's views, whose types are those of the task `spec`; `working` as for `KernelTable`."""
+    return KernelTable(lambda: views_of(find(spec), allocate(find(spec), 1)), working=working)
 
 
 def _kind_of(value: Any) -> Any:
@@ -187,20 +253,35 @@ def _kind_of(value: Any) -> Any:
     return types.int64
 
 
-def _words(value: Any, kind: Any, name: str) -> Iterator[int]:
+def _words(
+    value: Any, kind: Any, name: str, working: Collection[str], *, works: bool = False
+) -> Iterator[tuple[int, Array | None, bool]]:
+    """Yield the words of a value; with an address also its array, and whether that is working memory."""
+    works = works or name in working
     if isinstance(kind, types.NamedTuple):
         for part, of, field in zip(value, kind.types, kind.fields, strict=True):
-            yield from _words(part, of, field)
+            yield from _words(part, of, field, working, works=works)
     elif isinstance(kind, types.Array):
         if _kind_of(value) != kind or not value.flags.c_contiguous:
             raise ValueError(
                 f"{name}: the kernels are compiled for one block of {kind.dtype} with {kind.ndim} axes, "
                 f"got {value.dtype} {value.shape} with strides {value.strides}"
             )
-        yield value.ctypes.data
-        yield from value.shape
+        yield value.ctypes.data, value, works
+        for extent in value.shape:
+            yield extent, None, False
     else:
-        yield int(value)
+        yield int(value), value.array if isinstance(value, Address) else None, works
+
+
+def _rebuilt_in_python(kind: Any, words: Iterator[int]) -> Any:
+    """Return the value of `kind` that the next words of a table describe."""
+    if isinstance(kind, types.NamedTuple):
+        return kind.instance_class(*(_rebuilt_in_python(part, words) for part in kind.types))
+    if not isinstance(kind, types.Array):
+        return next(words)
+    address, shape = next(words), [next(words) for _ in range(kind.ndim)]
+    return array_at(address, tuple(shape), as_dtype(kind.dtype))
 
 
 def _rebuilt(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:

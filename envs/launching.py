@@ -1,14 +1,13 @@
-"""Runs a game's compiled step over several slices of its environments at the same time, in a compiled parallel loop.
+"""Runs the kernels of a native game for all of its environments: what every device has, and how the CPU does it.
 
-A launcher gets, for every slice, the table of the arrays that the step works on (`KernelTable`): each slice has its own
-working memory, and all of them have the same fields. The rules are the ones that every backend runs. Nothing of the
-loop depends on a game, so it is compiled once for all of them.
+A launcher gets tables of the arrays that kernels work on (`KernelTable`), whose addresses are on its device. The rules
+are the ones that every backend runs, and nothing here depends on a game.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 from numba import config, get_num_threads, njit, prange, set_num_threads, types
@@ -22,33 +21,63 @@ from .slots import next_slot
 if TYPE_CHECKING:
     from .driver import NativeEnvironments
 
+SIMULATED: bool = cast("Any", config).ENABLE_CUDASIM
+"""Whether CUDA kernels run in Numba's simulator, as Python."""
+
 Words: TypeAlias = NDArray[np.int64]
 
 
-class Launcher:
-    """Steps slices of the environments of a native game at the same time.
+class Illegal(NamedTuple):
+    """The first illegal action of an environment, which was not stepped: its row, and the slot with the action."""
+
+    row: int
+    slot: int
+
+
+class Launcher(Protocol):
+    """Runs kernels for all environments. Nothing waits for the device, except `illegal`."""
+
+    def reset(self, mask: NDArray[np.bool_], slot: int, seed: int) -> None:
+        """Begin the next episode of the masked environments, `(N,)`, and write their observations to `slot`."""
+
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
+
+    def show(self, slot: int) -> None:
+        """Write the observations, masks, numbers and boards of the states into `slot`."""
+
+    def illegal(self) -> Illegal | None:
+        """Return the first illegal action since the last call; wait for the steps."""
+
+
+class CpuLauncher:
+    """Steps slices of the environments at the same time, in a compiled parallel loop that is the same for all games.
 
     Args:
         slices: The slices, one after the other; all of one game.
+        tables: The table of each slice, `(slices, words)`: each has working memory of its own, all have the same
+            fields.
         num_slots: Slots S of the buffer.
         threads: Threads of the loop; at most Numba's limit, which is the number of cores.
     """
 
-    def __init__(self, slices: Sequence[NativeEnvironments], num_slots: int, threads: int) -> None:
+    def __init__(self, slices: Sequence[NativeEnvironments], tables: Words, num_slots: int, threads: int) -> None:
         start_threads()
-        self._slices, self._num_slots = tuple(slices), num_slots
+        self._slices, self._tables, self._num_slots = tuple(slices), tables, num_slots
         self._threads = min(threads, int(cast("Any", config).NUMBA_NUM_THREADS))
-        self._tables = np.stack([each.table for each in slices])
         self._bounds = np.array([*(each.lo for each in slices), slices[-1].hi])
-        self._step = address_of(slices[0].kernels.step)
+        self._kernels = slices[0].kernels
+        self._step = address_of(self._kernels.step)
         self._illegal = np.full(len(slices), ALL_LEGAL)
+        self._noted: Illegal | None = None
+
+    def reset(self, mask: NDArray[np.bool_], slot: int, seed: int) -> None:
+        """Begin the next episode of the masked environments, as `Launcher.reset` says."""
+        for each, table in zip(self._slices, self._tables, strict=True):
+            self._kernels.reset(table, each.lo, slot, mask[each.lo : each.hi], np.uint64(seed))
 
     def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments.
-
-        Raises:
-            IllegalAction: An action is out of range or masked; its environment was not stepped, the others were.
-        """
+        """Step all environments whose action is legal, as `Launcher.step` says."""
         slots, before = (slot, next_slot(slot, self._num_slots)), get_num_threads()
         set_num_threads(self._threads)
         try:
@@ -56,8 +85,18 @@ class Launcher:
         finally:
             set_num_threads(before)
         wrong = self._illegal[self._illegal != ALL_LEGAL]
-        if len(wrong):
-            raise self._slices[0].complaint(int(wrong[0]), slot)
+        if len(wrong) and self._noted is None:
+            self._noted = Illegal(int(wrong[0]), slot)
+
+    def show(self, slot: int) -> None:
+        """Write the observations of the states, as `Launcher.show` says."""
+        for each, table in zip(self._slices, self._tables, strict=True):
+            self._kernels.show(table, each.lo, each.hi, slot)
+
+    def illegal(self) -> Illegal | None:
+        """Return the first illegal action since the last call."""
+        noted, self._noted = self._noted, None
+        return noted
 
 
 def address_of(step: Any) -> int:

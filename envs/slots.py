@@ -83,6 +83,10 @@ class SlotOrder:
             raise BadParameter(known if self._cyclic else f"{known}; call carry() after slot {self._last_of(slot)}")
         return following
 
+    def has_next(self, slot: int) -> bool:
+        """Return whether a step can be made from a slot without a carry."""
+        return self._following[slot] is not None
+
     def acted(self, slot: int) -> int:
         """Return the slot with the actions that led to `slot`; the first of a rollout has none and gives itself."""
         return (slot - 1) % self.slots if self._cyclic or slot % self._size else slot

@@ -45,3 +45,20 @@ def runtime_directory():
     with runtime() as folder:
         os.environ["PAC_RUNTIME_DIR"] = str(folder)
         yield folder
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests of a GPU where there is none."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if marked and (reason := _without_gpu()):
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _without_gpu() -> str:
+    """Return why kernels cannot run on a GPU here, or an empty string."""
+    import torch
+
+    from pac.envs.cuda import unavailable
+
+    return "PyTorch finds no GPU" if not torch.cuda.is_available() else unavailable()

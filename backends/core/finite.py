@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from math import isfinite, prod
 
 import numpy as np
@@ -20,16 +21,39 @@ REPORT_INTERVAL = 10.0
 """Time between two warnings, in s."""
 
 
-class FiniteCheck:
+class NumberCheck(ABC):
     """Checks rewards and floating-point observations for NaN and infinity.
 
     Attributes:
-        count: Number of slots in which one was found.
+        count: How often one was found.
     """
 
-    def __init__(self, task: Task, buffer: Buffer) -> None:
+    def __init__(self, task: Task) -> None:
         self.count = 0
         self._players = task.players
+        self._reported = -REPORT_INTERVAL
+        self._found: tuple[str, int] | None = None
+
+    @abstractmethod
+    def check_slots(self, written: slice) -> None:
+        """Check the results in some slots."""
+
+    def events(self) -> list[BackendEvent]:
+        """Return a warning if something was found since the last call, unless the last warning is too recent."""
+        found, self._found = self._found, None
+        if found is None or time.monotonic() - self._reported < REPORT_INTERVAL:
+            return []
+        self._reported = time.monotonic()
+        what, env = found[0], found[1] // self._players
+        text = f"environment {env + 1} returned a {what} that is NaN or infinite (found {self.count} times so far)"
+        return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
+
+
+class FiniteCheck(NumberCheck):
+    """Checks a buffer in the memory of the host: in each slot all rewards, and a part of the observations."""
+
+    def __init__(self, task: Task, buffer: Buffer) -> None:
+        super().__init__(task)
         self._rewards = list(buffer["reward"])
         rows = len(self._rewards[0])
         self._few = [memoryview(row) for row in self._rewards] if rows <= FEW else []
@@ -41,8 +65,11 @@ class FiniteCheck:
         self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
         self._dots = [[part.dot for part in parts] for parts in self._parts]
         self._turn = 0
-        self._reported = -REPORT_INTERVAL
-        self._found: tuple[str, int] | None = None
+
+    def check_slots(self, written: slice) -> None:
+        """Check the results in some slots."""
+        for slot in range(written.start, written.stop):
+            self.check(slot)
 
     def check(self, slot: int) -> None:
         """Check the results in `slot`."""
@@ -54,16 +81,6 @@ class FiniteCheck:
             part = self._parts[slot][turn]
             if not isfinite(self._dots[slot][turn](part)):
                 self._find("observation", part.reshape(-1, self._width), self._starts[turn])
-
-    def events(self) -> list[BackendEvent]:
-        """Return a warning if something was found since the last call, unless the last warning is too recent."""
-        found, self._found = self._found, None
-        if found is None or time.monotonic() - self._reported < REPORT_INTERVAL:
-            return []
-        self._reported = time.monotonic()
-        what, env = found[0], found[1] // self._players
-        text = f"environment {env + 1} returned a {what} that is NaN or infinite (found {self.count} times so far)"
-        return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
 
     def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> None:
         """Look for a number that is not finite: the sum of squares may have overflowed instead."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import mmap
+import re
 import struct
 import zlib
+from collections.abc import Collection, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +23,9 @@ from .errors import LayoutMismatch
 ALIGNMENT = 64
 MAGIC = 0x50414354
 VERSION = 2
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "cuda", "cuda:K")
+APART = "apart"
+"""A device for tests: memory of its own on the CPU, which the host reads and writes as it does that of a GPU."""
 HEADER = struct.Struct("<8IQ")
 """magic, version, num_envs, obs_size, act_size, slots, players, checksum of the fields, size in bytes."""
 
@@ -30,9 +36,12 @@ class Buffer(dict[str, Array]):
     Attributes:
         slots: Number of slots S of the timed fields.
         num_envs: Number of environments N.
-        device: Where the arrays are: `cpu`.
+        device: Where the arrays are: `cpu`, or a GPU.
         order: Which slots were written, and which follow.
+        tensors: The fields as tensors of PyTorch by name, if they are on a device that is not `cpu`; else None.
     """
+
+    tensors: Any = None
 
     def __init__(self, arrays: dict[str, Array], order: SlotOrder, num_envs: int, device: str = "cpu") -> None:
         super().__init__(arrays)
@@ -50,6 +59,14 @@ class Buffer(dict[str, Array]):
                     array[first] = array[newest]
         self.order.carried()
 
+    def on_host(self, names: Collection[str], slots: Sequence[slice]) -> Buffer:  # noqa: ARG002
+        """Return a buffer in which some slots of fields are in the memory of the host: this one, if it is there."""
+        return self
+
+    def nan_rows(self, name: str, slots: slice) -> NDArray[np.intp]:
+        """Return the rows of a field that contain a NaN in some slots."""
+        return nan_rows(self[name][slots])
+
     def boards_requested(self) -> bytes:
         """Return one byte per environment, 1 if it should draw its boards; for tasks that draw only on request."""
         wanted: Array = (self[LOOKED_AT][0] != 0) | (self[LAST_DRAWN][0] != 0)
@@ -62,11 +79,21 @@ class Buffer(dict[str, Array]):
             self["state"].fill(0)
 
 
+def nan_rows(written: Array) -> NDArray[np.intp]:
+    """Return the rows of `(steps, rows, ...)` that contain a NaN. If there is none, this takes one pass."""
+    flat = written.reshape(-1)
+    if written.dtype.kind != "f" or not math.isnan(flat.dot(flat)):  # squares add up to infinity at worst
+        return np.zeros(0, np.intp)
+    found = np.isnan(written).reshape(*written.shape[:2], -1).any(axis=(0, 2))
+    return np.flatnonzero(found)
+
+
 class Layout:
     """The offsets of a task's fields for `num_envs` environments and `slots` time steps.
 
     Of last observations, there is one slot, which the array shows in every slot: they are those of the newest step. A
-    learner that needs older ones copies them after each step; there are few.
+    learner that needs older ones copies them after each step; there are few. On a device that is not `cpu` there are
+    those of all slots, because the host does not know after a step which were written.
 
     Attributes:
         task: The task.
@@ -89,9 +116,9 @@ class Layout:
         ring: bool = False,
         rollouts: int = 1,
     ) -> None:
-        if device not in DEVICES:
+        if device not in {*DEVICES, APART} and not re.fullmatch(r"cuda:\d+", device):
             raise BadParameter(
-                f"environments cannot write into memory of the device {device!r}; use {' or '.join(DEVICES)}, "
+                f"environments cannot write into memory of the device {device!r}; use {', '.join(DEVICES)}, "
                 "the policy may be on another device"
             )
         self.task = task
@@ -103,7 +130,7 @@ class Layout:
         self._shapes: dict[str, tuple[int, ...]] = {}
         end = ALIGNMENT
         for item in task.fields:
-            kept = 1 if item.name == FINAL_OBSERVATION else slots
+            kept = 1 if item.name == FINAL_OBSERVATION and device == "cpu" else slots
             self._shapes[item.name] = shape = item.block_shape(kept, num_envs, task.players)
             self.offsets[item.name] = end
             end += prod(shape) * np.dtype(item.dtype).itemsize
@@ -113,7 +140,7 @@ class Layout:
     def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
         """Write the control block into zeroed memory, and set the episode counts to -1."""
         memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
-        self._view(memory).reset_episodes()
+        self.over(memory).reset_episodes()
 
     def check(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
         """Check that `memory` was stamped for the same layout.
@@ -140,9 +167,9 @@ class Layout:
             LayoutMismatch: The segment is not one of this layout.
         """
         if memory is None:
-            return self._view(self.allocate())
+            return self.over(self.allocate())
         self.check(memory)
-        return self._view(memory)
+        return self.over(memory)
 
     def allocate(self) -> NDArray[np.uint8]:
         """Return new stamped memory of this process for `map`, `(size,)`."""
@@ -152,13 +179,15 @@ class Layout:
         self.stamp(memory)
         return memory
 
-    def _view(self, memory: mmap.mmap | NDArray[np.uint8]) -> Buffer:
+    def over(self, memory: mmap.mmap | NDArray[np.uint8]) -> Buffer:
+        """Return the arrays in memory that need not be stamped."""
         arrays = {}
         for item in self.task.fields:
             shape = self._shapes[item.name]
             flat: Array = np.frombuffer(memory, np.dtype(item.dtype), prod(shape), self.offsets[item.name])
             arrays[item.name] = flat.reshape(shape)
-        arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
+        if self.device == "cpu":
+            arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
         order = SlotOrder(self.slots, ring=self.ring, rollouts=self.rollouts)
         return Buffer(arrays, order, self.num_envs, self.device)
 

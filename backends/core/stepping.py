@@ -19,9 +19,9 @@ from ...envs.slots import SlotOrder
 from ...envs.task import Restorable, seed_from
 from ..system.cores import usable_cores
 from ..system.segment import Segment
-from .actions import action_check
+from .actions import ActionCheck, action_check
 from .errors import BackendBusy, BackendClosed, BackendError, BackendTimeout
-from .finite import FiniteCheck
+from .finite import FiniteCheck, NumberCheck
 from .layout import Buffer, Layout
 from .status import BackendEvent, BackendState, WorkerStatus
 
@@ -93,8 +93,7 @@ class Stepping(ABC):
             raise
         self._following = 0
         self._checked = 0  # the head when numbers were checked last
-        self._finite_check = FiniteCheck(task, self.buffer)
-        self._check_action = action_check(task, self.buffer["action"])
+        self._check_action, self._finite_check = self._checks()
 
     # Implemented by each backend.
 
@@ -260,6 +259,10 @@ class Stepping(ABC):
 
     # Helpers.
 
+    def _checks(self) -> tuple[ActionCheck, NumberCheck]:
+        """Return the checks of actions before a step, and of numbers after it."""
+        return action_check(self.task, self.buffer["action"]), FiniteCheck(self.task, self.buffer)
+
     def _spans(self) -> list[tuple[int, int]]:
         """Return the first environment of each worker, and one past its last."""
         total = self.environments
@@ -296,8 +299,7 @@ class Stepping(ABC):
         """Check the numbers of the steps since the last check."""
         order = self.buffer.order
         for span in order.since(self._checked):
-            for slot in range(span.written.start, span.written.stop):
-                self._finite_check.check(slot)
+            self._finite_check.check_slots(span.written)
         self._checked = order.head
         self._events += self._finite_check.events()
 

@@ -10,48 +10,110 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.errors import IllegalAction
+from ...envs.fields import Array
+from ..core.actions import ActionCheck
 from ..core.base import Backend
-from ..core.layout import Layout
-from ..core.status import WorkerState, WorkerStatus, usage
+from ..core.errors import BackendUnavailable
+from ..core.finite import NumberCheck
+from ..core.layout import Buffer, Layout
+from ..core.status import BackendState, WorkerState, WorkerStatus, usage
 
 if TYPE_CHECKING:
     from ...envs.driver import NativeEnvironments
+    from ...envs.launching import Launcher
+    from .memory import DeviceMemory
 
 
 class DeviceBackend(Backend):
-    """Steps all environments by one launch of the game's kernel: on `cpu`, a compiled loop over slices in threads."""
+    """Steps all environments by one launch of the game's kernel.
+
+    On `cpu`, that is a compiled loop over slices in threads, and the buffer is memory of the host. On a GPU it is a
+    CUDA kernel with a thread per environment, and the buffer is memory of the GPU: a step returns when it is launched,
+    and an illegal action is an error at the end of its rollout.
+    """
 
     name: ClassVar[str] = "device"
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return why the kernels cannot be launched: it needs a native game, and OpenMP."""
+        """Return why the kernels cannot be launched: it needs a native game, and OpenMP or a GPU."""
         if not layout.task.native or layout.task.shared:
             return "its rules are not kernels over the fields of single environments"
+        if layout.device.startswith("cuda"):
+            from ...envs.cuda import unavailable as without_compiler
+
+            return without_compiler() or _without_gpu(layout.device)
         from ...envs.openmp import unavailable
 
         return unavailable()
 
+    def _allocate(self, layout: Layout, *, segment: bool) -> Buffer:
+        self._memory: DeviceMemory | None = None
+        if layout.device == "cpu":
+            return super()._allocate(layout, segment=segment)
+        if segment:
+            raise BackendUnavailable("other processes cannot map the memory of a GPU; use --device cpu")
+        from .budget import budget_of
+        from .memory import DeviceMemory
+
+        self._budget = budget_of(layout).text
+        self._memory = DeviceMemory(layout)
+        return self._memory
+
     def _open(self) -> None:
+        if self._memory is not None and self._memory.where.type == "cuda":
+            self._event("info", self._budget)
         self._fill(self.seed)
         self._steps, self._pending = 0, 0
         self._beat = time.monotonic()
 
     def _fill(self, seed: int) -> None:
-        from ...envs.launching import Launcher
+        from ...envs.launching import SIMULATED, CpuLauncher
 
-        spans = self._spans()
-        self._slices = [cast("NativeEnvironments", self.task.make(lo, hi, self.buffer, seed)) for lo, hi in spans]
-        self._launcher = Launcher(self._slices, self.slots, len(spans))
+        memory = self._memory
+        on_gpu = memory is not None and (SIMULATED or memory.where.type != "cpu")
+        spans = [(0, self.environments)] if on_gpu else self._spans()
+        host = self.buffer if memory is None else memory.host
+        self._slices = [cast("NativeEnvironments", self.task.make(lo, hi, host, seed)) for lo, hi in spans]
+        self._launcher: Launcher
+        if memory is not None and on_gpu:
+            from .gpu import CudaLauncher
+
+            self._launcher = CudaLauncher(self._slices[0], memory)
+        else:
+            packed = [each.packed for each in self._slices]
+            tables = [each.words if memory is None else each.moved(memory.address_of) for each in packed]
+            self._launcher = CpuLauncher(self._slices, np.stack(tables), self.slots, len(spans))
+
+    def _checks(self) -> tuple[ActionCheck, NumberCheck]:
+        if self._memory is None:
+            return super()._checks()
+        from .checks import DeviceNumberCheck
+
+        return (lambda _slot: None), DeviceNumberCheck(self.task, self._memory)
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        for each in self._slices:
-            each.reset(mask[each.lo : each.hi], slot)
+        if mask.any():
+            self._launcher.reset(mask, slot, self.seed)
 
     def _reseed(self, seed: int) -> None:
-        self._stop()
+        self._close_slices()
         self.buffer.reset_episodes()
         self._fill(seed)
+
+    def restore(self, states: Array, slot: int = 0) -> bool:
+        """Continue from saved states, as `Stepping.restore` says."""
+        if self._memory is None:
+            return super().restore(states, slot)
+        self._expect(BackendState.READY)
+        if self.buffer["state"].shape[1:] != states.shape:
+            return False
+        for each in self._slices:
+            each.check_states(states[each.lo : each.hi])
+        self.buffer["state"][0] = states
+        self._launcher.show(slot)
+        return True
 
     def _begin(self, slot: int) -> None:
         self._pending = slot
@@ -62,8 +124,28 @@ class DeviceBackend(Backend):
         self.busy_seconds += time.perf_counter() - begun
         self._steps += 1
         self._beat = time.monotonic()
+        if self._memory is None or not self.buffer.order.has_next(self._following):
+            self._check_legal()
+
+    def _check_numbers(self) -> None:
+        if self._memory is not None:
+            self._check_legal()
+        super()._check_numbers()
+
+    def _check_legal(self) -> None:
+        """Raise the error about an illegal action since the last check; waits for the steps."""
+        if (found := self._launcher.illegal()) is None:
+            return
+        action = int(self.buffer["action"][found.slot, found.row])
+        error = self._slices[0].complaint(found.row, action)
+        raise error if self._memory is None else IllegalAction(f"{error}; this was step {found.slot + 1} of a rollout")
 
     def _stop(self) -> None:
+        self._close_slices()
+        if self._memory is not None:
+            self._memory.release()
+
+    def _close_slices(self) -> None:
         for each in self._slices:
             each.close()
         self._slices.clear()
@@ -73,3 +155,13 @@ class DeviceBackend(Backend):
         """This process, as the one worker: its threads share every step."""
         age = time.monotonic() - self._beat
         return (WorkerStatus(0, os.getpid(), 0, self.environments, WorkerState.READY, self._steps, age, 0, *usage()),)
+
+
+def _without_gpu(device: str) -> str:
+    from .memory import torch_device
+
+    try:
+        torch_device(device)
+    except BackendUnavailable as error:
+        return str(error)
+    return ""

@@ -118,5 +118,5 @@ def _boards(fields: FieldArrays, prefix: str) -> AutochessBoards:
     return AutochessBoards(**cells, kinds=fields[f"{prefix}kinds"], seats=fields[f"{prefix}seats"])
 
 
-TABLE = table_of(views_of, "autochess")
+TABLE = table_of(views_of, "autochess", working=("memory",))
 views = TABLE.unpack

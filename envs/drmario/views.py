@@ -82,5 +82,5 @@ def views_of(task: Task, buffers: Buffers) -> BottleViews:
     )
 
 
-TABLE = table_of(views_of, "drmario")
+TABLE = table_of(views_of, "drmario", working=("scratch", "path"))
 views = TABLE.unpack

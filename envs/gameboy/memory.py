@@ -12,6 +12,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
+from .. import simulated
+from ..simulated import in_python_or
 from .layout import Machine
 
 WORDS_BASE, BYTES_BASE, TILE = (Machine._fields.index(name) for name in ("words", "bytes", "tile"))
@@ -39,8 +41,7 @@ def _loader(bits: int) -> Callable[[int], int]:
 
         return types.int64(types.int64), build
 
-    made: Callable[[int], int] = intrinsic(load)  # type: ignore[assignment]
-    return made
+    return in_python_or(lambda address: simulated.load(address, bits), intrinsic(load))
 
 
 def _storer(bits: int) -> Callable[[int, int], None]:
@@ -53,8 +54,7 @@ def _storer(bits: int) -> Callable[[int, int], None]:
 
         return types.void(types.int64, types.int64), build
 
-    made: Callable[[int, int], None] = intrinsic(store)  # type: ignore[assignment]
-    return made
+    return in_python_or(lambda address, value: simulated.store(address, value, bits), intrinsic(store))
 
 
 load_byte, load_word = _loader(8), _loader(64)
@@ -78,8 +78,10 @@ def _reader(first: int, bits: int, unit: int) -> Callable[[Machine, int], int]:
 
         return types.int64(m, types.int64), build
 
-    made: Callable[[Machine, int], int] = intrinsic(read)  # type: ignore[assignment]
-    return made
+    def in_python(m: Machine, index: int) -> int:
+        return simulated.load(m[first] + (index << (m.tile + unit)), bits)
+
+    return in_python_or(in_python, intrinsic(read))
 
 
 def _writer(first: int, bits: int, unit: int) -> Callable[[Machine, int, int], None]:
@@ -93,8 +95,10 @@ def _writer(first: int, bits: int, unit: int) -> Callable[[Machine, int, int], N
 
         return types.void(m, types.int64, types.int64), build
 
-    made: Callable[[Machine, int, int], None] = intrinsic(write)  # type: ignore[assignment]
-    return made
+    def in_python(m: Machine, index: int, value: int) -> None:
+        simulated.store(m[first] + (index << (m.tile + unit)), value, bits)
+
+    return in_python_or(in_python, intrinsic(write))
 
 
 word, set_word = _reader(WORDS_BASE, 64, 3), _writer(WORDS_BASE, 64, 3)

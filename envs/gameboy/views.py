@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..fields import Array, Buffers
-from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
+from ..kernel_tables import Address, CommonViews, FieldArrays, common_views, table_of
 from ..packed import byte_distances
 from ..task import Task
 from .games import FORMATS
@@ -119,10 +119,10 @@ def _boards(fields: FieldArrays, prefix: str = "") -> GameBoards:
 def _numbers(task: Task, buffers: Buffers, found: Played) -> GameNumbers:
     game, cartridge = found.game, found.cartridge
     return GameNumbers(
-        rom=cartridge.rom.ctypes.data,
-        tables=TABLES.ctypes.data,
-        states=buffers["state"].ctypes.data,
-        observations=buffers["observation"].ctypes.data,
+        rom=Address.of(cartridge.rom),
+        tables=Address.of(TABLES),
+        states=Address.of(buffers["state"]),
+        observations=Address.of(buffers["observation"]),
         envs=buffers["episode"].shape[1],
         size=block_bytes(cartridge.ram_bytes),
         mapper=cartridge.mapper,

@@ -6,7 +6,6 @@ is one word, so what an agent sees of it is one shift and one mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from ..fields import Array
+from ..simulated import in_python_or
 from .cells import NO_BITS, ONE, agent_at, flip
 from .compiled import compiled, inlined
 from .layout import COLUMN, ROW, STEPS, TIMES, Bytes
@@ -35,7 +35,11 @@ def _write_word(_context: Any, array: Any, at: Any, word: Any) -> Any:
     return types.void(array, at, word), build
 
 
-write_word: Callable[[Bytes, int, np.uint64], None] = intrinsic(_write_word)  # type: ignore[assignment]
+def _write_word_in_python(array: Bytes, at: int, word: np.uint64) -> None:
+    array[at : at + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
+
+
+write_word = in_python_or(_write_word_in_python, intrinsic(_write_word))
 """Writes 8 bytes, from any byte on."""
 
 

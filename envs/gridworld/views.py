@@ -135,12 +135,12 @@ def views_of(task: Task, buffers: Buffers) -> GridViews:
             order=np.zeros(grid.agents, np.int64),
             attacked=np.zeros(grid.agents, np.int64),
             gains=np.zeros((grid.agents, TERMS), np.float32),
-            caught=np.zeros(2, np.int64),
+            caught=np.zeros(grid.kinds, np.int64),
         ),
     )
 
 
-TABLE = table_of(views_of, TREASURE)
+TABLE = table_of(views_of, TREASURE, working=("memory",))
 views = TABLE.unpack
 
 

@@ -86,8 +86,8 @@ def test_no_episode_has_begun_in_a_fresh_buffer():
 def test_a_buffer_is_in_memory_of_the_cpu():
     """It says so, and another device is refused with the devices that there are."""
     assert Layout(TASK, 1).map().device == "cpu"
-    with pytest.raises(BadParameter, match="cannot write into memory of the device 'cuda'; use cpu"):
-        Layout(TASK, 1, device="cuda")
+    with pytest.raises(BadParameter, match="cannot write into memory of the device 'mps'; use cpu, cuda, cuda:K"):
+        Layout(TASK, 1, device="mps")
 
 
 def test_carry_copies_the_last_slot_of_what_is_timed():

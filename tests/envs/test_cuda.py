@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.envs.cuda import own_words, unavailable
+from pac.envs.cuda import unavailable
 from pac.envs.driver import NativeEnvironments
 from pac.envs.frames.views import TABLE, views, views_of
 from pac.envs.task import allocate
@@ -22,7 +22,7 @@ def test_the_words_of_a_table_give_the_same_arrays_as_the_table():
     buffers = allocate(task, 3, 2)
     buffers["observation"][:] = np.arange(buffers["observation"].size).reshape(buffers["observation"].shape) % 251
     found = views_of(task, buffers)
-    table = TABLE.pack(found)
+    table = TABLE.pack(found).words
 
     @numba.njit
     def seen(table, slot, env):
@@ -33,17 +33,25 @@ def test_the_words_of_a_table_give_the_same_arrays_as_the_table():
     assert seen(table, 1, 2)[0] == found.observation[1, 2].sum()
 
 
-@pytest.mark.parametrize("name", ["drmario", "treasure"])
-def test_working_memory_is_found(name):
-    """The words that threads get addresses of their own for are those outside of the buffers."""
-    task = find(name)
+@pytest.mark.parametrize("spec", ["drmario", "treasure", "autochess", "frames", "gameboy", "leduc"])
+def test_threads_share_the_game_and_not_the_working_memory(spec):
+    """A table's arrays are in the buffers, or are working memory, or are constants that a step does not write."""
+    task = find(spec)
     buffers = allocate(task, 2, 2)
     envs = cast("NativeEnvironments", task.make(0, 2, buffers, 0))
-    inside = [array for array in buffers.values() if array.nbytes]
-    for place in own_words(task):
-        address = int(envs.table[place])
-        assert not any(a.ctypes.data <= address < a.ctypes.data + a.nbytes for a in inside)
-    assert own_words(task)
+    blocks = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in buffers.values() if array.nbytes]
+    constants = []
+    for each in envs.packed.arrays:
+        inside = any(first <= each.array.ctypes.data < last for first, last in blocks)
+        assert not (inside and each.works)
+        if not inside and not each.works:
+            constants.append((each.array, each.array.copy()))
+    envs.reset(np.ones(2, np.bool_), 0)
+    masks = buffers["action_mask"][0] if task.masked else None
+    buffers["action"][0] = 0 if masks is None else np.unpackbits(masks, axis=-1, bitorder="little").argmax(axis=-1)
+    envs.step(0)
+    for array, before in constants:
+        np.testing.assert_array_equal(array, before)
 
 
 def test_occupancy_is_that_of_the_warps_whose_registers_fit():

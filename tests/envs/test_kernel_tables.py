@@ -135,7 +135,8 @@ def test_a_table_has_addresses_shapes_and_numbers() -> None:
     """The words of a table are those from which a kernel rebuilds the arrays."""
     array = np.zeros((2, 3), np.float32)
     packed = KernelTable(lambda: Pair(array, 0)).pack(Pair(array, 5))
-    assert packed.tolist() == [array.ctypes.data, 2, 3, 5]
+    assert packed.words.tolist() == [array.ctypes.data, 2, 3, 5]
+    assert [(each.place, each.array is array) for each in packed.arrays] == [(0, True)]
 
 
 def test_a_buffer_has_one_slot_of_last_observations() -> None:

@@ -7,7 +7,6 @@ rest while the training goes on. Nothing here waits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -16,13 +15,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.core.layout import Buffer
+from ...backends.core.layout import Buffer, nan_rows
 from ...envs import Task
 from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.slots import Span
 from .moments import TRUNCATED, info_scalars
 
 MAX_WORDS = 256
+NEEDED = (
+    *("action", "active", "reward", "terminated", "truncated", "frames"),
+    *("episode", "episode_return", "episode_length", "outcome"),
+)
+"""The fields of whole slots that are read of every step, with the terms of the reward and the task's scalars."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,14 @@ class HostStepReader:
         self._task, self._buffer = task, buffer
         self._scalars = info_scalars(task)
         self._per_seat = {item.name for item in task.fields if item.per == "seat"}
+        terms = ("reward_terms",) if task.reward_terms else ()
+        self._needed = (*NEEDED, *terms, *(item.name for item in self._scalars))
         self._ready: list[StepResults] = []
 
     def request(self, span: Span, *, newest: Collection[str] = (), recorded: Collection[int] = ()) -> None:
         """Read the results of steps, as `StepReader.request` says."""
-        buffer, players, written = self._buffer, self._task.players, span.written
+        players, written = self._task.players, span.written
+        buffer = self._buffer.on_host(self._needed, (span.acted, written))
         terminated, truncated = buffer["terminated"][written], buffer["truncated"][written]
         ends = terminated[:, ::players] + TRUNCATED * (truncated[:, ::players] > terminated[:, ::players])
         steps, envs = ends.nonzero()
@@ -113,11 +120,11 @@ class HostStepReader:
             StepResults(
                 span=span,
                 frames=int(buffer["frames"][written].sum()),
-                decisions=self._decisions(written),
+                decisions=self._decisions(buffer["active"][written]),
                 actions=buffer["action"][span.acted],
                 decided=np.isin(buffer["active"][self._deciding(span)], (DECIDES, PLAYED)),
                 rewards=buffer["reward"][written],
-                reward_terms=self._reward_terms(written),
+                reward_terms=buffer["reward_terms"][written] if self._task.reward_terms else np.zeros((0, 0, 0), "f4"),
                 ends=ends,
                 ended_steps=steps,
                 ended_envs=envs,
@@ -149,19 +156,17 @@ class HostStepReader:
         """
         return span.acted if self._task.begins_at_once else span.written
 
-    def _decisions(self, written: slice) -> int:
-        decides = self._buffer["active"][written] == DECIDES
+    def _decisions(self, active: Array) -> int:
+        decides = active == DECIDES
         if self._task.players > 1:  # a step of an environment is one, whichever of its seats decide
             decides = decides.reshape(len(decides), -1, self._task.players).any(axis=2)
         return int(np.count_nonzero(decides))
 
-    def _reward_terms(self, written: slice) -> Array:
-        return self._buffer["reward_terms"][written] if self._task.reward_terms else np.zeros((0, 0, 0), "f4")
-
     def _nan_observations(self, written: slice, ended: tuple[NDArray[np.intp], ...]) -> NDArray[np.intp]:
-        rows = nan_rows(self._buffer["observation"][written])
-        if len(ended[1]):
-            last = self._buffer["final_observation"][written][ended]
+        rows = self._buffer.nan_rows("observation", written)
+        final = self._buffer["final_observation"]
+        if len(ended[1]) and final.dtype.kind == "f":
+            last = final[written.start + ended[0], ended[1]]
             rows = np.append(rows, ended[1][nan_rows(last[None])])
         return rows
 
@@ -187,15 +192,6 @@ class HostStepReader:
             ]
             for name, array in self._buffer.items()
         }
-
-
-def nan_rows(written: Array) -> NDArray[np.intp]:
-    """Return the rows of `(steps, rows, ...)` that contain a NaN. If there is none, this takes one pass."""
-    flat = written.reshape(-1)
-    if written.dtype.kind != "f" or not math.isnan(flat.dot(flat)):  # squares add up to infinity at worst
-        return np.zeros(0, np.intp)
-    found = np.isnan(written).reshape(*written.shape[:2], -1).any(axis=(0, 2))
-    return np.flatnonzero(found)
 
 
 def fingerprints(observations: Array) -> NDArray[np.uint64]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
-from ..telemetry.step_results import nan_rows
 from .env_watch import EnvWatch
 from .rendering import render_of_several
 from .step_log import LoggedSteps, StepLog, join

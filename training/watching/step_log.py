@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
-from ..telemetry.step_results import nan_rows
 from .infos import InfoReader, Infos
 
 SMALL_BYTES = (

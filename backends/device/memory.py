@@ -1,0 +1,229 @@
+"""The buffer in the memory of a device: torch tensors, of which the host reads only what it asks for."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...envs.fields import FINAL_OBSERVATION, Array
+from ...envs.kernel_tables import TableArray
+from ...envs.slots import SlotOrder
+from ..core.errors import BackendUnavailable
+from ..core.layout import ALIGNMENT, Buffer, Layout
+
+SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
+"""Types that PyTorch cannot compute with; tensors have the type of the same bytes."""
+NO_RESERVE = 0x4000
+"""Linux's `MAP_NORESERVE`, which Python names only since 3.13."""
+
+
+def torch_device(name: str) -> torch.device:
+    """Return the device that a layout names.
+
+    Raises:
+        BackendUnavailable: There is no such GPU.
+    """
+    device = torch.device("cpu" if name in {"cpu", "apart"} else name)
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if (device.index or 0) >= count:
+            raise BackendUnavailable(
+                f"there is no GPU {name!r}: PyTorch {torch.__version__} finds {count}; use --device cpu, "
+                "or install a driver and a PyTorch with CUDA"
+            )
+    return device
+
+
+class DeviceMemory(Buffer):
+    """The fields of a task as tensors on a device.
+
+    `buffer[name]` is a `DeviceArray`: an index reads from the device, an assignment writes to it, as with an array.
+
+    Attributes:
+        tensors: The fields by name, `(slots, rows, *stored_shape)`; types without a sign of more than 8 bits as signed.
+        where: The device.
+        host: Arrays of the same shapes, of which kernel tables are made. Nobody writes to them, so they use no memory.
+        transferred: Bytes that were copied between host and device so far.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.where = torch_device(layout.device)
+        unused = mmap.mmap(-1, layout.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        self._base, self._size = np.frombuffer(unused, np.uint8).ctypes.data, layout.size
+        self.host = host = layout.over(unused)
+        self.transferred = 0
+        self._last: dict[str, Array] = {}
+        self._raw = self._zeros(layout.size)
+        self._kept: dict[int, Tensor] = {}
+        self._staged: dict[str, Tensor] = {}
+        self.tensors = {name: self._view(array, layout.offsets[name]) for name, array in host.items()}
+        arrays = cast("dict[str, Array]", {name: DeviceArray(self, name, array) for name, array in host.items()})
+        order = SlotOrder(layout.slots, ring=layout.ring, rollouts=layout.rollouts)
+        super().__init__(arrays, order, layout.num_envs, layout.device)
+        self.reset_episodes()
+
+    def _zeros(self, size: int) -> Tensor:
+        """Return zeroed bytes on the device, aligned as the blocks of a layout."""
+        raw = torch.zeros(size + ALIGNMENT, dtype=torch.uint8, device=self.where)
+        start = -raw.data_ptr() % ALIGNMENT
+        return raw[start : start + size]
+
+    def _view(self, array: Array, offset: int) -> Tensor:
+        dtype = getattr(torch, SIGNED.get(array.dtype.name, array.dtype.name))
+        flat = self._raw[offset : offset + array.nbytes]
+        return flat.view(dtype).view(array.shape)
+
+    # For kernels.
+
+    def address_of(self, each: TableArray) -> int:
+        """Return where an array of a kernel table is on the device; constants of a game are copied there once."""
+        address = each.array.ctypes.data
+        if self._base <= address < self._base + self._size:
+            return self._raw.data_ptr() + address - self._base
+        if self.where.type == "cpu":
+            return address
+        if address not in self._kept:
+            flat = np.frombuffer(each.array.tobytes(), np.uint8)
+            self._kept[address] = torch.from_numpy(flat.copy()).to(self.where)
+            self.transferred += flat.nbytes
+        return self._kept[address].data_ptr()
+
+    def block(self, size: int) -> Tensor:
+        """Return `size` zeroed bytes on the device, which live as long as the buffer."""
+        made = self._zeros(size)
+        self._kept[made.data_ptr()] = made
+        return made
+
+    def array(self, shape: tuple[int, ...], dtype: torch.dtype, value: int = 0) -> Tensor:
+        """Return a tensor on the device, for kernels that get its address."""
+        return torch.full(shape, value, dtype=dtype, device=self.where)
+
+    # For the host.
+
+    def read(self, name: str, index: Any) -> Array:
+        """Copy a part of a field to the host, and wait for it."""
+        dtype = self.host[name].dtype
+        if self._last:  # the memory was released, and the session is shown once more
+            rest = index[1:] if isinstance(index, tuple) else ()
+            return self._last[name][rest]
+        found = self.tensors[name][self._index(index)]
+        self.transferred += found.numel() * found.element_size()
+        array = found.to("cpu", copy=True).numpy().view(dtype)
+        return cast("Array", array[()])
+
+    def write(self, name: str, index: Any, values: Any) -> None:
+        """Copy values of the host into a part of a field."""
+        stored = np.array(values, self.host[name].dtype, order="C")
+        part = torch.from_numpy(stored.view(SIGNED.get(stored.dtype.name, stored.dtype.name)))
+        self.transferred += stored.nbytes
+        self.tensors[name][self._index(index)] = part.to(self.where)
+
+    def on_host(self, names: Collection[str], slots: Sequence[slice]) -> Buffer:
+        """Copy some slots of fields into page-locked memory, and wait once for all of them.
+
+        Other fields of the result are read when they are asked for.
+        """
+        found: dict[str, Array] = dict(self)
+        locked = self.where.type == "cuda"
+        ranges = [each.indices(self.slots) for each in slots]
+        part_of_timed = slice(min(start for start, _, _ in ranges), max(stop for _, stop, _ in ranges))
+        for name in names:
+            tensor = self.tensors[name]
+            if name not in self._staged:
+                with torch.inference_mode(mode=False):  # for writes also outside of a rollout
+                    self._staged[name] = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=locked)
+            block = self._staged[name]
+            part = part_of_timed if len(tensor) == self.slots else slice(None)
+            block[part].copy_(tensor[part], non_blocking=True)
+            self.transferred += block[part].numel() * block.element_size()
+            found[name] = block.numpy().view(self.host[name].dtype)
+        if locked:
+            event: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            event.record()
+            event.synchronize()
+        return Buffer(found, self.order, self.num_envs, self.device)
+
+    def nan_rows(self, name: str, slots: slice) -> NDArray[np.intp]:
+        """Return the rows that contain a NaN in some slots; only their numbers are copied."""
+        tensor = self.tensors[name][slots]
+        if not tensor.is_floating_point():
+            return np.zeros(0, np.intp)
+        bad = tensor.isnan().flatten(2).any(dim=2).any(dim=0) if tensor.dim() > 2 else tensor.isnan().any(dim=0)
+        self.transferred += len(bad)
+        return np.flatnonzero(bad.cpu().numpy())
+
+    def carry(self) -> None:
+        """Copy the newest slot of the timed fields to the first slot of the next rollout, on the device."""
+        newest, first = self.order.newest, self.order.carried_to
+        if newest != first:
+            for name, tensor in self.tensors.items():
+                if len(tensor) == self.slots and name != FINAL_OBSERVATION:
+                    tensor[first].copy_(tensor[newest])
+        self.order.carried()
+
+    def reset_episodes(self) -> None:
+        """Set the episode counts to -1 and the states to 0, as before the first episode."""
+        self.tensors["episode"].fill_(-1)
+        if "state" in self.tensors:
+            self.tensors["state"].zero_()
+
+    def release(self) -> None:
+        """Release the memory of the device; what was written last, except states, can still be read."""
+        newest = {name: self.order.newest if len(tensor) == self.slots else 0 for name, tensor in self.tensors.items()}
+        self._last = {name: self.read(name, slot) for name, slot in newest.items() if name != "state"}
+        self.tensors.clear()
+        self._kept.clear()
+        self._staged.clear()
+        del self._raw
+
+    def _index(self, index: Any) -> Any:
+        """Return an index of NumPy as one of PyTorch."""
+        if isinstance(index, tuple):
+            return tuple(self._index(each) for each in index)
+        if isinstance(index, (np.ndarray, list)):
+            return torch.from_numpy(np.asarray(index)).to(self.where)
+        return int(index) if isinstance(index, np.integer) else index
+
+
+class DeviceArray:
+    """A field on a device, which is read and written in parts as an array of NumPy is."""
+
+    def __init__(self, memory: DeviceMemory, name: str, array: Array) -> None:
+        self._memory, self._name = memory, name
+        self.shape, self.dtype, self.ndim, self.strides = array.shape, array.dtype, array.ndim, array.strides
+        self.size, self.nbytes = array.size, array.nbytes
+
+    def __len__(self) -> int:
+        """Return the number of slots."""
+        return int(self.shape[0])
+
+    def __getitem__(self, index: Any) -> Array:
+        """Return a copy of a part."""
+        return self._memory.read(self._name, index)
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        """Write a part."""
+        self._memory.write(self._name, index, values)
+
+    def __iter__(self) -> Iterator[Array]:
+        """Yield a copy of each slot."""
+        return (self[slot] for slot in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return a copy of all."""
+        whole = self[:]
+        return whole if dtype is None else whole.astype(dtype)
+
+    def fill(self, value: float) -> None:
+        """Write a value everywhere."""
+        self._memory.tensors[self._name].fill_(value)
+
+    def tobytes(self) -> bytes:
+        """Return the bytes of all."""
+        return self[:].tobytes()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 from ..envs import BadParameter, PacError
 from .torchrun import local_rank
 
 CHOICES = "auto, cpu, cuda, cuda:K or mps"
+
+MEMORY_VARIABLE = "PAC_DEVICE_MEMORY"
 
 # From glibc's malloc.h, which refuses a threshold for mapping above 32 MiB.
 M_TRIM_THRESHOLD = -1
@@ -59,6 +62,18 @@ def _cuda_index(index: int) -> int:
             f"--device cuda:{index} does not exist; there are {count} CUDA devices, cuda:0 to cuda:{count - 1}"
         )
     return index
+
+
+def envs_device(backend: str, device: str) -> str:
+    """Return the device on which environments may be whose policy is on `device`: the same for the backend `device`.
+
+    With PAC_DEVICE_MEMORY=apart, a policy on the CPU has environments in memory that the host reads as that of a GPU.
+    """
+    if backend != "device":
+        return "cpu"
+    if device == "cpu":
+        return "apart" if os.environ.get(MEMORY_VARIABLE) == "apart" else "cpu"
+    return device if device.startswith("cuda") else "cpu"
 
 
 def keep_memory() -> None:

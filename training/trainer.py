@@ -261,7 +261,8 @@ class Context:
         make_envs: Makes the environments behind the session's gate, which the trainer closes. Called as
             `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it;
             with `ring=True`, its slot 0 follows its last slot, and `carry` is not called; with `rollouts=2`, it holds
-            two rollouts, so that a thread can learn from one while the other is written.
+            two rollouts, so that a thread can learn from one while the other is written; with `device`, the buffer
+            is in memory of that device, if the environments can be there.
         settings: The trainer's validated settings, as plain data.
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
@@ -273,6 +274,7 @@ class Context:
             `Stopped` if the session is to end.
         ranks: The processes of the training, which decide together.
         start_processes: Starts processes that the session supervises.
+        envs_device: Where environments may be, for trainers that read a buffer's `tensors`: `cpu`, or `device`.
     """
 
     task: Task
@@ -286,6 +288,7 @@ class Context:
     progress: Callable[[str, float], None] = lambda _what, _share: None
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state
     start_processes: StartProcesses = _no_processes
+    envs_device: str = "cpu"
 
 
 class Policy(Protocol):

@@ -4,6 +4,8 @@ import contextlib
 import time
 from pathlib import Path
 
+import pytest
+
 from pac.training.config import Config
 from pac.training.session.control import SessionClient
 from pac.training.session.host import SessionFailed, launch
@@ -19,7 +21,14 @@ class Watched:
 
     def __init__(self, **options):
         options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
-        self.process = launch(Config(**options))
+        apart = options["backend"] == "apart"
+        if apart:  # memory that the host reads and writes as that of a GPU
+            small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1}
+            options |= {"backend": "device", "trainer": "ppo", "device": "cpu", "settings": small}
+        with pytest.MonkeyPatch.context() as patch:
+            if apart:
+                patch.setenv("PAC_DEVICE_MEMORY", "apart")
+            self.process = launch(Config(**options))
         self.reader = TelemetryReader(self.process.directory)
         self.client = SessionClient(self.process.directory)
         self.call("look", focus=0)

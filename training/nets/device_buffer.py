@@ -1,7 +1,8 @@
 """The environments' buffer as the policy's device sees it: observations and masks to the device, actions back.
 
-On the CPU every tensor is a view of the buffer: what the environments write is what the learner reads. On a GPU the
-observations and masks of each slot are copied once, as they are stored, from page-locked memory, and stay there.
+On the CPU every tensor is a view of the buffer: what the environments write is what the learner reads. So it is on a
+GPU if the environments are there, too. Otherwise the observations and masks of each slot are copied to the GPU once, as
+they are stored, from page-locked memory, and stay there.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class DeviceBuffer:
     Attributes:
         arrays: The environments' memory. What the host decides by itself, it decides by these: on a GPU, a tensor's
             values are known only after a wait.
-        host: The fields that a learner reads, as tensors over the environments' memory, by name.
+        host: The fields that a learner reads, as tensors over the environments' memory, by name. Where that is memory
+            of the device, they are there.
+        resident: Whether the environments are on the device, so that nothing is copied.
         rows: Number of rows R.
         device: The policy's device.
         scale: The unit of continuous actions on the device.
@@ -49,16 +52,19 @@ class DeviceBuffer:
         self.device, self.rows = device, buffer["action"].shape[1]
         self.scale = ActionScale(task, device)
         self.arrays: Buffers = buffer
-        self.host = {item.name: torch.from_numpy(buffer[item.name]) for item in task.fields if item.timed}
+        tensors: dict[str, Tensor] | None = getattr(buffer, "tensors", None)
+        self.resident = tensors is not None
+        timed = [item.name for item in task.fields if item.timed]
+        self.host = {name: torch.from_numpy(buffer[name]) if tensors is None else tensors[name] for name in timed}
         self._masked = task.masked
         self._pinned: list[Array] = []
         names = [name for name in ("action", *INPUTS) if name in self.host]
         self._here = {name: self.host[name] for name in names}
-        if device.type != "cpu":
+        if device.type != "cpu" and not self.resident:
             self._here = {name: torch.empty_like(self.host[name], device=device) for name in names}
         elif task.bounds:
             self._here["action"] = torch.empty_like(self.host["action"])
-        if device.type == "cuda":
+        if device.type == "cuda" and not self.resident:
             self._pinned = [buffer[name] for name in names if _page_lock(buffer[name])]
 
     def load(self, slot: int) -> tuple[Tensor, Tensor | None]:
@@ -70,7 +76,7 @@ class DeviceBuffer:
 
     def to_device(self, tensor: Tensor) -> Tensor:
         """Return a tensor of the host on the device, without waiting for the device."""
-        pinned = tensor.pin_memory() if self.device.type == "cuda" else tensor
+        pinned = tensor.pin_memory() if self.device.type == "cuda" and tensor.device.type == "cpu" else tensor
         return pinned.to(self.device, non_blocking=True)
 
     @property
@@ -89,7 +95,10 @@ class DeviceBuffer:
         return self._here["action"]
 
     def publish_actions(self, slot: int) -> None:
-        """Write the actions of a slot where the environments read them: the one wait for the device in a step."""
+        """Write the actions of a slot where the environments read them.
+
+        It is the one wait for the device in a step, and nothing to do where the environments are on the device.
+        """
         here, host = self._here["action"], self.host["action"]
         if here is not host:
             host[slot].copy_(self.scale.of_environment(here[slot]))

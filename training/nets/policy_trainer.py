@@ -38,15 +38,18 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
         self._buffer: DeviceBuffer | None = None
         self._noise: ActionNoise | None = None
 
-    def _open(self, num_envs: int, slots: int, **options: int) -> DeviceBuffer:
+    def _open(self, num_envs: int, slots: int, *, on_device: bool = False, **options: Any) -> DeviceBuffer:
         """Make the environments with a buffer of `slots` slots, start an episode in each, and return the buffer.
 
         Args:
             num_envs: Number of environments N.
             slots: Number of slots.
+            on_device: Whether the environments may be on the policy's device, with a `Buffer` that has tensors.
             options: More arguments of `Context.make_envs`.
         """
         context, device = self._context, torch.device(self._context.device)
+        if on_device and context.envs_device != "cpu":
+            options["device"] = context.envs_device
         self._envs = context.make_envs(num_envs, slots, **options)
         self._buffer = DeviceBuffer(context.task, self._envs.buffer, device)
         self._noise = ActionNoise(

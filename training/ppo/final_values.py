@@ -75,6 +75,40 @@ class FinalValues:
             self._values[steps, rows] = self._policy.value(to_device(torch.from_numpy(self._table[:count])))
 
 
+class ResidentFinalValues:
+    """The same where the environments are on the policy's device, which keeps the last observations of all steps.
+
+    Nothing is known to the host during a rollout. At its end it waits once, for the number of truncated episodes.
+    """
+
+    def __init__(self, policy: PpoPolicy, storage: RolloutStorage) -> None:
+        self._policy, self._storage = policy, storage
+
+    def add(self, step: int) -> None:
+        """Do nothing: the device keeps the last observations."""
+
+    def values(self) -> Tensor:
+        """Return `(T, R)`, as `FinalValues.values` does."""
+        storage, host = self._storage, self._storage.buffer.host
+        written = slice(storage.first + 1, storage.first + 1 + storage.steps)
+        found = torch.zeros_like(storage.logprobs)
+        truncated = (host["truncated"][written] > 0) & (host["terminated"][written] == 0)
+        steps, rows = truncated.nonzero(as_tuple=True)
+        if len(steps):
+            slots = written.start + steps
+            ended = host["outcome"][slots, rows // storage.players] > 0  # else a person took the episode over
+            last = host[FINAL_OBSERVATION][slots, rows]
+            shape = (-1, *[1] * (last.dim() - 1))
+            observations = torch.where(ended.view(shape), last, host["observation"][slots, rows])
+            found[steps, rows] = self._policy.value(observations)
+        return found
+
+
+def final_values(policy: PpoPolicy, storage: RolloutStorage) -> FinalValues | ResidentFinalValues:
+    """Return what evaluates the last observations of a rollout."""
+    return (ResidentFinalValues if storage.buffer.resident else FinalValues)(policy, storage)
+
+
 def _truncated(arrays: Buffers, slots: int | slice) -> NDArray[np.bool_]:
     """Return which rows' episodes were truncated in some slots."""
     truncated: NDArray[np.bool_] = (arrays["truncated"][slots] > 0) & (arrays["terminated"][slots] == 0)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..nets.compute_threads import ComputeThreads
 from ..trainer import Envs, Timer
-from .final_values import FinalValues
+from .final_values import final_values
 from .policy import PpoPolicy
 from .storage import RolloutStorage
 
@@ -77,7 +77,7 @@ def rollout(
         timer: Measures where the time goes.
         on_decision: Called with the policy's outputs and values of every step.
     """
-    finals = FinalValues(actor.policy, storage)
+    finals = final_values(actor.policy, storage)
     for step in range(storage.steps):
         on_decision(actor.decide(storage, step, uniform[step]), storage.values[step])
         storage.publish(step)
@@ -88,9 +88,9 @@ def rollout(
     observation, _ = storage.buffer.load(last)
     values = actor.policy.value(observation)
     storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
-    final_values = finals.values()
+    values_at_ends = finals.values()
     timer.lap("inference")
-    return final_values
+    return values_at_ends
 
 
 def split(rows: int, threads: int) -> list[slice]:

@@ -49,12 +49,12 @@ class SlotValues:
 
     Attributes:
         here: `(slots, R)` float32 on the policy's device.
-        host: The same on the host, of slots that were published.
+        host: The same on the host, of slots that were published; on the device if the environments are `resident`.
     """
 
-    def __init__(self, slots: int, rows: int, device: torch.device) -> None:
+    def __init__(self, slots: int, rows: int, device: torch.device, *, resident: bool = False) -> None:
         self.here = self.host = torch.zeros(slots, rows, device=device)
-        if device.type != "cpu":
+        if device.type != "cpu" and not resident:
             self.host = torch.zeros(slots, rows, pin_memory=device.type == "cuda")
 
     def publish(self, slot: int) -> None:
@@ -74,6 +74,7 @@ class RolloutStorage:
 
     Attributes:
         buffer: The buffer.
+        players: Seats of an environment.
         first: The first slot.
         steps: T.
         values: `(T + 1, R)` float32.
@@ -86,7 +87,7 @@ class RolloutStorage:
         slots, device = len(buffer.actions), buffer.device
         self._span = span = span or rollout_spans(slots)[0]
         self._slot_values = values = values or SlotValues(slots, buffer.rows, device)
-        self.buffer, self._players = buffer, task.players
+        self.buffer, self.players = buffer, task.players
         self.first, self.steps = span.acted.start, span.steps
         self.values = values.here[self.first : span.written.stop]
         self.logprobs = torch.zeros(self.steps, buffer.rows, device=device)
@@ -95,6 +96,7 @@ class RolloutStorage:
         """Write the actions of a step where the environments read them, and its values where viewers do.
 
         This is the one wait for the device in a step: what the device computed before the actions is there with them.
+        Where the environments are on the device, there is nothing to copy.
         """
         self._slot_values.publish(self.first + step)
         self.buffer.publish_actions(self.first + step)
@@ -112,7 +114,7 @@ class RolloutStorage:
             rewards=reward,
             terminated=ended,
             truncated=(truncated > 0) & ~ended,
-            frames=frames.repeat_interleave(self._players, dim=1).float(),
+            frames=frames.repeat_interleave(self.players, dim=1).float(),
             active=buffer.host["active"][acted].to(buffer.device) == DECIDES,
             values=self.values,
             observations=buffer.observations[acted].flatten(0, 1),

@@ -77,8 +77,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
         rows = num_envs * self._context.task.players * self._context.ranks.size
         rollouts, options = (2, {"rollouts": 2}) if self._updates else (1, {})
         slots = rollouts * (self.settings.steps(rows) + 1)
-        buffer = self._open(num_envs, slots, **options)
-        values = self._values = SlotValues(slots, buffer.rows, buffer.device)
+        buffer = self._open(num_envs, slots, on_device=True, **options)
+        values = self._values = SlotValues(slots, buffer.rows, buffer.device, resident=buffer.resident)
         spans = rollout_spans(slots, rollouts)
         self._storages = [RolloutStorage(self._context.task, buffer, span, values) for span in spans]
 
@@ -141,7 +141,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
 
     def values(self, slots: slice) -> Array | None:
         """Return the values of the observations of some slots, `(slots, R)`."""
-        return None if self._values is None else self._values.host[slots].numpy() * np.float32(self._value_unit)
+        return None if self._values is None else self._values.host[slots].cpu().numpy() * np.float32(self._value_unit)
 
     @property
     def decisions(self) -> int:

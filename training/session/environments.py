@@ -199,7 +199,14 @@ class SessionEnvs:
         return error.most
 
     def make(
-        self, num_envs: int, slots: int, *, segment: bool = False, ring: bool = False, rollouts: int = 1
+        self,
+        num_envs: int,
+        slots: int,
+        *,
+        segment: bool = False,
+        ring: bool = False,
+        rollouts: int = 1,
+        device: str = "cpu",
     ) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
@@ -214,6 +221,7 @@ class SessionEnvs:
             segment=segment,
             ring=ring,
             rollouts=rollouts,
+            device=device,
             seed=config.seed,
             first_env=session.ranks.first_env(num_envs),
             workers=config.workers,

@@ -12,7 +12,7 @@ from typing import Any
 from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
-from ..device import resolve_device
+from ..device import envs_device, resolve_device
 from ..imports import importing
 from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
@@ -126,6 +126,7 @@ class Session(ConfiguredSession):
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,
             start_processes=self.processes.start,
+            envs_device=envs_device(config.backend, self.state.device),
         )
         if config.learn:
             return build_trainer(kind.name, context)

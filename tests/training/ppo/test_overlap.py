@@ -39,11 +39,15 @@ class SequentialPPO(PPO):
 
 @contextmanager
 def training(kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any) -> Iterator[PPO]:
-    def make_envs(num_envs: int, slots: int, rollouts: int = 1) -> Envs:
-        return make(task, num_envs, backend, slots=slots, rollouts=rollouts, seed=1, workers=2)
+    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
+        return make(task, num_envs, backend, slots=slots, seed=1, workers=2, **options)
 
     settings = trainer_settings("ppo", task, SMALL | options)
-    trainer = kind(Context(task=task, make_envs=make_envs, settings=settings, device="cpu", seed=3, timer=Timer()))
+    envs_device = "cpu"
+    if backend == "apart":  # memory that the host reads and writes as that of a GPU
+        backend, envs_device = "device", "apart"
+    context = Context(task, make_envs, settings, "cpu", 3, Timer(), envs_device=envs_device)
+    trainer = kind(context)
     trainer.start(num_envs)
     try:
         yield trainer
@@ -85,6 +89,7 @@ def test_weights_equal_those_of_the_sequential_reference(spec: str) -> None:
         ("threads", "treasure"),
         ("shm", "treasure"),
         ("device", "treasure"),
+        ("apart", "treasure"),
         ("http", "autochess"),
         ("socket", "drmario"),
         ("shm", "CartPole-v1"),

@@ -62,14 +62,18 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
     [
         pytest.param("a limit", "drmario", {}, marks=pytest.mark.slow),
         ("a signal", "drmario", {"backend": "device"}),
+        ("a signal", "drmario", {"backend": "apart"}),
         ("a signal", "drmario", {"settings": PPO | {"overlap": True}}),
         ("a signal", "leduc", {}),
         ("a limit", f"{WANDERER}:wind=3", {"backend": "shm"}),
     ],
 )
-def test_resumed_equals_uninterrupted(tmp_path, how, task, options):
+def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, how, task, options):
     """Weights, moments, tables, random generators, counters and the environments' states: every bit is the same."""
     what = {"task": task, **options}
+    if options.get("backend") == "apart":  # memory that the host reads and writes as that of a GPU
+        monkeypatch.setenv("PAC_DEVICE_MEMORY", "apart")
+        what["backend"] = "device"
     whole = trained(configured(tmp_path, name="whole", **what))
     if how == "a limit":
         half = trained(configured(tmp_path, name="half", steps=STEPS // 2, **what))

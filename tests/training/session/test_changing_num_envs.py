@@ -14,9 +14,10 @@ from ..watched import running, session
 pytestmark = pytest.mark.session
 
 
-def test_a_restart_keeps_counters_and_moves_readers(tmp_path):
+@pytest.mark.parametrize("backend", ["device", "apart"])
+def test_a_restart_keeps_counters_and_moves_readers(tmp_path, backend):
     """With another N, the segment is new and the counters continue."""
-    with session(tmp_path, task="drmario", backend="device") as watched:
+    with session(tmp_path, task="drmario", backend=backend) as watched:
         steps = watched.until(running).state["steps"]
         watched.call("restart", num_envs=7)
         seen = watched.until(lambda snapshot: snapshot.num_envs == 7 and running(snapshot))

@@ -1,0 +1,99 @@
+"""PPO with the environments in the memory of the policy's device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+import torch
+
+from pac.backends import make
+from pac.backends.device.memory import DeviceMemory
+from pac.envs import find
+from pac.training.nets.wait_guard import Wait, WaitGuard
+from pac.training.ppo.trainer import PPO
+from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainers import trainer_settings
+
+GAMES = ["drmario:level=2", "frames:steps=16", "treasure:turns=10", "kuhn", "autochess:players=8"]
+SMALL = {"batch": 64, "minibatch": 32, "epochs": 1, "hidden": 16, "channels": 8, "threads": 1}
+
+
+@contextmanager
+def training(spec: str, device: str, num_envs: int = 8, policy: str = "cpu") -> Iterator[PPO]:
+    """Yield a trainer whose environments are in memory of `device`."""
+    task = find(spec)
+
+    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
+        return make(task, num_envs, "device", slots=slots, seed=1, workers=2, **options)
+
+    context = Context(task, make_envs, trainer_settings("ppo", task, SMALL), policy, 3, Timer(), envs_device=device)
+    trainer = PPO(context)
+    trainer.start(num_envs)
+    yield trainer
+    trainer.close()
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("spec", GAMES)
+def test_memory_of_a_device_does_not_change_what_is_learned(spec: str) -> None:
+    """The weights are the same, bit for bit; episodes of some of these games are truncated."""
+    found = []
+    for device in ("cpu", "apart"):
+        with training(spec, device) as trainer:
+            for _ in range(6):
+                metrics = trainer.iterate()
+            found.append((metrics, {name: each.clone() for name, each in trainer.policy.state_dict().items()}))
+    (here, weights), (there, others) = found
+    assert here == there
+    assert all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+@pytest.mark.thorough
+def test_a_rollout_copies_no_byte_and_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Actions, observations and results stay where they are until the rollout's last step."""
+    with training("drmario:level=2", "apart") as trainer:
+        trainer.iterate()
+        envs = cast("Any", trainer._envs)
+        memory, advance = cast("DeviceMemory", envs.buffer), envs.advance
+        moved: list[int] = []
+        waits: list[Wait] = []
+
+        def counted(slot: int) -> None:
+            moved.append(memory.transferred)
+            advance(slot)
+
+        monkeypatch.setattr(envs, "advance", counted)
+        with WaitGuard(waits.append):
+            trainer._collect()
+    assert len(moved) == 8
+    assert moved[0] == moved[-1]
+    assert len({wait.where for wait in waits if "rollout.py" in wait.where}) == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(600)
+def test_a_rollout_on_a_gpu_copies_no_byte() -> None:
+    """PyTorch's profiler sees no copy to the host within the steps of a rollout."""
+    with training("drmario:level=2", "cuda", num_envs=256, policy="cuda") as trainer:
+        trainer.iterate()
+        envs = cast("Any", trainer._envs)
+        storage, advance = trainer._storages[0], envs.advance
+        seen: list[str] = []
+
+        def profiled(slot: int) -> None:
+            if slot == storage.first:
+                torch.cuda.synchronize()
+                profiler.start()
+            advance(slot)
+            if slot == storage.first + storage.steps - 2:
+                profiler.stop()
+                seen.extend(event.key for event in profiler.key_averages())
+
+        profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+        envs.advance = profiled
+        trainer._collect()
+    assert seen
+    assert not [key for key in seen if "DtoH" in key or "HtoD" in key]

@@ -159,6 +159,12 @@ ROWS = {
     "gameboy/catch/ratio": Row(
         "frames/s of a Game Boy on one core that draws nothing, cartridge `catch`: ours over PyBoy", 1, 2
     ),
+    "gameboy/steps/ratio": Row(
+        "steps/s of 24 frames with one packed frame, cartridge `catch`, N = 64, two cores: `shm` over PyBoy in "
+        "Gymnasium's `AsyncVectorEnv`",
+        1.2,
+        2.5,
+    ),
     "poker/leduc/ratio": Row("iterations/s on Leduc, external sampling: one worker over OpenSpiel's C++", 40, 60),
     "poker/nash_conv/ratio": Row("NashConv on Leduc after 5 s: OpenSpiel's C++ over two workers", 7, 10),
     "poker/liars_dice/ratio": Row(

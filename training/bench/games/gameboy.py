@@ -1,23 +1,46 @@
-"""Frames and steps per second of the Game Boy on one core."""
+"""Frames and steps per second of the Game Boy on one core, and steps per second of many on two."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+
+from ....backends.factory import make
 from ....envs.gameboy.cartridge import cartridge_of
 from ....envs.gameboy.cartridges import DIGESTS, own_bytes
 from ....envs.gameboy.console import Console
+from ....envs.gameboy.games import find_game
 from ....envs.gameboy.layout import HIDDEN
+from ....envs.registry import find
+from ..backends.rates import SLOTS, random_stepper
 from ..facts import Figures, Progress, summary_of
-from ..turns import alternate
+from ..measured_process import measured_cores
+from ..turns import alternate, compared, rate_of
 from .rates import median_rate, steps_per_second
 
 FRAMES = 200
+MANY = 64
+"""Environments that are stepped at once."""
+LONG_STEPS = """
+title: Catch in long steps
+start: [{frames: 20}]
+frames: 24
+press: 8
+actions: ["", right, left]
+steps: 120
+values: [{name: score, address: 0xC002, reward: 1}]
+ends: [{outcome: over, address: 0xC004, equals: 1}]
+"""
 WARM_UP = 300
 """Frames before the measurement, in which a game shows its title."""
 
@@ -64,4 +87,42 @@ def measure_gameboy(*, roms: Sequence[Path] = (), repeat: int = 5, seconds: floa
         progress(f"steps of {name}", (len(files) + number) / (len(files) + len(DIGESTS)))
         rates = [steps_per_second(f"gameboy:game={name}", seconds) for _ in range(repeat)]
         figures[name]["steps_per_second"] = summary_of(rates)
+    if find_spec("pyboy") is not None:
+        progress("many environments", 0.99)
+        figures["steps"] = async_ratio(repeat, seconds)
     return figures
+
+
+def async_ratio(rounds: int, seconds: float) -> Figures:
+    """Compare `shm` with PyBoy in Gymnasium's AsyncVectorEnv, in turn on the same two cores with random actions.
+
+    A step is 24 frames of the cartridge `catch`, of which the last one is drawn and packed.
+    """
+    from gymnasium.vector import AsyncVectorEnv
+
+    from .pyboy_env import PyBoyEnv
+
+    cores, before = measured_cores(), os.sched_getaffinity(0)
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        os.sched_setaffinity(0, cores)
+        stack.callback(os.sched_setaffinity, 0, before)
+        rom = Path(folder) / "catch.gb"
+        rom.write_bytes(own_bytes("catch"))
+        rom.with_suffix(".yaml").write_text(LONG_STEPS)
+        make_peer = partial(PyBoyEnv, rom.read_bytes(), find_game("", str(rom)))
+        peer = stack.enter_context(closing(AsyncVectorEnv([make_peer] * MANY, context="fork")))
+        peer.reset(seed=0)
+        task = find(f"gameboy:rom={rom}")
+        envs = stack.enter_context(closing(make(task, MANY, "shm", workers=len(cores), slots=SLOTS)))
+        envs.start()
+        step, actions = random_stepper(envs), np.random.default_rng(0).integers(task.num_actions, size=(64, MANY))
+        turns = cycle(actions)
+
+        def step_peer() -> int:
+            peer.step(next(turns))
+            return MANY
+
+        sides = {"shm": partial(rate_of, step, seconds), "async": partial(rate_of, step_peer, seconds)}
+        rates = alternate(sides, 1 + rounds)
+    rates = {side: found[1:] for side, found in rates.items()}  # the first ones warm up
+    return {"num_envs": MANY, "cores": len(cores), **compared(rates, "shm", "async")}

@@ -7,6 +7,7 @@ picture then ignores SIGTERM. `signal.getsignal` does not show them: it knows on
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import signal
 import threading
@@ -75,16 +76,21 @@ def _action(number: int) -> bytes:
 class WithoutSdlHandlers(str):
     """The name of an attribute. A process that unpickles it configures SDL to handle no signals.
 
-    It is sent as an argument to the worker processes of a user's vector environment, which run none of our code.
+    It is sent as an argument to the worker processes of a user's vector environment, which run none of our code and
+    may not be able to import it: the pickle names functions of the standard library only.
     """
 
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Unpickle with `_without_handlers`."""
-        return _without_handlers, (str(self),)
+        """Unpickle as a plain string, after the variable was set, unless the user has configured it."""
+        if NO_SDL_HANDLERS in os.environ:  # workers inherit it
+            return str, (str(self),)
+        return operator.getitem, ((_SetVariable(), str(self)), 1)
 
 
-def _without_handlers(name: str) -> str:
-    os.environ.setdefault(NO_SDL_HANDLERS, "1")
-    return name
+class _SetVariable:
+    """Sets the variable of the C library, which SDL reads, in the process that unpickles it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.putenv, (NO_SDL_HANDLERS, "1")

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.envs.signals import NO_SDL_HANDLERS, kept_signals
+from pac.envs.signals import NO_SDL_HANDLERS, WithoutSdlHandlers, kept_signals
 
 from ..waiting import LIMIT
 
@@ -118,3 +119,20 @@ def test_a_process_that_looked_at_an_environment_ends_at_sigterm():
             assert process.wait(LIMIT) == -signal.SIGTERM
         finally:
             process.kill()
+
+
+UNPICKLE = """
+import ctypes, pickle, sys
+name = pickle.load(sys.stdin.buffer)
+getenv = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+print(type(name).__name__, name, getenv(b"SDL_NO_SIGNAL_HANDLERS"))
+"""
+
+
+@pytest.mark.thorough
+def test_a_worker_process_need_not_be_able_to_import_pac():
+    """It gets a plain string, and the variable that SDL reads."""
+    command = [sys.executable, "-I", "-S", "-c", UNPICKLE]
+    output = subprocess.run(command, input=pickle.dumps(WithoutSdlHandlers("render")), capture_output=True, check=True)
+    assert output.stdout == b"str render b'1'\n"

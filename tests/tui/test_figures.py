@@ -6,6 +6,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.timeline import Lane
 from pac.training.trainer import Lap
+from pac.tui.drawing.numbers import NA
 from pac.tui.drawing.styles import GROUND, hex_of
 from pac.tui.views import environment_rows, figures, timing
 from pac.tui.views.figures import Entry, pairs
@@ -85,3 +86,12 @@ def test_a_lane_is_divided_by_time():
     ]
     assert "environment" in "".join(segment.text for segment in legend)
     assert lanes_section([], 1) is None
+
+
+def test_a_missing_number_has_no_unit():
+    """Other numbers stay aligned with it."""
+    missing, known = (
+        "".join(part.text for part in row) for row in pairs([Entry("entropy", NA, "nats"), Entry("value", "1.5")], 30)
+    )
+    assert "nats" not in missing
+    assert missing.index(NA) + len(NA) == known.index("1.5") + 3

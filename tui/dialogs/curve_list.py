@@ -14,7 +14,7 @@ from ..views.figures import hint
 from .dialog import PanelDialog, first_shown
 
 MOST_COLUMNS, SCALE = 64, 8
-KEYS = "Space shows, hides   Shift+↑ ↓ or u d moves   y scale   r resets all   Esc closes"
+KEYS = "Space shows, hides · Shift+↑ ↓ or u d moves · y scale · r resets all · Esc closes"
 
 
 class CurveList(PanelDialog[None]):

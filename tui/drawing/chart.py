@@ -181,12 +181,14 @@ class Plot(NamedTuple):
         log_x: Whether the x axis is logarithmic. Such axes contain only positive values.
         log_y: Whether the y axis is logarithmic.
         span: The first and the last value of the x axis; by default those of the curves.
+        from_zero: Whether a linear y axis begins at 0, for rates and times. Their noise would look like a collapse.
     """
 
     unit: str = ""
     log_x: bool = False
     log_y: bool = False
     span: tuple[float, float] | None = None
+    from_zero: bool = False
 
     def placed(self, line: Line) -> Line:
         """Return the part of a curve that is on the axes, by its places."""
@@ -206,6 +208,11 @@ class Plot(NamedTuple):
             return first, max(float(line.x[-1]) for line in lines if len(line.x))
         begin, end = self.span
         return first if self.log_x and begin <= 0 else place_of(begin, log=self.log_x), place_of(end, log=self.log_x)
+
+    def up(self, y: Reals) -> Ends:
+        """Return the ends of the y axis, for places of values."""
+        low, high = bounds(y, y)
+        return (0.0, high) if self.from_zero and not self.log_y and low > 0 else (low, high)
 
 
 class Axes(NamedTuple):
@@ -291,7 +298,7 @@ def chart(lines: Sequence[Line], width: int, height: int, plot: Plot) -> Chart:
     placed = [plot.placed(line) for line in lines]
     tall = height - 2
     y = np.concatenate([line.y for line in placed])
-    up = bounds(y, y)
+    up = plot.up(y)
     labels = {tall - 1 - line: short(value) for line, value in levels(up, tall, log=plot.log_y).items()}
     margin = max(LABEL, *map(len, labels.values())) if labels else LABEL
     inner = width - margin - 1

@@ -32,7 +32,8 @@ from .base import ViewUpdate
 from .figures import ONLY_CURVES, hint, known
 
 FIRST = (RETURN.name, LENGTH.name)
-LAST = ("fps", "sps", "learning_rate")
+RATES = ("fps", "sps")
+LAST = (*RATES, "learning_rate")
 LEAST_CHART = 6
 SHOWN = 6
 """Most curves beside boards: the measure of success, up to four charts, and one more."""
@@ -143,7 +144,7 @@ def plot_of(
     unit = {"steps": plural(units.step), "frames": plural(units.frame), "seconds": ""}[over]
     usually = usually_log(snapshot, name)
     log = options.is_log(name, usually=usually) and (usually or all_positive(lines, span))
-    return Plot(unit, log_x=usually and log, log_y=log, span=span)
+    return Plot(unit, log_x=usually and log, log_y=log, span=span, from_zero=name in RATES)
 
 
 def usually_log(snapshot: Snapshot, name: str) -> bool:

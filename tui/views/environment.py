@@ -170,6 +170,7 @@ class EnvironmentView(BaseView):
             least = LEAST_CURVE if self.has_class("-single") else LEAST_GOAL
             known["goal"] = goal.section(update, self._curves, least, fills=True)
             known["low goal"] = goal.section(update, self._curves, LOW_GOAL)
+            known["line goal"] = goal.section(update, self._curves, 1)
             known["high goal"] = goal.section(update, self._curves, HIGH_GOAL)
             known["trainer"] = Section("Trainer", learning)
         if about.info:
@@ -206,7 +207,8 @@ class EnvironmentView(BaseView):
         names: tuple[str, ...] = ("episode", "info")
         if single:
             several = ("episode", "policy", "info", "reward", "perf")
-            names = (*several, "goal") if self._tall else ("low goal", *several)
+            fits = taken([*rest[:1], *_chosen(known, "low goal")], *self._facts.size) <= self._facts.size.height
+            names = (*several, "goal") if self._tall else ("low goal" if fits else "line goal", *several)
         found = [*rest, *_chosen(known, *names)]
         if self._broad and not single:
             return [*found, *others[:1]]

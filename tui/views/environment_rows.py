@@ -168,10 +168,8 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     if output.values:
         names = [action_name(snapshot.description, int(action)) for action in output.actions]
         return action_values(output, names, width, chosen=int(snapshot.environments["action"][env]))
-    rows = [
-        pair(Entry("value", decimal(output.value, 3), color=CYAN), width),
-        pair(Entry("entropy", decimal(output.entropy, 3), "nats"), width),
-    ]
+    value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
+    rows = pairs([value, Entry("entropy", entropy, "nats")], width)
     for index, (mean, deviation) in enumerate(zip(output.means, output.deviations, strict=True)):
         name = _component(snapshot.description, index, f"number {index}")
         rows.append(pair(Entry(name, f"{decimal(mean, 3)} ± {decimal(deviation, 3)}"), width))

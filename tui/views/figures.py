@@ -83,7 +83,7 @@ def pair(entry: Entry, width: int, column: int = 0) -> Row:
     name = fit(label, max(0, room - len(value) - 1)).rstrip()
     gap = room - len(name) - len(value)
     dots = f" {'·' * (gap - 2)} " if gap > FAR else " " * max(0, gap)
-    end = (styled(f" {unit:<{column}}", FAINT),) if column else ()
+    end = (styled(f" {'' if value == NA else unit:<{column}}", FAINT),) if column else ()
     number = styled(value, FAINT if value == NA else color, bold=bold)
     return (styled(name, SOFT), styled(dots, LINE), number, *end)
 

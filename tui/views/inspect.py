@@ -84,8 +84,8 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
         return [rows[0], *action_values(output, names, width, sampled)]
-    rows[1] = pair(Entry("value", decimal(output.value, 3), color=CYAN), width)
-    rows.append(pair(Entry("entropy", decimal(output.entropy, 3), "nats"), width))
+    value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
+    rows[1:] = pairs([value, Entry("entropy", entropy, "nats")], width)
     for action, share in zip(output.actions, output.probabilities, strict=False):
         rows.append(_share(about, int(action), float(share), width, marked=int(action) == sampled))
     return rows

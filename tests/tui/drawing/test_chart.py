@@ -87,6 +87,13 @@ def test_a_flat_curve_has_a_padded_range():
     assert bounds(np.array([1.0, 9.0]), np.array([1.0, 9.0])) == (1.0, 9.0)
 
 
+def test_a_rate_is_drawn_from_zero():
+    """Its noise does not look like a collapse."""
+    rates = np.array([26_000.0, 34_000.0])
+    assert Plot(from_zero=True).up(rates) == (0.0, 34_000.0)
+    assert Plot().up(rates) == (26_000.0, 34_000.0)
+
+
 def test_the_area_below_a_curve_is_tinted():
     """All cells below it, and none above it."""
     rows = sparkline(np.arange(40.0), np.arange(40.0), 20, 5)

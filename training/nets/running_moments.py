@@ -59,6 +59,22 @@ class RunningMoments(nn.Module):
         self.count.add_(count.to(self.count.dtype))
 
 
+class ImageMoments(RunningMoments):
+    """The moments of images: a mean for every pixel, and one deviation of all pixels from their means.
+
+    Without the constant background, what moves has larger numbers. A pixel that rarely changes is not amplified.
+    """
+
+    @property
+    def deviation(self) -> Tensor:
+        """The standard deviation of all pixels from their means, a scalar that is never 0."""
+        return (self.variance.mean() + EPSILON).sqrt()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return images `(n, *shape)` with the mean subtracted and divided by the standard deviation, clipped."""
+        return (values - self.mean).div_(self.deviation).clamp_(-LIMIT, LIMIT)
+
+
 def mean_and_deviation(values: Tensor, ranks: Ranks) -> tuple[Tensor, Tensor]:
     """Return the mean and the standard deviation of the values `(n,)` of all ranks; at least one rank must have some.
 

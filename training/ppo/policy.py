@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ...envs import BadParameter, Task
-from ..nets.decoding import decoder, is_image, mask_decoder
+from ...envs import BadParameter, Field, Task
+from ..nets.decoding import decoder, image_shape, is_image, mask_decoder
 from ..nets.distribution import distribution_of
-from ..nets.running_moments import RunningMoments
+from ..nets.running_moments import ImageMoments, RunningMoments
 from ..nets.torsos import initialize
 from .networks import build_network
 from .settings import PpoSettings
@@ -40,9 +40,7 @@ class PpoPolicy(nn.Module):
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
         self.network = build_network(task, settings)
-        if settings.normalize_observation and (is_image(task.observation) or task.observation.images):
-            raise BadParameter("ppo.normalize_observation: images are scaled already, set it to false")
-        self.observations = RunningMoments(task.observation.shape) if settings.normalize_observation else None
+        self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)
 
@@ -73,3 +71,14 @@ class PpoPolicy(nn.Module):
     def value_unit(self) -> float | Tensor:
         """What one unit of a value is in the environment's rewards."""
         return 1.0 if self.rewards is None else self.rewards.deviation
+
+
+def _moments(observation: Field) -> RunningMoments:
+    """Return what normalizes decoded observations.
+
+    Raises:
+        BadParameter: Images are only a part of them.
+    """
+    if observation.images:
+        raise BadParameter("ppo.normalize_observation: set it to false for images beside other observations")
+    return ImageMoments(image_shape(observation)) if is_image(observation) else RunningMoments(observation.shape)

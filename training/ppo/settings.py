@@ -41,7 +41,8 @@ class PpoSettings(TrainerSettings):
         default=False, description="Scale the advantages of each minibatch by themselves, instead of those of a batch."
     )
     normalize_observation: bool = Field(
-        default=False, description="Scale observations to mean 0 and standard deviation 1, by those seen so far."
+        default=False,
+        description="Scale observations, also images, to mean 0 and standard deviation 1, by those seen so far.",
     )
     normalize_reward: bool = Field(
         default=False, description="Divide rewards by the standard deviation of the discounted returns seen so far."

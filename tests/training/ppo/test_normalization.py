@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,13 @@ import torch
 
 from pac.backends import make
 from pac.envs import BadParameter, Task, find
-from pac.training.nets.running_moments import RunningMoments
+from pac.training.nets.decoding import image_shape
+from pac.training.nets.running_moments import ImageMoments, RunningMoments
 from pac.training.ppo.evaluate import PpoPlayer
+from pac.training.ppo.learning import _counted
+from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.reward_scale import RewardScale
+from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.trainer import PPO
 from pac.training.ranks import SingleRank
 from pac.training.trainer import Context, Timer
@@ -117,12 +122,46 @@ def test_a_task_that_does_not_ask_for_it_is_not_normalized() -> None:
     assert not any("observations" in name or "reward" in name for name in tensors)
 
 
-def test_normalizing_images_is_refused() -> None:
-    """The error says what to do."""
+def test_images_have_a_mean_per_pixel_and_one_deviation() -> None:
+    """A pixel that rarely changes is not amplified, and constant ones become 0."""
+    images = torch.full((8, 1, 2, 2), 0.25)
+    images[0, 0, 0, 0] = 0.75
+    moments = ImageMoments((1, 2, 2))
+    moments.add(images, SingleRank())
+    away = images - images.mean(0)
+    assert torch.allclose(moments(images), away / away.square().mean().sqrt(), atol=1e-4)
+    assert float(moments(images)[1, 0, 1, 1]) == pytest.approx(0, abs=1e-5)
+
+
+def test_some_images_of_all_rows_change_the_moments() -> None:
+    """The update looks at about 64 observations of each rollout, which are of every environment."""
+    index = torch.arange(1024)
+    counted = _counted(index, ImageMoments((1, 4, 4)))
+    assert 55 <= len(counted) <= 64
+    assert set((counted % 8).tolist()) == set(range(8))
+
+
+def test_boards_can_be_normalized() -> None:
+    """Their moments have the shape of the decoded planes."""
     task: Task = corridor()
-    settings = trainer_settings("ppo", task, {"normalize_observation": True})
-    with pytest.raises(BadParameter, match="images are scaled already, set it to false"):
-        PPO(Context(task, lambda n, slots: make(task, n, "inline", slots=slots), settings, "cpu", 0, Timer()))
+    settings = trainer_settings("ppo", task, {"normalize_observation": True, "batch": 64, "minibatch": 64})
+    trainer = PPO(Context(task, lambda n, slots: make(task, n, "inline", slots=slots), settings, "cpu", 0, Timer()))
+    trainer.start(8)
+    trainer.iterate()
+    moments = trainer.policy.observations
+    assert isinstance(moments, ImageMoments)
+    assert int(moments.count) > 0
+    assert moments.mean.shape == image_shape(task.observation)
+    trainer.close()
+
+
+def test_normalizing_images_beside_numbers_is_refused() -> None:
+    """The error says what to do."""
+    task = corridor()
+    task = replace(task, observation=replace(task.observation, images=((0, (8, 8, 3)),)))
+    settings = PpoSettings.for_task(task, {"normalize_observation": True})
+    with pytest.raises(BadParameter, match="set it to false for images beside"):
+        PpoPolicy(task, settings, torch.Generator())
 
 
 def test_the_clip_range_follows_its_schedule() -> None:

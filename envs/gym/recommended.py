@@ -16,6 +16,9 @@ LARGE = 32
 """Byte images with longer sides are of the kind `image`, also beside other parts of an observation. Smaller ones are
 learned as fast as vectors."""
 
+WHOLE_IMAGE = 3
+"""Axes of an observation that is one image. Others are not normalized: it is refused, or takes much memory."""
+
 
 @dataclass(frozen=True)
 class Recommendation:
@@ -55,7 +58,9 @@ def _recommended(
         note = entry.pop("note", "")
         return Recommendation(entry, known, note)
     kind = "image" if _is_large_image(observation) else "vector"
-    settings, source = table["kinds"][kind], f"{kind} observations"
+    settings, source = dict(table["kinds"][kind]), f"{kind} observations"
+    if observation.images or len(observation.shape) > WHOLE_IMAGE:
+        settings.pop("normalize_observation", None)
     if continuous:
         return Recommendation({**settings, **table["continuous"]}, f"{source} and continuous actions")
     return Recommendation(settings, source)

@@ -82,3 +82,10 @@ def test_a_note_is_part_of_the_task():
     task = find("MountainCarContinuous-v0")
     assert "needs exploration" in task.note
     assert "note" not in task.settings["ppo"]
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 3), (4, 64, 64, 3)])
+def test_only_single_images_are_normalized(shape: tuple[int, ...]) -> None:
+    """Stacks of colored images would take much memory."""
+    found = recommended("Unknown-v0", Field("observation", "uint8", shape, per="seat"), continuous=False)
+    assert found["ppo"].settings.get("normalize_observation", False) is (len(shape) == 3)

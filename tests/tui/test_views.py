@@ -201,6 +201,15 @@ async def test_a_paused_board_has_the_sign_of_a_pause(fake, open_app):
         await until(lambda: screen_text(app).count("‖") == 1 + 8)
 
 
+async def test_the_return_is_shown_beside_a_paused_board_in_a_low_terminal(fake, open_app):
+    """The timeline takes two lines."""
+    play(fake)
+    fake.say(phase=Phase.PAUSED)
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await pilot.press("1")
+        await seen(app, "‖ paused", "Return, mean of 100")
+
+
 async def test_many_boards_are_divided_into_pages(runtime_directory, open_app):
     """PgDn shows the next page, the header counts them, and the session is told."""
     fake = FakeSession(runtime_directory, num_envs=300)

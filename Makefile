@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # mypy reads the four folders through links; show the paths of the real files.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
-.PHONY: help setup run quick test test-slow check format bench screenshots clean
+.PHONY: help setup run quick test test-slow gpu gpu-pack check format bench screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -58,6 +58,14 @@ check: $(STAMP)  ## Check format, lint, types and layers, and run the tests
 	$(BIN)/mypy | $(REAL_PATHS)
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
+
+gpu: $(STAMP)  ## Run the tests and the benchmark that need a GPU, in less than ten minutes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]' $(WHEELS)
+	timeout 300 $(BIN)/python -m pytest -q -n 0 -m "gpu and not slow" -rs
+	timeout 280 $(BIN)/pac-tui bench gpu --json | tee gpu.json
+
+gpu-pack: $(STAMP)  ## Pack the sources and the compiler's wheels into build/gpu.tar, for a machine without internet
+	.ci/pack-gpu $(BIN)/python
 
 format: $(STAMP)  ## Format, and fix what the linter can fix
 	$(BIN)/ruff format .

@@ -136,6 +136,9 @@ class Config(StrictModel):
     check_sync: bool = Field(
         False, description="Report code of the trainer that waits for the device between two steps."
     )
+    device_sync: bool = Field(
+        False, description="Compare every step of the backend device with the rules on the CPU, and report the cost."
+    )
     learn: bool = Field(True, description="Learn. If false, the policy of --resume acts, and nothing is saved.")
     greedy: bool = Field(True, description="Without learning, take the most likely action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...envs.driver import NativeEnvironments
     from ...envs.launching import Launcher
     from .memory import DeviceMemory
+    from .sync import SyncCheck
 
 
 class DeviceBackend(Backend):
@@ -34,6 +35,14 @@ class DeviceBackend(Backend):
     """
 
     name: ClassVar[str] = "device"
+
+    sync_check: SyncCheck | None = None
+
+    def check_each_step(self) -> None:
+        """Wait for each step from now on, and compare it with the CPU; call it before the first episode begins."""
+        from .sync import SyncCheck
+
+        self.sync_check = SyncCheck(self)
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
@@ -96,6 +105,8 @@ class DeviceBackend(Backend):
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         if mask.any():
             self._launcher.reset(mask, slot, self.seed)
+            if self.sync_check is not None:
+                self.sync_check.reset(mask, slot)
 
     def _reseed(self, seed: int) -> None:
         self._close_slices()
@@ -104,8 +115,12 @@ class DeviceBackend(Backend):
 
     def restore(self, states: Array, slot: int = 0) -> bool:
         """Continue from saved states, as `Stepping.restore` says."""
-        if self._memory is None:
-            return super().restore(states, slot)
+        restored = super().restore(states, slot) if self._memory is None else self._restore(states, slot)
+        if restored and self.sync_check is not None:
+            self.sync_check.restore(states, slot)
+        return restored
+
+    def _restore(self, states: Array, slot: int) -> bool:
         self._expect(BackendState.READY)
         if self.buffer["state"].shape[1:] != states.shape:
             return False
@@ -124,8 +139,10 @@ class DeviceBackend(Backend):
         self.busy_seconds += time.perf_counter() - begun
         self._steps += 1
         self._beat = time.monotonic()
-        if self._memory is None or not self.buffer.order.has_next(self._following):
+        if self._memory is None or self.sync_check is not None or not self.buffer.order.has_next(self._following):
             self._check_legal()
+        if self.sync_check is not None:
+            self.sync_check.step(self._pending, self._following)
 
     def _check_numbers(self) -> None:
         if self._memory is not None:
@@ -142,6 +159,8 @@ class DeviceBackend(Backend):
 
     def _stop(self) -> None:
         self._close_slices()
+        if self.sync_check is not None:
+            self.sync_check.close()
         if self._memory is not None:
             self._memory.release()
 

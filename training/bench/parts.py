@@ -85,6 +85,11 @@ PARTS = {
         {"seconds": 0.3, "training": 4.0, "rounds": 1, "large": 1_024},
         "Measure the device backend on the CPU, compared with threads and worker processes.",
     ),
+    "gpu": Benchmark(
+        "gpu:measure_gpu",
+        {"envs": (256,), "seconds": 1.0},
+        "Measure environments on a GPU: steps with random actions, and whole PPO, for several N.",
+    ),
     "kernels": Benchmark(
         "kernels:measure_kernels",
         {"targets": (90,)},

@@ -229,10 +229,20 @@ class SessionEnvs:
             hang_timeout=config.hang_timeout,
             ray_address=config.ray_address,
         )
+        if config.device_sync:
+            self._check_each_step(backend)
         self._envs = GatedEnvs(backend, session, self._checkpoints, self._detach)
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
+
+    def _check_each_step(self, backend: Backend) -> None:
+        from ...backends.device.backend import DeviceBackend
+
+        if isinstance(backend, DeviceBackend):
+            backend.check_each_step()
+        else:
+            self._session.events.add(Level.WARNING, f"device-sync compares the backend device, not {backend.name}")
 
     def measure(self) -> None:
         """Publish that the environments run, and measure their rates from now on."""
@@ -250,11 +260,18 @@ class SessionEnvs:
     def _detach(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""
         self._checkpoints.release()
+        self._report_comparison(backend)
         self._session.failures.report_events(backend)
         self._session.keep_output()
         self._session.sampler.watch(None)
         if self.backend is backend:
             self._envs = None
+
+    def _report_comparison(self, backend: Backend) -> None:
+        """Report what `--device-sync` has cost."""
+        check = getattr(backend, "sync_check", None)
+        if check is not None:
+            self._session.events.add(Level.INFO, check.report())
 
     def close(self) -> None:
         """Stop the workers, if the trainer has not."""

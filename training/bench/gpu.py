@@ -1,0 +1,136 @@
+"""Environments on a GPU: steps with random actions, and whole PPO, for several N.
+
+pac-tui bench gpu --json
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from ...backends import make
+from ...backends.device.budget import budget_of
+from ...backends.device.memory import DeviceMemory
+from ...envs import PacError, Task, find
+from ..ppo.trainer import PPO
+from ..trainer import Context, Envs, Timer
+from ..trainers import trainer_settings
+from .facts import Figures, Progress
+
+SLOTS = 33
+TASKS = ("drmario", "gameboy")
+
+
+def measure_gpu(
+    *,
+    device: str = "cuda",
+    tasks: tuple[str, ...] = TASKS,
+    envs: tuple[int, ...] = (256, 8_192, 65_536),
+    seconds: float = 5.0,
+    progress: Progress,
+) -> Figures:
+    """Measure environments in the memory of a device.
+
+    Args:
+        device: `cuda`, `cuda:K`; or `apart`, the same program on the CPU.
+        tasks: The tasks.
+        envs: Numbers of environments N.
+        seconds: Seconds of each measurement.
+        progress: Called with the current measurement.
+
+    Returns:
+        The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
+        actions, those of PPO, and the seconds until the first step, in which kernels are compiled.
+
+    Raises:
+        PacError: There is no GPU.
+    """
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise PacError(f"PyTorch {torch.__version__} finds no GPU; this benchmark needs one.")
+    rows: list[Figures] = []
+    cases = [(find(name), count) for name in tasks for count in envs]
+    for number, (task, count) in enumerate(cases):
+        progress(f"{task.name}, N = {count:,}", number / len(cases))
+        try:
+            rows.append({"task": task.name, "num_envs": count} | _measured(task, count, device, seconds))
+        except PacError as error:
+            rows.append({"task": task.name, "num_envs": count, "error": str(error)})
+    name = torch.cuda.get_device_name() if device.startswith("cuda") else device
+    return {"device": name, "rows": rows}
+
+
+def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
+    with closing(make(task, num_envs, "device", slots=SLOTS, device=device, strict=True)) as envs:
+        memory = cast("DeviceMemory", envs.buffer)
+        begun = time.perf_counter()
+        envs.start()
+        _random_step(task, envs, memory)
+        _wait(device)
+        found: Figures = {"first_step_seconds": time.perf_counter() - begun}
+        begun, steps = time.perf_counter(), 0
+        while time.perf_counter() - begun < seconds:
+            for _ in range(SLOTS - 1):
+                _random_step(task, envs, memory)
+            _wait(device)
+            steps += SLOTS - 1
+        found["steps_per_second"] = steps * num_envs / (time.perf_counter() - begun)
+    return found | _ppo(task, num_envs, device, seconds)
+
+
+def _random_step(task: Task, envs: Any, memory: DeviceMemory) -> None:
+    if envs.order.full:
+        envs.carry()
+    slot = envs.order.newest
+    memory.tensors["action"][slot] = _random_actions(task, memory, slot)
+    envs.advance(slot)
+
+
+def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
+    """Return random legal actions `(rows,)`, chosen on the device."""
+    rows = memory.tensors["action"].shape[1]
+    weights = torch.rand(rows, task.num_actions, device=memory.where)
+    if task.masked:
+        bits = memory.tensors["action_mask"][slot][..., None] >> torch.arange(8, device=memory.where) & 1
+        weights *= bits.flatten(1)[:, : task.num_actions]
+    return weights.argmax(dim=1).to(memory.tensors["action"].dtype)
+
+
+def _ppo(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
+    """Return the steps per second of whole PPO, after one iteration that warms up, and the bytes that are needed."""
+
+    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
+        return make(task, num_envs, "device", slots=slots, strict=True, **options)
+
+    steps = SLOTS - 1
+    chosen = {"batch": steps * num_envs, "minibatch": min(steps * num_envs, 16_384)}
+    policy = "cpu" if device == "apart" else device
+    settings = trainer_settings("ppo", task, chosen)
+    with closing(PPO(Context(task, make_envs, settings, policy, 0, Timer(), envs_device=device))) as trainer:
+        trainer.start(num_envs)
+        trainer.iterate()
+        _wait(device)
+        begun, iterations = time.perf_counter(), 0
+        while time.perf_counter() - begun < seconds:
+            trainer.iterate()
+            iterations += 1
+        _wait(device)
+        rate = iterations * steps * num_envs / (time.perf_counter() - begun)
+        found: Figures = {"ppo_steps_per_second": rate, "memory": _needed(task, num_envs, device)}
+        if device != "apart":
+            found["peak_gpu_bytes"] = torch.cuda.max_memory_allocated()
+    return found
+
+
+def _needed(task: Task, num_envs: int, device: str) -> str:
+    from ...backends.core.layout import Layout
+
+    return budget_of(Layout(task, num_envs, SLOTS, device)).text
+
+
+def _wait(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()

@@ -75,8 +75,8 @@ bench: $(STAMP)  ## Run all benchmarks and print the table of docs/benchmarks.md
 	$(BIN)/pac-tui bench all $(ARGS)
 
 screenshots: $(STAMP)  ## Take the pictures and the recording in screenshots/ from the real app
-	$(BIN)/python -m pac.tui.screenshots
-	$(BIN)/python -m pac.tui.recording
+	$(BIN)/python screenshots/pictures.py
+	$(BIN)/python screenshots/recording.py
 
 clean:  ## Remove the virtual environment and build files, but no runs
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -27,7 +27,7 @@ HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 def test_the_app_imports_nothing_heavy():
     """An interpreter that imports all of the app has not imported PyTorch, Numba or Gymnasium."""
-    modules = "pac.tui.launch, pac.tui.app, pac.tui.screenshots"
+    modules = "pac.tui.launch, pac.tui.app, pac.tui.svg"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == []

@@ -12,13 +12,13 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ..training.telemetry.records import Phase
-from ..training.watching.launching import find_interpreter
-from .app import PacApp
-from .replay.export import SCREEN, write_cast, write_gif
-from .script_app import ScriptConnection
-from .script_process import ScriptProcess, ScriptSession
-from .svg import lines_of
+from pac.training.telemetry.records import Phase
+from pac.training.watching.launching import find_interpreter
+from pac.tui.app import PacApp
+from pac.tui.replay.export import SCREEN, write_cast, write_gif
+from pac.tui.script_app import ScriptConnection
+from pac.tui.script_process import ScriptProcess, ScriptSession
+from pac.tui.svg import lines_of
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole. Nothing in it is for pac-tui."""
 
@@ -123,7 +123,7 @@ async def record(session: ScriptSession) -> list[list[Strip]]:
 
 def main() -> int:
     """Record into the folder named by the first argument: `watch.cast` and `watch.gif`."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "train.py"
         path.write_text(SCRIPT)

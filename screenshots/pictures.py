@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from textual.pilot import Pilot
 
-from ..training.config import Config
-from ..training.session.host import launch
-from ..training.telemetry.records import Phase
-from ..training.telemetry.snapshot import Snapshot
-from .app import PacApp
-from .connection import SessionConnection
-from .svg import lines_of, svg_of
+from pac.training.config import Config
+from pac.training.session.host import launch
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import Snapshot
+from pac.tui.app import PacApp
+from pac.tui.connection import SessionConnection
+from pac.tui.svg import lines_of, svg_of
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
@@ -131,7 +131,7 @@ SUBJECTS = {
 
 def main() -> int:
     """Take the pictures of the subjects named by the arguments after the folder, or of all."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs:
         for name in sys.argv[2:] or SUBJECTS:

@@ -28,6 +28,8 @@ from .timer import request
 
 DRAWS = 84
 """The dot at which mode 3 begins."""
+DRAWN = DRAWS + 170
+"""The dot at which a line is drawn, shortly before the earliest end of mode 3: the same T-cycle as in PyBoy."""
 EARLY = 4
 """T-cycles by which the interrupt of mode 0 precedes what STAT shows."""
 LEAD = 4
@@ -164,8 +166,8 @@ def plan_screen(m: Machine, now: int) -> None:
         found = (BLANK - dot if dot < BLANK else BLANK + FRAME_CYCLES - dot) + now
         found = min(found, now + next_status(m, byte(m, HIGH_PAGE + STAT) & 0x78, dot))
         if m.drawn != HIDDEN:
-            lines = 0 if line < 144 and column < DRAWS else 1 if line < 143 else 154 - line
-            found = min(found, now + lines * LINE_CYCLES + DRAWS - column)
+            lines = 0 if line < 144 and column < DRAWN else 1 if line < 143 else 154 - line
+            found = min(found, now + lines * LINE_CYCLES + DRAWN - column)
     set_word(m, LCD_NEXT, found)
 
 
@@ -178,8 +180,8 @@ def run_screen(m: Machine, now: int) -> None:
         if dot == BLANK:
             request(m, 1)
             set_word(m, FRAMES, word(m, FRAMES) + 1)
-        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES and dot % LINE_CYCLES == DRAWS:
-            if dot == DRAWS:
+        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES and dot % LINE_CYCLES == DRAWN:
+            if dot == DRAWN:
                 begin_frame(m)
             if at >= word(m, LCD_FIRST):
                 draw_line(m, dot // LINE_CYCLES)
@@ -204,6 +206,7 @@ def write_screen(m: Machine, now: int, place: int, value: int) -> None:
     if is_on(m):
         set_level(m, level(m, now, byte(m, HIGH_PAGE + STAT) & 0x78))
     elif was_on:
+        begin_frame(m)
         matched = 4 if line_matches(m, dot_of(m, now)) else 0
         set_byte(m, HIGH_PAGE + STAT, (byte(m, HIGH_PAGE + STAT) & 0x78) | matched)
         set_word(m, STAT_LEVEL, (matched >> 2) & (byte(m, HIGH_PAGE + STAT) >> 6))

@@ -72,10 +72,28 @@ def test_a_restored_block_continues_equally():
     assert np.array_equal(first.frame, second.frame)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["catch", "walk"])
-def test_interleaved_states_are_equal(name: str):
-    """32 consoles whose states are interleaved are in the same states as 32 single ones."""
+def test_the_screen_is_white_while_it_is_off():
+    """A frame that was drawn disappears when a program turns the screen off."""
+    draw = "ld a, $ff\n ldh ($47), a\n ld bc, 12000\n"
+    wait = "wait:\n dec bc\n ld a, b\n or c\n jr nz, wait\n"
+    console = Console(cartridge(f"{draw}{wait} ld a, 1\n ldh ($40), a\nend:\n jr end"))
+    console.run_frames(3)
+    assert (console.frame == 3).any()
+    console.run_frames(8)
+    assert not console.frame.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "frames", "first"),
+    [
+        pytest.param("catch", 60, 0, marks=pytest.mark.thorough),
+        pytest.param("walk", 60, 0, marks=pytest.mark.thorough),
+        pytest.param("catch", 1000, 0, marks=pytest.mark.slow),
+        pytest.param("catch", 1000, LANES, marks=pytest.mark.slow),
+    ],
+)
+def test_interleaved_states_are_equal(name: str, frames: int, first: int):
+    """32 consoles whose states are interleaved are in the same states as 32 single ones; `first` changes the inputs."""
     singles = [Console(own_cartridge(name)) for _ in range(LANES)]
     size = singles[0].block.size
     tile = np.zeros(LANES * size, np.uint8)
@@ -84,9 +102,9 @@ def test_interleaved_states_are_equal(name: str):
     for lane, single in enumerate(singles):
         words[:, lane], rest[:, lane] = single.words[: at.WORDS], single.bytes
     frame = np.zeros_like(singles[0].frame_data)
-    for step in range(60):
+    for step in range(frames):
         for lane, single in enumerate(singles):
-            buttons = 1 << (step * (lane + 3) // 4 % 4)
+            buttons = 1 << (step * (first + lane + 3) // 4 % 4)
             machine = single.machine_with(
                 single.cartridge.rom,
                 words=words.ctypes.data + 8 * lane,

@@ -45,7 +45,7 @@ PARTS = {
         {"repeat": 1, "seconds": 1.0},
         "Measure the decisions per second of the built-in games on one core, without a trainer.",
     ),
-    "gameboy": Benchmark("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5}),
+    "gameboy": Benchmark("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5, "frames": 300}),
     "transports": Benchmark("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
     "matrix": Benchmark("matrix:matrix", {"steps": 8192}),
     "peers": Benchmark("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),

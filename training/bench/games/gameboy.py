@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
-from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ....backends.factory import make
-from ....envs.gameboy.cartridge import cartridge_of
 from ....envs.gameboy.cartridges import DIGESTS, own_bytes
-from ....envs.gameboy.console import Console
 from ....envs.gameboy.games import find_game
 from ....envs.gameboy.layout import HIDDEN
 from ....envs.registry import find
@@ -26,9 +22,9 @@ from ..backends.rates import SLOTS, random_stepper
 from ..facts import Figures, Progress, summary_of
 from ..measured_process import measured_cores
 from ..turns import alternate, compared, rate_of
-from .rates import median_rate, steps_per_second
+from .gameboy_frames import FRAMES, LONGEST, compare_frames, emulate, emulate_pyboy, played_per_second
+from .rates import steps_per_second
 
-FRAMES = 200
 MANY = 64
 """Environments that are stepped at once."""
 LONG_STEPS = """
@@ -41,48 +37,31 @@ steps: 120
 values: [{name: score, address: 0xC002, reward: 1}]
 ends: [{outcome: over, address: 0xC004, equals: 1}]
 """
-WARM_UP = 300
-"""Frames before the measurement, in which a game shows its title."""
 
 
-def frames_per_second(data: bytes, name: str, seconds: float) -> float:
-    """Return frames per second of a ROM that are not drawn, without input."""
-    console = Console(cartridge_of(data, name), HIDDEN)
-    console.run_frames(WARM_UP)
+def measure_gameboy(
+    *, roms: Sequence[Path] = (), repeat: int = 5, seconds: float = 1.0, frames: int = FRAMES, progress: Progress
+) -> Figures:
+    """Measure each ROM `repeat` times, in turn with PyBoy where it is installed, and compare `frames` of both.
 
-    def work() -> int:
-        console.run_frames(FRAMES)
-        return FRAMES
-
-    return median_rate(work, seconds)
-
-
-def pyboy_frames_per_second(data: bytes, seconds: float) -> float:
-    """Return the same of PyBoy, which must be installed."""
-    made = import_module("pyboy").PyBoy(BytesIO(data), window="null", sound_emulated=False, log_level="CRITICAL")
-    made.set_emulation_speed(0)
-    made.tick(WARM_UP, False, False)
-
-    def work() -> int:
-        made.tick(FRAMES, False, False)
-        return FRAMES
-
-    return median_rate(work, seconds)
-
-
-def measure_gameboy(*, roms: Sequence[Path] = (), repeat: int = 5, seconds: float = 1.0, progress: Progress) -> Figures:
-    """Measure each ROM `repeat` times, in turn with PyBoy where it is installed; return the summaries of the rates."""
+    Returns:
+        The summaries of the rates, and how many frames differ.
+    """
     files = {name: own_bytes(name) for name in DIGESTS} | {path.stem: path.read_bytes() for path in roms}
     figures: Figures = {}
     for number, (name, data) in enumerate(files.items()):
         progress(name, number / (len(files) + len(DIGESTS)))
-        sides: dict[str, Callable[[], float]] = {"frames_per_second": partial(frames_per_second, data, name, seconds)}
+        sides: dict[str, Callable[[], float]] = {
+            "frames_per_second": partial(played_per_second, partial(emulate, data, name, LONGEST, HIDDEN), seconds)
+        }
         if find_spec("pyboy") is not None:
-            sides["pyboy"] = partial(pyboy_frames_per_second, data, seconds)
+            sides["pyboy"] = partial(played_per_second, partial(emulate_pyboy, data, LONGEST), seconds)
         summaries = {side: summary_of(rates) for side, rates in alternate(sides, repeat).items()}
         figures[name] = dict(summaries)
         if "pyboy" in summaries:
             figures[name]["ratio"] = summaries["frames_per_second"]["median"] / summaries["pyboy"]["median"]
+            figures[name]["compared_frames"] = frames
+            figures[name]["differing_frames"] = compare_frames(data, name, frames).differ
     for number, name in enumerate(DIGESTS):
         progress(f"steps of {name}", (len(files) + number) / (len(files) + len(DIGESTS)))
         rates = [steps_per_second(f"gameboy:game={name}", seconds) for _ in range(repeat)]

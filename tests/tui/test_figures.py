@@ -95,3 +95,13 @@ def test_a_missing_number_has_no_unit():
     )
     assert "nats" not in missing
     assert missing.index(NA) + len(NA) == known.index("1.5") + 3
+
+
+def test_the_figures_of_overlap_are_below_the_lanes():
+    """As numbers, on a terminal with 80 columns."""
+    figures = {"overlap/efficiency": 1.874, "overlap/collector_idle": 0.03, "overlap/learner_idle": 0.11}
+    section = lanes_section([Lane("training", 1, (Lap("collecting", 0.0, 1.0),))], 1, figures)
+    assert section is not None
+    text = "".join(segment.text for segment in section.rows(76, 9)[-1])
+    assert text.strip() == "overlap efficiency 1.87 of 2   training idle 3%   learner idle 11%"
+    assert len(text) <= 76

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
+import psutil
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
+from ...backends import usable_cores
 from .facts import Figures, Progress, facts
 from .measured_process import figures_of
 from .peer import work_for
@@ -110,7 +112,9 @@ def measure_overlap(
 
     Returns:
         Per case: environment steps per second of `plain` and `overlap` (median, min, max), `ratio`, the median over
-        the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' figures; the machine.
+        the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' figures; `busy_cores`, how
+        many cores both ways keep busy, with workers and servers; `limit`, the ratio at which the work of `plain` would
+        keep all cores busy; the machine.
 
     Raises:
         MeasurementFailed: A measurement failed.
@@ -135,11 +139,14 @@ def compare(case: Case, seconds: float, rounds: int) -> Figures:
         }
         found = alternate({way: partial(rate, each, seconds) for way, each in ways.items()}, rounds)
     samples = {way: [steps_per_second for steps_per_second, _ in measured] for way, measured in found.items()}
+    cores = {way: median(metrics["busy_cores"] for _, metrics in measured) for way, measured in found.items()}
     _, latest = found["overlap"][-1]
     return {
         **compared(samples, "overlap", "plain"),
         "epochs": epochs,
         "learning_share": share,
+        "busy_cores": cores,
+        "limit": min(2.0, usable_cores() / cores["plain"]),
         **{name: value for name, value in latest.items() if name.startswith("overlap/")},
     }
 
@@ -188,14 +195,21 @@ def balanced_epochs(probe: Training) -> tuple[int, float]:
 
 
 def rate(measured: Training, seconds: float) -> tuple[float, dict[str, float]]:
-    """Return the environment steps per second of whole iterations, and the figures of the last one."""
+    """Return the environment steps per second of whole iterations, and the figures of the last one and `busy_cores`."""
     trainer = measured.trainer
-    before, begun = trainer.steps, time.perf_counter()
+    before, computed, begun = trainer.steps, cpu_seconds(), time.perf_counter()
     while True:
         metrics = trainer.iterate()
         spent = time.perf_counter() - begun
         if spent >= seconds:
-            return (trainer.steps - before) * measured.num_envs / spent, metrics
+            busy_cores = (cpu_seconds() - computed) / spent
+            return (trainer.steps - before) * measured.num_envs / spent, metrics | {"busy_cores": busy_cores}
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and its workers so far, in s."""
+    this = psutil.Process()
+    return sum(sum(each.cpu_times()[:2]) for each in (this, *this.children(recursive=True)))
 
 
 if __name__ == "__main__":

@@ -59,4 +59,12 @@ class ConfiguredSession(BaseSession):
             self.debugger.breakpoints.add(text, self.planner.num_envs)
         self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
         self.sampler = SystemSampler(self)
-        self.evaluator = Evaluator(self.config, kind, task, self.settings, directory=directory, events=self.events)
+        self.evaluator = Evaluator(
+            self.config,
+            kind,
+            task,
+            self.settings,
+            directory=directory,
+            events=self.events,
+            show_lane=self.timeline.add,
+        )

@@ -9,25 +9,30 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from ...backends.core.errors import ending
 from ...envs import BadParameter, Task
 from ..config import Config
 from ..runs.tensors_file import safetensors_chunks
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
-from ..trainer import NonFiniteWeights, Trainer
+from ..trainer import Lap, NonFiniteWeights, Timer, Trainer
 from ..trainers import BUILT_IN, TrainerKind
 
 SEED = 0x5EED_0000
 """Added to the run's seed for the environments of evaluations, so that they play other episodes than the training."""
 MASK_63 = (1 << 63) - 1
 PREFIX = "eval/"
+EVALUATING, IDLE = "evaluating", "idle"
+SHOWN = 24
+"""Laps in the lane of the timeline, two per evaluation."""
+ShowLane: TypeAlias = Callable[[str, Callable[[], Iterable[Lap]]], None]
 LAST_SECONDS = 60.0
 """The longest time in s that a training that has reached its limit waits for the last evaluation."""
 
@@ -46,6 +51,7 @@ class Evaluator:
         settings: The trainer's settings.
         directory: Where the weights are written, in memory.
         events: Where troubles are reported.
+        show_lane: Shows when an evaluation runs, as a lane of the timeline.
 
     Attributes:
         figures: The last results by name, with the iteration whose policy they are of; empty before.
@@ -63,6 +69,7 @@ class Evaluator:
         *,
         directory: Path,
         events: EventLog,
+        show_lane: ShowLane = lambda _name, _laps: None,
     ) -> None:
         self.figures: dict[str, float] = {}
         self._every, self._episodes = config.eval_every if config.learn else None, config.eval_episodes
@@ -79,7 +86,10 @@ class Evaluator:
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._waiting: tuple[int, dict[str, Any], dict[str, Any]] | None = None
         self._busy = False
-        if self._every and not kind.player:
+        self._timer = Timer(phases=(EVALUATING, IDLE), kept=SHOWN)
+        if self._every and kind.player:
+            show_lane("evaluation", lambda: self._timer.laps_until_now(EVALUATING if self._busy else IDLE))
+        elif self._every:
             players = ", ".join(known.name for known in BUILT_IN.values() if known.player)
             raise BadParameter(
                 f"--eval-every plays a policy, and the trainer {kind.name} has none; use one of {players}, or omit it"
@@ -128,6 +138,7 @@ class Evaluator:
         arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
         with self._weights.open("wb") as file:
             file.writelines(safetensors_chunks(arrays))
+        self._timer.lap(IDLE)
         self._busy = True
         process = self._started()
         assert process.stdin is not None
@@ -175,6 +186,7 @@ class Evaluator:
             line = self._answers.get(timeout=seconds)
         except queue.Empty:
             return False
+        self._timer.lap(EVALUATING)
         self._busy = False
         if line is None:
             self._fail()
@@ -189,7 +201,7 @@ class Evaluator:
         assert self._output is not None
         assert self._process is not None
         self._output.seek(0)
-        lines = self._output.read().decode(errors="replace").strip().splitlines()[-1:] or ["it printed nothing"]
-        reason = f"its process ended with status {self._process.wait()}: {lines[0]}"
-        self._events.add(Level.WARNING, f"the training continues without evaluation, {reason}")
+        lines = self._output.read().decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        reason = f"its process ended ({ending(self._process.wait())}): {lines[0]}"
+        self._events.add(Level.WARNING, f"the training continues without evaluation: {reason}")
         self.close()

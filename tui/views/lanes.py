@@ -35,8 +35,18 @@ IDLE = "idle"
 HALF = 2
 
 
-def lanes_section(lanes: Sequence[Lane], lines: int) -> Section | None:
-    """Return a panel with `lines` lines for each lane over the time that all lanes cover; None without lanes."""
+OVERLAP = {"efficiency": "overlap efficiency", "collector_idle": "training idle", "learner_idle": "learner idle"}
+"""Figures of collecting while learning, and their names below the lanes."""
+
+
+def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float] | None = None) -> Section | None:
+    """Return a panel with `lines` lines for each lane over the time that all lanes cover; None without lanes.
+
+    Args:
+        lanes: The lanes.
+        lines: Lines of each.
+        figures: The last figures of the trainer, of which those of overlap are shown.
+    """
     drawn = [lane for lane in lanes if lane.laps]
     if not drawn:
         return None
@@ -51,7 +61,7 @@ def lanes_section(lanes: Sequence[Lane], lines: int) -> Section | None:
             line = _line([colors.get(phase, GROUND) for phase in phases])
             found.append((styled(fit(lane.name, NAME - 1), SOFT), blank(1), *line))
             found += [(blank(NAME), *line)] * (lines - 1)
-        return [*found, _legend(colors, width)]
+        return [*found, _legend(colors, width), *_overlap(figures or {})]
 
     return Section("Timeline", rows, note=f"last {duration(end - begin)}", whole=True)
 
@@ -81,6 +91,17 @@ def _line(colors: Sequence[str]) -> Row:
     pairs = zip(colors[::HALF], colors[1::HALF], strict=True)
     runs = ((pair, len(list(run))) for pair, run in groupby(pairs))
     return tuple(styled("▌" * count, left, ground=right) for (left, right), count in runs)
+
+
+def _overlap(figures: Mapping[str, float]) -> list[Row]:
+    """The efficiency of collecting while learning and the idle times, if they are known."""
+    found = {label: figures.get(f"overlap/{name}") for name, label in OVERLAP.items()}
+    shown = [
+        f"{label} {value:.0%}" if label.endswith(IDLE) else f"{label} {value:.2f} of 2"
+        for label, value in found.items()
+        if value is not None
+    ]
+    return [(styled("   ".join(shown), SOFT),)] if shown else []
 
 
 def _legend(colors: Mapping[str, str], width: int) -> Row:

@@ -63,7 +63,7 @@ class TimingView(BaseView):
             lambda width, _: rows_of(snapshot, width, min(ROOMY if roomy else CLOSE, height - 2)),
             note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
         )
-        lanes = lanes_section(snapshot.lanes, LANE if roomy else 1)
+        lanes = lanes_section(snapshot.lanes, LANE if roomy else 1, snapshot.metrics)
         below = [section for section in (lanes, time_over_steps(update)) if section]
         self._lines.show(column([bars, *below], width, height))
 

@@ -135,7 +135,7 @@ class Evaluator:
         if self._busy or self._waiting is None:
             return
         (iteration, tensors, data), self._waiting = self._waiting, None
-        arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+        arrays = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
         with self._weights.open("wb") as file:
             file.writelines(safetensors_chunks(arrays))
         self._timer.lap(IDLE)

@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 
 class RankLost(PacError):
-    """Another process of the training has ended, so this one cannot go on."""
+    """Another process of the training has failed or ended, so this one cannot go on."""
 
     title = "A rank was lost"
 
@@ -35,10 +35,12 @@ class Ranks(ABC):
     Attributes:
         rank: The number of this process, from 0.
         size: The number of processes.
+        waited: Seconds so far for which this process has communicated, which is mostly waiting for slower ones.
     """
 
     rank: int
     size: int
+    waited: float = 0.0
 
     @property
     def is_writer(self) -> bool:
@@ -49,8 +51,8 @@ class Ranks(ABC):
         """Return the global number of this process's first environment, where every process has `num_envs`."""
         return self.rank * num_envs
 
-    def leave(self) -> None:  # noqa: B027 - a single process has nothing to leave
-        """End the communication with the other ranks."""
+    def leave(self, reason: str = "") -> None:  # noqa: B027 - a single process has nothing to leave
+        """End the communication with the other ranks, for a reason that they name if this process has failed."""
 
     @abstractmethod
     def add(self, tensors: Sequence[Tensor]) -> None:

@@ -7,9 +7,11 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields, is_dataclass
 from datetime import timedelta
 from functools import partial
+from threading import Thread
 from typing import Any, TypeVar, cast
 
 import psutil
@@ -25,6 +27,8 @@ FOREVER = timedelta(days=365)
 GONE = 5.0
 """How long to look for the process that a failed collective was waiting for, in s."""
 NAME_BYTES = 256
+FAILED, MOST_REASON = "pac/failed/", 500
+"""Keys of the store under which ranks say why they fail, and how many characters."""
 POLL, PERIOD = 50e-6, 0.05
 """Seconds between two looks whether a collective is complete; seconds between two calls meanwhile."""
 
@@ -39,6 +43,7 @@ class TorchRanks(Ranks):
         dist.init_process_group("gloo", timeout=FOREVER)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         me = json.dumps([socket.gethostname()[: NAME_BYTES // 2], os.getpid()]).encode()
+        self._store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 - there is no public name
         self._members = [tuple(json.loads(line)) for line in self._gathered(me)]
 
     def add(self, tensors: Sequence[Tensor]) -> None:
@@ -83,10 +88,14 @@ class TorchRanks(Ranks):
         made: Any = type(value)
         return cast("Value", made(**{name: tuple(item) if name in lists else item for name, item in got.items()}))
 
-    def leave(self) -> None:
-        """Close the connections to the other ranks."""
-        if dist.is_initialized():
-            dist.destroy_process_group()
+    def leave(self, reason: str = "") -> None:
+        """Close the connections to the other ranks, which then raise `RankLost` with the reason, if there is one."""
+        if not dist.is_initialized():
+            return
+        if reason:
+            with suppress(RuntimeError):  # the store is gone, too
+                self._store.set(f"{FAILED}{self.rank}", reason[:MOST_REASON])
+        dist.destroy_process_group()
 
     def _gathered(self, line: bytes) -> list[bytes]:
         """Return the line of every rank, of at most `NAME_BYTES` bytes."""
@@ -97,13 +106,35 @@ class TorchRanks(Ranks):
         return [bytes(each.tolist()).rstrip(b"\0") for each in found]
 
     def _together(self, collective: Callable[[], object]) -> None:
+        begun = time.perf_counter()
         try:
             collective()
         except RuntimeError as error:
             raise RankLost(self._lost(str(error))) from error
+        finally:
+            self.waited += time.perf_counter() - begun
+
+    def _reason(self) -> str:
+        """Return which rank has failed and why, if one has said so."""
+        found: list[str] = []
+
+        def read() -> None:
+            with suppress(RuntimeError):  # the store's machine is gone
+                for rank in range(self.size):
+                    if rank != self.rank and self._store.check([key := f"{FAILED}{rank}"]):
+                        text = self._store.get(key).decode(errors="replace")
+                        found.append(f"rank {rank} of {self.size} has failed: {text}")
+                        return
+
+        reader = Thread(target=read, daemon=True)
+        reader.start()
+        reader.join(GONE)
+        return found[0] if found else ""
 
     def _lost(self, reason: str) -> str:
-        """Return which ranks have ended, as far as this machine can know."""
+        """Return which ranks have failed or ended, as far as this machine can know."""
+        if said := self._reason():
+            return said
         host = socket.gethostname()[: NAME_BYTES // 2]
         here = {rank: pid for rank, (where, pid) in enumerate(self._members) if where == host and rank != self.rank}
         alive = [psutil.Process(pid) for pid in here.values() if psutil.pid_exists(pid)]

@@ -17,7 +17,7 @@ from ..envs.slots import SlotOrder
 from .ranks import Ranks, SingleRank
 
 Metrics: TypeAlias = dict[str, float]
-PHASES = ("environment", "transport", "inference", "learner", "python")
+PHASES = ("environment", "transport", "inference", "learner", "python", "ranks")
 KEPT_LAPS = 256
 
 
@@ -39,12 +39,12 @@ class ProcessFailed(PacError):
     """A process that the trainer started has failed. The step that raises this was not made and can be repeated.
 
     Attributes:
-        index: Index of its arguments in the call of `Context.start_processes`.
+        index: Index of its arguments in the call of `Context.start_processes`; -1 of a process of another rank.
     """
 
     title = "A process of the trainer failed"
 
-    def __init__(self, index: int, text: str) -> None:
+    def __init__(self, index: int = -1, text: str = "a process of another rank has failed") -> None:
         super().__init__(text)
         self.index = index
 

@@ -39,6 +39,7 @@ from .messages import (
     CurvesZoomed,
     EnvironmentOpened,
     EpisodeKept,
+    MemberChosen,
     Refused,
     RunsRead,
     SessionLost,
@@ -64,6 +65,7 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 }
 RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
 """How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
+MEMBER_KEYS = frozenset({"members", "member.next", "member.previous"})
 RUNS = 2.0
 """Seconds between two readings of the curves of other runs."""
 
@@ -126,6 +128,9 @@ class PacApp(TerminalApp):
             "view.learning": partial(navigation.show, "learning"),
             "view.workers": partial(navigation.show, "workers"),
             "view.logs": partial(navigation.show, "logs"),
+            "members": partial(navigation.show, "members"),
+            "member.next": partial(self._switch, 1),
+            "member.previous": partial(self._switch, -1),
             "logs.search": dialogs.ask_search,
             "page.next": partial(navigation.turn_page, 1),
             "page.previous": partial(navigation.turn_page, -1),
@@ -191,6 +196,8 @@ class PacApp(TerminalApp):
 
     def unavailable(self, command: str) -> str:
         """Return why a command of `keys.py` cannot be executed; an empty text if it can."""
+        if command in MEMBER_KEYS and not self.state.members:
+            return "only one session is shown; pac-tui attach --all shows several"
         return self.training.unavailable(command)
 
     def title_of(self, command: str) -> str:
@@ -296,7 +303,9 @@ class PacApp(TerminalApp):
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """Show a new snapshot."""
-        self.state.snapshot = message.snapshot
+        if message.selected != self.state.selected:
+            return
+        self.state.snapshot, self.state.members = message.snapshot, message.members
         if self.is_running:
             self.show_snapshot(message.snapshot)
 
@@ -317,7 +326,8 @@ class PacApp(TerminalApp):
             self.scheduler.expire_all()
             self.draw_footer()
         self.painter.draw()
-        if snapshot.phase is Phase.ENDED:
+        others = (member for index, member in enumerate(self.state.members) if index != self.state.selected)
+        if snapshot.phase is Phase.ENDED and all(member.over for member in others):
             self.ending.leave()
 
     def _toast(self, snapshot: Snapshot) -> None:
@@ -329,8 +339,10 @@ class PacApp(TerminalApp):
 
     def on_session_lost(self, message: SessionLost) -> None:
         """Show the error; if no snapshot was ever taken, leave it to the command line."""
+        if message.selected != self.state.selected:
+            return
         self.state.lost = message.error
-        if self.state.snapshot is None:
+        if self.state.snapshot is None and not any(member.snapshot for member in self.state.members):
             self.ending.leave()
         else:
             self.refresh_now()
@@ -396,6 +408,28 @@ class PacApp(TerminalApp):
             curve_choice.save(self.state.curves)
         except OSError as error:
             self.notify(f"cannot write {error.filename}: {error.strerror}", title="Curves", severity="error")
+
+    def _switch(self, by: int) -> None:
+        """Select the next or the previous session; before the first one, all are shown together."""
+        here = 0 if self.state.view == "members" else self.state.selected + 1
+        there = (here + by) % (len(self.state.members) + 1)
+        self.on_member_chosen(MemberChosen(there - 1 if there else None))
+
+    def on_member_chosen(self, message: MemberChosen) -> None:
+        """Show another session, in the same view; or all of them."""
+        if message.index is None:
+            self.navigation.show("members")
+            return
+        if self.state.view == "members":
+            self.navigation.show("summary")
+        if message.index != self.state.selected:
+            self.training.send("look", count=0)  # the session that was selected need not draw any more
+            self.connection.selected = message.index
+            self.state.select(message.index)
+            self.debugger.reset()
+            self._requested, self._announced, self._opened = None, None, time.time()
+            self.painter.restyle(colors=colors_distinguish(self))
+        self.refresh_now()
 
     def on_view_chosen(self, message: ViewChosen) -> None:
         """Show the view whose name was clicked."""

@@ -32,7 +32,10 @@ class SessionConnection:
     Attributes:
         number: This viewer's number among the viewers of the session; 0 before it has joined.
         detached: Whether the session continues when the app ends.
+        selected: The index of the session among several, see `SessionGroup`.
     """
+
+    selected = 0
 
     def __init__(self, start: Callable[[], RunningSession], origin: Origin = "process") -> None:
         self.origin = origin
@@ -113,6 +116,25 @@ class SessionConnection:
                 raise SessionGone("this viewer has left")
             self._client = client
         self.number = int(client.call("join", name=viewer_name())["number"])
+
+    def members(self) -> tuple[Any, ...]:
+        """Return the sessions of a group; nothing for a single session."""
+        return ()
+
+    @property
+    def target(self) -> SessionConnection:
+        """The connection to the selected session."""
+        return self
+
+    @property
+    def failed(self) -> bool:
+        """Whether the session could not start."""
+        return self._error is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether what was started has ended."""
+        return self.exit_code() is not None
 
     @property
     def owned(self) -> bool:

@@ -42,6 +42,13 @@ class EnvironmentDebugger:
         self._past: Moment | None = None
         self._drawn: tuple[object, ...] = ()
 
+    def reset(self) -> None:
+        """Show the newest step of another session."""
+        self.back, self.after_end, self.moment, self._past = 0, False, None, None
+        self._newest, self._hits, self._drawn = (0, 0), 0, ()
+        if self._state.snapshot is not None:
+            self.new_break(self._state.snapshot)
+
     @property
     def can_travel(self) -> bool:
         """Whether a paused environment is shown, so that the arrow keys go through time."""

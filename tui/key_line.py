@@ -46,6 +46,7 @@ RUNNING: dict[str, Hints] = {
         ("cancel", "summary"),
     ),
     "timing": (("pause", "pause"), *BROWSE, *RESIZE, ("sweep", "sweep")),
+    "members": (("pause", "pause"), ("page.next", "page"), ("view.summary", "summary"), *BROWSE[2:]),
     "learning": (*CURVES[:2], ("page.next", "page"), ("pause", "pause"), *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
     "workers": (("pause", "pause"), ("page.next", "page"), *BROWSE[:4], *BROWSE[5:], *RESIZE),
     "logs": (
@@ -88,6 +89,7 @@ OVER: Hints = (
     *BROWSE[:2],
     ("screenshot", "picture"),
 )
+MEMBERS: Hints = (("member.previous member.next", "switch"), ("members", "all"))
 REPLAY: Hints = (
     ("select.left select.right", "step"),
     ("pause", "play"),
@@ -109,6 +111,7 @@ class Situation(NamedTuple):
         travels: Whether the arrow keys go through time.
         replay: Whether a recorded episode is shown.
         pages: Number of pages of the view.
+        members: Whether several sessions are shown.
     """
 
     phase: Phase
@@ -117,6 +120,7 @@ class Situation(NamedTuple):
     travels: bool = False
     replay: bool = False
     pages: int = 1
+    members: bool = False
 
 
 def hints(situation: Situation) -> Hints:
@@ -140,7 +144,9 @@ def hints(situation: Situation) -> Hints:
 def key_line(width: int, situation: Situation, unavailable: Callable[[str], str] = lambda _: "") -> Row:
     """Return the keys that fit into `width` columns, `unavailable` ones last and grey; help and quit always."""
     words = {"{env}": situation.env, "{envs}": plural(situation.env)}
-    shown = [hint for hint in hints(situation) if situation.pages > 1 or hint[0] != "page.next"]
+    first, *others = hints(situation)
+    listed = (first, *(MEMBERS if situation.members else ()), *others)
+    shown = [hint for hint in listed if situation.pages > 1 or hint[0] != "page.next"]
     found = [(bool(unavailable(names.split()[-1])), names, words.get(word, word)) for names, word in shown]
     parts = [_key(names, word, grey=grey) for grey, names, word in sorted(found, key=lambda item: item[0])]
     end = tuple(segment for names, word in ALWAYS for segment in _key(names, word, grey=False))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..envs import PacError
 from ..training.config import RUNS, Config
 from ..training.exits import INTERRUPTED
 from ..training.imports import importing
@@ -23,6 +26,7 @@ from .trust import ask
 if TYPE_CHECKING:
     from ..training.runs.overview import RunOverview
     from .messages import EpisodeKept
+    from .session_group import SessionGroup
 
 NAP = 0.05
 
@@ -69,6 +73,44 @@ def attach_app(session: ConnectedSession) -> int:
     return open_next_run(left)
 
 
+def show_group(group: SessionGroup, name: str) -> int:
+    """Show several sessions that other processes have started; return the exit code.
+
+    Args:
+        group: The sessions.
+        name: What `pac-tui attach` calls them.
+    """
+    preferences()
+    left = show_app(group)
+    over = all(member.over for member in group.members())
+    print("all sessions have ended" if over else f"the sessions continue: pac-tui attach {name}")  # noqa: T201 - as above
+    return open_next_run(left)
+
+
+def show_ranks(ranks: int, arguments: Sequence[str]) -> int:
+    """Start the ranks of a training, and show them until they end; return the exit code.
+
+    Args:
+        ranks: How many.
+        arguments: Those of `pac-tui` for each rank.
+
+    Raises:
+        SessionFailed: They could not start, or one has failed.
+    """
+    from .ranks_process import RanksProcess
+    from .session_group import SessionGroup
+
+    preferences()
+    process = RanksProcess(ranks, arguments)
+    group = SessionGroup(process.members(), owner=process)
+    left = show_app(group)
+    if group.detached:
+        print(f"{left.name} continues: pac-tui attach {left.name.partition('.rank')[0]}")  # noqa: T201 - as above
+    elif left.code != INTERRUPTED:
+        print(process.report())  # noqa: T201 - as above
+    return open_next_run(left)
+
+
 class AppExit(NamedTuple):
     """How the app ended.
 
@@ -110,7 +152,8 @@ def show_app(connection: SessionConnection) -> AppExit:
                 app = PacApp(connection, app.state)
                 app.run()
             if connection.detached:
-                connection.call("detach")
+                with suppress(PacError):  # of several sessions, the selected one may have ended
+                    connection.call("detach")
             name = app.state.snapshot.description.run if app.state.snapshot else "the session"
             return AppExit(app.return_code or 0, name, app.ending.next_run)
     finally:
@@ -145,7 +188,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
 
 def _end_session(connection: SessionConnection) -> None:
     """Stop the session if the app has started it, and wait for its end. Kill it at a second Ctrl-C or if it hangs."""
-    if not connection.owned or connection.exit_code() is not None:
+    if not connection.owned or connection.ended:
         return
     try:
         _wait_for_end(connection)
@@ -158,7 +201,7 @@ def _wait_for_end(connection: SessionConnection) -> None:
     connection.terminate()
     limit = time.monotonic() + STOP_LIMIT
     announced = False
-    while connection.started and connection.exit_code() is None:
+    while connection.started and not connection.ended:
         if time.monotonic() > limit:
             connection.kill()
             break

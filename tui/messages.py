@@ -11,13 +11,22 @@ from ..envs import PacError
 from ..training.past.episode import Episode
 from ..training.telemetry.snapshot import Snapshot
 from .curve_options import Overlay
+from .session_group import Member
 
 
 @dataclass
 class SnapshotTaken(Message):
-    """A new snapshot of the session. It replaces one that was not handled yet."""
+    """A new snapshot of the session. It replaces one that was not handled yet.
+
+    Attributes:
+        snapshot: The same.
+        members: All sessions, if several are shown.
+        selected: The index of the session among them.
+    """
 
     snapshot: Snapshot
+    members: tuple[Member, ...] = ()
+    selected: int = 0
 
     def can_replace(self, message: Message) -> bool:
         """Return whether this message replaces an older one."""
@@ -26,9 +35,10 @@ class SnapshotTaken(Message):
 
 @dataclass
 class SessionLost(Message):
-    """The session could not start, or its process has died."""
+    """The session could not start, or its process has died; with its index if several are shown."""
 
     error: PacError
+    selected: int = 0
 
 
 @dataclass
@@ -75,6 +85,13 @@ class RunsRead(Message):
 
     runs: tuple[Overlay, ...]
     failed: tuple[tuple[Overlay, str], ...]
+
+
+@dataclass
+class MemberChosen(Message):
+    """The name of a session was clicked; None is all of them."""
+
+    index: int | None
 
 
 @dataclass

@@ -15,6 +15,7 @@ from .drawing.styles import Row
 from .drawing.widgets import TextLines
 from .header_footer import Tabs, head, system
 from .key_line import Situation, key_line
+from .member_tabs import MemberTabs
 from .refresh import RefreshScheduler, interval
 from .scrubber import scrubber
 from .state import AppState
@@ -23,6 +24,7 @@ from .views import (
     EnvironmentView,
     LearningView,
     LogView,
+    MembersView,
     SummaryView,
     TimingView,
     ViewUpdate,
@@ -62,15 +64,16 @@ class Painter:
         self._state, self._debugger, self._scheduler = state, debugger, scheduler
         self.grid, self.output, self.curves = SummaryView(colors=colors), LogView(directory), LearningView()
         environment = EnvironmentView(colors=colors)
-        views = (self.grid, environment, TimingView(), self.curves, WorkersView(), self.output)
+        views = (self.grid, environment, TimingView(), self.curves, WorkersView(), self.output, MembersView())
         self._views: dict[str, BaseView] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=state.view)
         self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")
+        self._members = MemberTabs()
         self._status, self._keys = TextLines(id="status"), TextLines(id="keys")
 
     def widgets(self) -> Iterator[Widget]:
         """Yield what is on the screen, from top to bottom."""
-        yield from (self._head, self._tabs, self._switcher, self._timeline, self._status, self._keys)
+        yield from (self._head, self._members, self._tabs, self._switcher, self._timeline, self._status, self._keys)
 
     @property
     def view(self) -> BaseView:
@@ -101,7 +104,17 @@ class Painter:
         details = self._scheduler.due("details", interval("grid")) or figures or self._debugger.moment_changed(snapshot)
         state, debugger = self._state, self._debugger
         self.view.show(
-            ViewUpdate(snapshot, time.time(), state.env, figures, state.curves, debugger.inspecting, details)
+            ViewUpdate(
+                snapshot,
+                time.time(),
+                state.env,
+                figures,
+                state.curves,
+                debugger.inspecting,
+                details,
+                state.members,
+                state.selected,
+            )
         )
         self._draw_timeline(snapshot)
         if figures:
@@ -131,6 +144,8 @@ class Painter:
         self._head.show([head(snapshot, self._head.size.width)])
         page, count = self.view.pages
         note = f"page {page:,}/{count:,}" if count > 1 else ""
+        if self._state.members:
+            self._members.draw(self._state.members, self._state.selected, together=self._state.view == "members")
         self._tabs.draw(self._state.view, self._state.env, snapshot, note)
 
     def draw_footer(self, note: Row | None, controller: str, unavailable: Callable[[str], str]) -> None:
@@ -143,7 +158,8 @@ class Painter:
         """
         low, width, state = not self._status.display, self._keys.size.width, self._state
         travels, pages = self._debugger.can_travel, self.view.pages[1]
-        situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages)
+        several = bool(state.members)
+        situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages, several)
         figures = system(self._state.snapshot, self._scheduler.cost, width, controller)
         self._status.show([note if note and not low else figures])
         self._keys.show([note if note and low else key_line(width, situation, unavailable)])

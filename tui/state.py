@@ -11,6 +11,7 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units
 from .curve_options import CurveOptions
+from .session_group import Member
 
 
 @dataclass
@@ -27,6 +28,8 @@ class AppState:
         replay: Whether the session is a recorded episode.
         lists_episodes: Whether the list of episodes is opened with the next snapshot, as after a replay.
         last_event: The number of the newest event that was shown.
+        members: All sessions, if several are shown.
+        selected: The index of the session among them.
     """
 
     snapshot: Snapshot | None = None
@@ -38,6 +41,8 @@ class AppState:
     replay: bool = False
     lists_episodes: bool = False
     last_event: int = 0
+    members: tuple[Member, ...] = ()
+    selected: int = 0
 
     @property
     def phase(self) -> Phase:
@@ -64,6 +69,12 @@ class AppState:
         if self.snapshot is None or self.lost is None:
             return self.snapshot
         return replace(self.snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
+
+    def select(self, index: int) -> None:
+        """Select another session, of which what was seen last is shown first."""
+        self.selected, self.snapshot, self.lost = index, self.members[index].snapshot, None
+        self.seat = self.last_event = 0
+        self.env = min(self.env, max(0, self.num_envs - 1))
 
     def controlled_by_other(self, viewer: int) -> str:
         """Return the name of the viewer that has control, or an empty text if that is `viewer` or nobody."""

@@ -31,6 +31,8 @@ class SnapshotThread:
         self._wanted = threading.Event()
         self._done = threading.Event()
         self._shown: object = None
+        self._selected = 0
+        self._members: object = ()
         self._lost = False
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._thread.start()
@@ -54,11 +56,15 @@ class SnapshotThread:
             self._take()
 
     def _take(self) -> None:
+        connection, selected = self._connection.target, self._connection.selected
+        if selected != self._selected:
+            self._selected, self._lost = selected, False
+        members = self._connection.members()
         try:
-            snapshot = self._connection.take(self._look)
+            snapshot = connection.take(self._look)
         except PacError as error:
             # The end of the process says more than the error.
-            code = self._connection.exit_code()
+            code = connection.exit_code()
             self._lose(error if code is None else _gone(code))
             self._done.wait(RETRY)
             return
@@ -66,17 +72,17 @@ class SnapshotThread:
             self._lose(SessionGone(f"its telemetry cannot be read: {type(error).__name__}: {error}"))
             self._done.wait(RETRY)
             return
-        if snapshot is not self._shown:
-            self._shown = snapshot
-            self._post(SnapshotTaken(snapshot))
-        code = self._connection.exit_code()
+        if snapshot is not self._shown or members is not self._members:
+            self._shown, self._members = snapshot, members
+            self._post(SnapshotTaken(snapshot, members, selected))
+        code = connection.exit_code()
         if code is not None and not snapshot.phase.over:
             self._lose(_gone(code))
 
     def _lose(self, error: PacError) -> None:
         if not self._lost:
             self._lost = True
-            self._post(SessionLost(error))
+            self._post(SessionLost(error, self._selected))
 
 
 def _gone(code: int) -> SessionGone:
@@ -90,12 +96,12 @@ class CommandThread:
     def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
         self._post = post
-        self._queue: queue.SimpleQueue[tuple[str, dict[str, Any]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[SessionConnection, str, dict[str, Any]] | None] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="commander", daemon=True).start()
 
     def send(self, command: str, **arguments: Any) -> None:
-        """Queue a command."""
-        self._queue.put((command, arguments))
+        """Queue a command to the session that is selected now."""
+        self._queue.put((self._connection.target, command, arguments))
 
     def close(self) -> None:
         """End the thread after the commands that are queued."""
@@ -103,8 +109,8 @@ class CommandThread:
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
-            command, arguments = item
+            connection, command, arguments = item
             try:
-                self._connection.call(command, **arguments)
+                connection.call(command, **arguments)
             except PacError as error:
                 self._post(Refused(command, error))

@@ -6,7 +6,7 @@ pac-tui bench ray --json
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -91,19 +91,24 @@ def _own(backend: str, address: str, work: int) -> Iterator[Step]:
         yield random_stepper(envs)
 
 
+class RllibBurn(Burn):
+    """The same environment, made as RLlib makes it; its registry of names holds for one connection of a process."""
+
+    def __init__(self, context: Mapping[str, Any]) -> None:
+        super().__init__(context["work"], masked=False)
+
+
 @contextmanager
 def _rllib(address: str, work: int) -> Iterator[Step]:
     """Make an environment runner per node, each with its share of the environments and random actions."""
     import ray
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
-    from ray.tune.registry import register_env
 
     ray.init(address=address, log_to_driver=False, configure_logging=False)
     try:
         share, length = NUM_ENVS // NODES, SLOTS - 1
-        register_env("burn", lambda _: Burn(work, masked=False))
-        config: Any = PPOConfig().environment("burn")
+        config: Any = PPOConfig().environment(RllibBurn, env_config={"work": work})
         config = config.env_runners(
             num_env_runners=NODES, num_envs_per_env_runner=share, rollout_fragment_length=length
         )

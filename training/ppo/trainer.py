@@ -87,10 +87,13 @@ class PPO(PolicyTrainer[PpoPolicy]):
         if self._updates is not None:
             return self._collect_while_learning(self._updates)
         collected = self._collect()
+        timer, ranks = self._context.timer, self._context.ranks
+        waited = ranks.waited
         metrics = self.learner.learn(collected)
         self._version, self._value_unit = self.learner.updates, float(self.value_unit)
         self.steps += collected.storage.steps
-        self._context.timer.lap("learner")
+        timer.lap("learner")
+        timer.move("learner", "ranks", ranks.waited - waited)
         return metrics
 
     def _collect(self) -> Rollout:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...envs import PacError
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of the messages."""
 HEAD = struct.Struct("<BI")
 RUN = struct.Struct("<III")

@@ -23,6 +23,8 @@ from .frames import BadRelay, Bytes, apply_changes
 MOST_BYTES = 256 << 20
 """Bytes of telemetry that a remote session may have; 10,000 environments have about 60 MB."""
 MOST_LOG = 4 << 20
+MOST_RANKS = 64
+"""Processes of one training on a machine that are shown."""
 LOG = "session.log"
 
 
@@ -108,14 +110,21 @@ def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         BadRelay: Its version differs, or it says something else.
     """
+    wrong = BadRelay("the other side is not a relay of pac-tui")
     try:
         found = dict(parse_json(data))
-        name, pid = str(found["run"]), int(found["pid"])
-    except (TypeError, ValueError, KeyError) as error:
-        raise BadRelay("the other side is not a relay of pac-tui") from error
+    except (TypeError, ValueError) as error:
+        raise wrong from error
+    if "protocol" not in found:
+        raise wrong
     if any(found.get(key) != own[key] for key in ("protocol", "telemetry")):
         raise BadRelay(
             f"pac-tui there has version {str(found.get('version'))[:40]}, and here {own['version']}: install the same "
             "version on both sides"
         )
-    return {**found, "run": name, "pid": pid}
+    try:
+        name, pid = str(found["run"]), int(found["pid"])
+        ranks = [(int(rank), int(each)) for rank, each in found["ranks"]][:MOST_RANKS]
+    except (TypeError, ValueError, KeyError) as error:
+        raise wrong from error
+    return {**found, "run": name, "pid": pid, "ranks": ranks}

@@ -69,6 +69,7 @@ class RemoteSession:
         directory: The directory of the mirrored telemetry and of the socket for commands.
         pid: The session's process on its machine.
         name: The name of its run.
+        ranks: The numbers and processes of the ranks of its training on that machine.
     """
 
     def __init__(self, host: str, command: Sequence[str]) -> None:
@@ -85,6 +86,7 @@ class RemoteSession:
         self._error: PacError | None = None
         self._over = False
         self.pid, self.name = 0, ""
+        self.ranks: list[tuple[int, int]] = []
         self._server: ControlServer | None = None
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
@@ -213,6 +215,7 @@ class RemoteSession:
                     raise BadRelay("the other side is not a relay of pac-tui")
                 about = hello_of(first.data, versions())
                 self.pid, self.name = about["pid"], printable(about["run"])
+                self.ranks = about["ranks"]
                 for request in list(self._repeated.values()):
                     write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": 0, "request": request}).encode())
                 while (frame := read_frame(process.stdout)) is not None:

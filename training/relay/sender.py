@@ -15,7 +15,7 @@ import numpy as np
 from ...backends.system.segment import is_owned
 from ...envs import PacError
 from ...envs.files import parse_json
-from ..runs.sessions import FoundSession
+from ..runs.sessions import FoundSession, ranks_of
 from ..session.control import CommandRefused, SessionClient
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import VERSION
@@ -53,7 +53,8 @@ class Relay:
     def hello(self) -> None:
         """Say which versions and which session this is."""
         about = self._reader.description
-        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid})
+        ranks = [[one.rank, one.pid] for one in ranks_of(self._found)]
+        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid, "ranks": ranks})
 
     def run(self) -> None:
         """Send changes until the session or the other side is gone."""

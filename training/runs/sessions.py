@@ -42,6 +42,16 @@ class FoundSession:
         """The run's name."""
         return self.snapshot.description.run
 
+    @property
+    def rank(self) -> int:
+        """Its number among the processes of its training, from 0."""
+        return self.snapshot.description.rank
+
+    @property
+    def training(self) -> str:
+        """The name that all ranks of its training have in common."""
+        return self.name.removesuffix(f".rank{self.rank}")
+
 
 class AmbiguousSession(BadParameter):
     """Several sessions have a name, or begin so.
@@ -140,6 +150,15 @@ def sessions() -> list[FoundSession]:
     return sorted(known, key=lambda session: float(session.snapshot.state["started"]))
 
 
+def ranks_of(found: FoundSession) -> list[FoundSession]:
+    """Return the sessions on this machine that train together with one, and itself, by rank."""
+    if found.snapshot.description.ranks == 1 or not found.alive:
+        return [found]
+    others = [one for one in sessions() if one.alive and one.training == found.training and one.pid != found.pid]
+    together = [one for one in others if one.snapshot.description.ranks > 1]
+    return sorted([found, *together], key=lambda one: one.rank)
+
+
 def find_session(name: str, runs_dir: Path) -> FoundSession:
     """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
 
@@ -160,13 +179,14 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
             raise BadParameter(
                 f"no session is running{f'; to see the last state of one that died, name it: {died}' * bool(died)}"
             )
-        return running[-1]
+        newest = running[-1]
+        return min((one for one in running if one.training == newest.training), key=lambda one: one.rank)
     for alive in (True, False):
         ours = [session for session in found if session.alive is alive]
         exact = [session for session in ours if name in {session.name, str(session.pid)}]
         begun = exact or [session for session in ours if session.name.startswith(name)]
-        if len(begun) == 1:
-            return begun[0]
+        if len(begun) == 1 or (begun and len({session.training for session in begun}) == 1):
+            return min(begun, key=lambda session: session.rank)
         if begun:
             raise AmbiguousSession(name, begun)
     for folder in (runs_dir / name, Path(name)):

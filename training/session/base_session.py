@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import time
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -133,7 +134,8 @@ class BaseSession:
 
     def _next_segment(self, task: Task, num_envs: int) -> TelemetryWriter:
         first = self.ranks.first_env(num_envs)
-        description = describe(task, version=_version(), pid=os.getpid(), first_env=first, **self._facts)
+        place = {"first_env": first, "rank": self.ranks.rank, "ranks": self.ranks.size, "host": socket.gethostname()}
+        description = describe(task, version=_version(), pid=os.getpid(), **place, **self._facts)
         writer = TelemetryWriter(task, description, num_envs, self._generation + 1, self.directory)
         self._generation += 1
         return writer

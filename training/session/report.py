@@ -17,7 +17,7 @@ from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
 from .run_record import RunRecord
 
-TIMES = ("env", "wait", "inference", "learn", "python")
+TIMES = ("env", "wait", "inference", "learn", "python", "ranks")
 """The names of the training thread's phases in a report, in order."""
 
 

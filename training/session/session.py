@@ -5,7 +5,9 @@ Other threads only set requests and words of the gate; the training thread acts 
 
 from __future__ import annotations
 
+import time
 from contextlib import closing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
 from ..telemetry.records import Level, Phase
-from ..trainer import Context, Interrupted, Stopped, Trainer
+from ..trainer import Context, Interrupted, ProcessFailed, Stopped, Trainer
 from ..trainers import build_player, build_trainer
 from .checkpoint_manager import CheckpointManager
 from .configured_session import ConfiguredSession
@@ -29,6 +31,8 @@ from .run_record import RunRecord
 from .wait_check import WaitCheck
 
 POLL_INTERVAL = 0.1  # s
+PAUSED_AFTER = 1.0
+"""Seconds after which another rank that all wait for counts as paused, so that rates leave that time out."""
 
 
 class Session(ConfiguredSession):
@@ -84,6 +88,7 @@ class Session(ConfiguredSession):
             pass
         except BaseException as error:
             self.failures.fail(error)
+            self.ranks.leave(self.failures.message)
         try:
             report = self._end()
         finally:
@@ -180,14 +185,26 @@ class Session(ConfiguredSession):
             Interrupted: There is a request for the training thread.
             ProcessFailed: A process of the trainer has failed.
         """
-        self.ranks.raise_together(self._pass_own_gate, (Interrupted, Stopped), self._wait_for_ranks)
+        begun = time.monotonic()
+        self.ranks.raise_together(
+            self._pass_own_gate, (Interrupted, ProcessFailed, Stopped), partial(self._wait_for_ranks, begun)
+        )
         if self.ranks.size > 1:
-            self.clock.start()
+            self._end_wait_for_ranks()
 
-    def _wait_for_ranks(self) -> None:
-        """Publish while another rank is paused or slow, with the clock stopped."""
+    def _wait_for_ranks(self, begun: float) -> None:
+        """Publish while another rank is slow; if it seems to be paused, with the clock stopped."""
         self._while_waiting()
-        self.clock.stop()
+        if time.monotonic() - begun > PAUSED_AFTER:
+            self.clock.stop()
+
+    def _end_wait_for_ranks(self) -> None:
+        """Attribute the time since the last lap to waiting for other ranks, unless one was paused."""
+        if self.clock.stopped:
+            self.clock.start()
+            self.timer.skip()
+        else:
+            self.timer.lap("ranks")
 
     def _pass_own_gate(self) -> None:
         self.processes.check()

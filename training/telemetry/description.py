@@ -32,6 +32,9 @@ class Description:
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
         first_env: The number of the first environment among those of all processes of the training, from 0.
+        rank: The number of this process among those of the training, from 0.
+        ranks: How many processes train together.
+        host: The name of the machine.
     """
 
     run: str
@@ -67,6 +70,9 @@ class Description:
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
     first_env: int = 0
+    rank: int = 0
+    ranks: int = 1
+    host: str = ""
 
     @property
     def board(self) -> ShapedPanel | None:

@@ -22,7 +22,7 @@ from .description import Description, rebuilt
 from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
 
 MAGIC = 0x50414354
-VERSION = 6
+VERSION = 7
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64

@@ -48,6 +48,11 @@ class TrainingClock:
         """Return the seconds of training so far."""
         return self._spent if self._since is None else self._spent + self._clock() - self._since
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the clock is stopped."""
+        return self._since is None
+
     def add(self, seconds: float) -> None:
         """Add the seconds that a resumed run had before."""
         self._spent += seconds

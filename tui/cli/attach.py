@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...envs import BadParameter
-from ...training.runs.sessions import AmbiguousSession, ConnectedSession, FoundSession, find_session, sessions
+from ...training.runs.sessions import (
+    AmbiguousSession,
+    ConnectedSession,
+    FoundSession,
+    find_session,
+    ranks_of,
+    sessions,
+)
 from ..drawing.numbers import clock, known, whole
 from ..terminal import NoTerminal, check_terminal
 from .show import plain_table, show_json, show_table
 
+if TYPE_CHECKING:
+    from ..session_group import GroupMember
 
-def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
-    """List the running sessions, or show one; return the exit code.
+NEEDS_TERMINAL = "run it in one; `pac-tui attach --json` lists the running sessions"
+
+
+def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bool = False) -> int:
+    """List the running sessions, or show one; return the exit code. Of a training in several processes, show all ranks.
+
+    Args:
+        name: A session; None asks if several run.
+        runs_dir: Folder that contains the runs.
+        json: Print the list.
+        together: Without a name, show all sessions on one screen.
 
     Raises:
         BadParameter: No session is running, or none has the name.
@@ -29,7 +47,10 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
             raise BadParameter(
                 "no session is running; start one with `pac-tui run --headless`, or a script that calls `watch`"
             )
-        found = choose(live, runs_dir) if len(live) > 1 else live[0]
+        same = len({(session.training, session.snapshot.description.ranks > 1) for session in live}) == 1
+        if together and len(live) > 1:
+            return show_together(live, find=None if same else running)
+        found = live[0] if len(live) == 1 or (same and len(live) == len(ranks_of(live[0]))) else choose(live, runs_dir)
     else:
         try:
             found = find_session(name, runs_dir)
@@ -37,10 +58,45 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
             if not has_terminal():
                 raise
             found = choose(error.sessions, runs_dir)
-    check_terminal("run it in one; `pac-tui attach --json` lists the running sessions")
+    ranks = ranks_of(found)
+    if len(ranks) > 1 and name not in {str(found.pid), found.name if found.rank else None}:
+        return show_together(ranks)
+    check_terminal(NEEDS_TERMINAL)
     from ..launch import attach_app
 
     return attach_app(ConnectedSession(found))
+
+
+def running() -> list[FoundSession]:
+    """Return the sessions that run now."""
+    return [session for session in sessions() if session.alive]
+
+
+def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[FoundSession]] | None = None) -> int:
+    """Show several sessions on one screen; `find` returns those that have started meanwhile, too.
+
+    Raises:
+        NoTerminal: There is no terminal to show them on.
+    """
+    check_terminal(NEEDS_TERMINAL)
+    from ..launch import show_group
+    from ..session_group import SessionGroup
+
+    several = len({session.training for session in found}) > 1 or find is not None
+
+    def members(of: Iterable[FoundSession]) -> list[GroupMember]:
+        return [member_of(one, one.name if several else f"rank {one.rank}") for one in of]
+
+    group = SessionGroup(members(found), find=(lambda: members(find())) if find is not None else list)
+    name = "--all" if several else found[0].training
+    return show_group(group, name)
+
+
+def member_of(found: FoundSession, label: str) -> GroupMember:
+    """Return a running session as one of a group."""
+    from ..session_group import GroupMember
+
+    return GroupMember(found.directory, label, lambda: ConnectedSession(found))
 
 
 def choose(found: Sequence[FoundSession], runs_dir: Path) -> FoundSession:

@@ -67,14 +67,18 @@ def run(
         json: Print the report as one JSON object on stdout. Requires --headless.
         report: Write the report as JSON to this file when the session ends.
         in_process: Run the session in a thread of the app's process, for use with a Python debugger.
-        ranks: Processes that train together, each with its own environments and its share of the cores. Requires
-            --headless.
+        ranks: Processes that train together, each with its own environments and its share of the cores.
     """
     with importing():
+        from ...envs import BadParameter
         from .ranks import run_ranks
         from .run import run_session
 
     if ranks > 1:
+        if not headless:
+            if json or in_process:
+                raise BadParameter("--ranks with --json or --in-process needs --headless")
+            load_config(flags)
         return run_ranks(ranks, headless=headless)
 
     return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
@@ -84,6 +88,7 @@ def run(
 def attach(
     name: Annotated[str | None, Parameter(name="RUN")] = None,
     *,
+    together: Annotated[bool, Parameter(name="--all")] = False,
     runs_dir: Path = RUNS,
     json: Switch = False,
     rsh: str = "ssh",
@@ -91,8 +96,11 @@ def attach(
 ) -> int:
     """Show a running session or a watched script in the app. Without RUN, list them if several run.
 
+    Of a training in several processes, the app shows all ranks on this machine or on HOST.
+
     Args:
         name: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine.
+        together: Without RUN, show all running sessions on one screen, also those that start later.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
         json: Print the running sessions as one JSON object. Does not open the app.
         rsh: For HOST:RUN, the command that runs another one on HOST, with its options.
@@ -105,7 +113,7 @@ def attach(
         return attach_remote(host, run, rsh=rsh, command=command)
     from .attach import attach_session
 
-    return attach_session(name, runs_dir, json=json)
+    return attach_session(name, runs_dir, json=json, together=together)
 
 
 @app.command

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+from threading import Thread
 from uuid import uuid4
 
 from ...envs import BadParameter
 from ...training.exits import DONE, FAILED, INTERRUPTED
 from ...training.torchrun import started_by_torchrun
+from ..terminal import check_terminal
 
-OPTION = "--ranks"
+OPTION, DETACH = "--ranks", b"d"
 
 
 def run_ranks(ranks: int, *, headless: bool) -> int:
-    """Run this command once per rank, without `--ranks`; return the exit code.
+    """Run this command once per rank, without `--ranks`, and show all of them in the app; return the exit code.
+
+    Args:
+        ranks: How many.
+        headless: Whether to show a progress line instead of the app.
 
     Raises:
-        BadParameter: It would show an app per rank, or torchrun has started this process.
+        BadParameter: torchrun has started this process.
+        NoTerminal: There is no terminal for the app.
     """
     if started_by_torchrun():
         raise BadParameter("torchrun has started this process: give the number of processes to torchrun, not --ranks")
-    if not headless:
-        raise BadParameter("--ranks needs --headless; open the app with `pac-tui attach` in another terminal")
+    arguments = without_ranks(sys.argv[1:])
+    if headless:
+        return start_ranks(ranks, arguments)
+    check_terminal()
+    from ..launch import show_ranks
+
+    return show_ranks(ranks, [*arguments, "--headless"])
+
+
+def start_ranks(ranks: int, arguments: list[str]) -> int:
+    """Have torchrun start `pac-tui` with these arguments once per rank; return the exit code."""
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
@@ -40,7 +57,7 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
         max_restarts=0,
     )
     try:
-        elastic_launch(config, sys.executable)("-u", "-m", "pac.tui", *without_ranks(sys.argv[1:]))
+        elastic_launch(config, sys.executable)("-u", "-m", "pac.tui", *arguments)
     except ChildFailedError as error:
         _, first = error.get_first_failure()
         return first.exitcode if first.exitcode > 0 else FAILED
@@ -58,3 +75,18 @@ def without_ranks(arguments: list[str]) -> list[str]:
             kept.append(argument)
         skip = argument == OPTION
     return kept
+
+
+def main() -> int:
+    """Start ranks for an app, which holds the other end of stdin: they save and end with it, unless it detaches."""
+
+    def end_with_the_app() -> None:
+        if os.read(0, 1) != DETACH:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=end_with_the_app, daemon=True).start()
+    return start_ranks(int(sys.argv[1]), sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,6 +4,7 @@ from .base import BaseView, ViewUpdate
 from .environment import EnvironmentView
 from .learning import LearningView
 from .logs import LogView
+from .members import MembersView
 from .summary import SummaryView
 from .timing import TimingView
 from .workers import WorkersView
@@ -13,6 +14,7 @@ __all__ = [
     "EnvironmentView",
     "LearningView",
     "LogView",
+    "MembersView",
     "SummaryView",
     "TimingView",
     "ViewUpdate",

@@ -8,6 +8,7 @@ from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
 from ..curve_options import CurveOptions
 from ..drawing.plain import PlainContainer
+from ..session_group import Member
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class ViewUpdate:
         curves: What the user has selected of the curves.
         inspecting: Whether everything known of the environment is shown.
         details: Whether the details of the environment are due.
+        members: All sessions, if several are shown.
+        selected: The index of the session among them.
     """
 
     snapshot: Snapshot
@@ -31,6 +34,8 @@ class ViewUpdate:
     curves: CurveOptions = CurveOptions()  # noqa: RUF009 - it is frozen
     inspecting: bool = False
     details: bool = False
+    members: tuple[Member, ...] = ()
+    selected: int = 0
 
 
 class BaseView(PlainContainer):

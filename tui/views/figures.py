@@ -53,6 +53,7 @@ COLORS = {
     "inference": ACCENT,
     "learner": MAGENTA,
     "python": ORANGE,
+    "ranks": CYAN,
     "unaccounted": FAINT,
 }
 NAMES = {
@@ -61,6 +62,7 @@ NAMES = {
     "inference": "inference",
     "learner": "learner",
     "python": "Python",
+    "ranks": "other ranks",
     "unaccounted": "unaccounted",
 }
 
@@ -206,7 +208,8 @@ def episodes(snapshot: Snapshot, width: int) -> list[Row]:
 
 def shares(snapshot: Snapshot) -> list[tuple[str, float]]:
     """Return the seconds of the last window by phase, with the time outside all phases. The sum is the wall time."""
-    phases = [(name, float(seconds)) for name, seconds in snapshot.times.items() if name not in {"wall", "steps"}]
+    left_out = {"wall", "steps"} if snapshot.description.ranks > 1 else {"wall", "steps", "ranks"}
+    phases = [(name, float(seconds)) for name, seconds in snapshot.times.items() if name not in left_out]
     return [*phases, ("unaccounted", float(snapshot.times["wall"]) - sum(seconds for _, seconds in phases))]
 
 

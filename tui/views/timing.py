@@ -23,6 +23,7 @@ MEANINGS = {
     "inference": "computing actions",
     "learner": "computing advantages, gradient steps; with overlap, waiting for them",
     "python": "the rest of the training loop",
+    "ranks": "waiting for the slower ranks, and adding gradients",
     "unaccounted": "the rest of the wall time",
 }
 NAME = 16

@@ -154,7 +154,7 @@ def hostile(folder: Path, frames: list[tuple[Kind, bytes]], *, raw: bytes = b"")
 
 
 def hello(**other: Any) -> tuple[Kind, bytes]:
-    return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, **other}).encode()
+    return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, "ranks": [[0, 1]], **other}).encode()
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,8 @@ def hello(**other: Any) -> tuple[Kind, bytes]:
         ([hello(), (Kind.HEADER, b"{}")], b"", "cannot be used"),
         ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "|O", [9]]]}).encode())], b"", "cannot be used"),
         ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "<f8", [1 << 40]]]}).encode())], b"", "cannot be used"),
+        ([hello(protocol=1, version="0.0.9", ranks=None)], b"", "pac-tui there has version 0.0.9, and here"),
+        ([hello(ranks=[["a", None]])], b"", "not a relay"),
         ([(Kind.HELLO, b"[]")], b"", "not a relay"),
         ([(Kind.ANSWER, b"{}")], b"", "not a relay"),
     ],

@@ -18,7 +18,7 @@ from pac.training.telemetry.records import Phase
 from pac.tui.cli.ranks import without_ranks
 
 from ...waiting import until
-from ..commands import start, tidy
+from ..commands import Terminal, start, tidy
 
 GAME = ("--task", "drmario", "--backend", "inline", "--num-envs", "2", "--ppo.batch", "128", "--ppo.minibatch", "64")
 TRAINING = ("run", "--headless", "--ranks", "2", *GAME)
@@ -125,9 +125,50 @@ def test_what_cannot_train_in_several_processes_is_refused(
     assert not list(tmp_path.glob("runs/*"))
 
 
-def test_the_app_needs_another_terminal(shared: Path, tmp_path: Path) -> None:
-    """An app per rank would share one terminal."""
+def test_the_app_needs_a_terminal(shared: Path, tmp_path: Path) -> None:
+    """Nothing is started without one."""
     process = start(("run", "--ranks", "2"), shared, tmp_path)
     _, err = ended(process)
     assert process.returncode == 2
-    assert "--ranks needs --headless" in err
+    assert "not a terminal" in err
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_one_screen_shows_all_ranks_and_ends_them(shared: Path, tmp_path: Path, way: str) -> None:
+    """A stop prints the report. If the app is killed, the ranks save and end."""
+    terminal = Terminal(("run", "--ranks", "2", *GAME), shared, tmp_path)
+    try:
+        until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
+        until(lambda: len([one for one in sessions() if one.snapshot.state["iterations"] > 1]) == 2, "two ranks")
+        if way == "stop":
+            terminal.press("q")
+            until(lambda: terminal.has_drawn("save and end"), "the question")
+            terminal.press("s")
+            until(lambda: terminal.process.poll() is not None, "the end")
+            assert terminal.process.returncode == 0
+            until(lambda: terminal.has_drawn("episodes"), "the report")
+        else:
+            terminal.process.kill()
+        until(lambda: not sessions(), "the end of the ranks")
+        assert list(tmp_path.glob("runs/*/checkpoints/*"))
+    finally:
+        terminal.close()
+
+
+@pytest.mark.session
+def test_attach_shows_all_ranks_of_a_run(shared: Path, tmp_path: Path) -> None:
+    """Whichever rank is the newest session."""
+    process = start(TRAINING, shared, tmp_path)
+    both(process)
+    terminal = Terminal(("attach", "latest"), shared, tmp_path)
+    try:
+        until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
+        terminal.press("q")
+        until(lambda: terminal.has_drawn("save and end"), "the question")
+        terminal.press("s")
+        until(lambda: terminal.process.poll() is not None, "the end")
+    finally:
+        terminal.close()
+    _, err = ended(process)
+    assert process.returncode == 0, err

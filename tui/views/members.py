@@ -1,0 +1,209 @@
+"""All sessions of a group on one page: a line each, their sums, the time of a step side by side, workers by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from textual.app import ComposeResult
+
+from ...backends.system.segment import human_bytes
+from ...training.telemetry.processes import ProcessRole
+from ...training.telemetry.snapshot import Snapshot
+from ..drawing.numbers import NA, clock, decimal, percent, whole
+from ..drawing.panels import Section, column
+from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, YELLOW, Row, fit, styled, width_of
+from ..drawing.widgets import TextLines
+from ..header_footer import PHASES
+from ..session_group import Member, slowest
+from .base import BaseView, ViewUpdate
+from .figures import COLORS, NAMES, hint, shares, stacked
+
+NAME, MARK = 12, "  slowest"
+COLUMNS = {"state": 10, "N": 8, "steps/s": 11, "waits": 8, "steps": 12, "episodes": 10, "return": 13, "cpu": 8}
+MORE = {"rss": 10, "time": 9, "process": 9, "node": 18}
+LEFT_OUT = ("node", "process", "time", "rss", "episodes", "cpu", "N", "return", "steps")
+"""Columns that are left out where there is no room for them, the first one first."""
+SUMMED = ("N", "steps/s", "steps", "episodes", "cpu", "rss")
+FIXED = 13
+"""Lines of the page besides those of the sessions, of which each has two."""
+
+
+class MembersView(BaseView):
+    """A table of all sessions with their sums, bars of their phases, and their workers by node."""
+
+    def __init__(self) -> None:
+        super().__init__(id="members")
+        self._lines = TextLines()
+
+    def compose(self) -> ComposeResult:
+        """One column of panels."""
+        yield self._lines
+
+    def show(self, update: ViewUpdate) -> None:
+        """Draw the panels."""
+        if not update.figures:
+            return
+        width, height = self._lines.size
+        members, room = update.members, max(1, (height - FIXED) // 2)
+        self._pages = max(1, -(-len(members) // room))
+        self._page = min(self._page, self._pages - 1)
+        here = range(self._page * room, min(len(members), (self._page + 1) * room))
+        ranks = all(member.snapshot is None or member.snapshot.description.ranks > 1 for member in members)
+        what = "ranks" if ranks else "sessions"
+        sections = [
+            Section(f"All {what}", lambda wide, _: member_rows(members, here, update.selected, wide)),
+            Section("Time of a step by phase", lambda wide, _: phase_rows(members, here, wide)),
+            Section("Workers by node", lambda wide, _: node_rows(members, wide), note=f"{len(members)} {what}"),
+        ]
+        self._lines.show(column(sections, width, height))
+
+
+def member_rows(members: Sequence[Member], here: Sequence[int], selected: int, width: int) -> list[Row]:
+    """Return the table of the sessions `here`, with the sums of all of them; the slowest rank is marked."""
+    names = [*COLUMNS, *MORE]
+    wides = COLUMNS | MORE
+    label = min(40, max(NAME, *(len(member.label) + 2 for member in members)))
+    for name in LEFT_OUT:
+        if label + sum(wides[one] for one in names) + len(MARK) > width:
+            names.remove(name)
+    label = min(label, max(NAME, width - sum(wides[name] for name in names) - len(MARK)))
+    slow = slowest(members)
+    rows: list[Row] = [(styled(" " * label + "".join(f"{name:>{wides[name]}}" for name in names), FAINT),)]
+    for index in here:
+        member, marked = members[index], index == slow
+        cells = _cells(member)
+        color = YELLOW if marked else BRIGHT if index == selected else TEXT
+        cut = "".join(f"{fit(cells[name], wides[name] - 1).rstrip():>{wides[name]}}" for name in names)
+        state = PHASES[member.snapshot.phase][0] if member.snapshot is not None else FAINT
+        line = (styled(fit(member.label, label - 1), color, bold=index == selected), styled(" "))
+        at = wides["state"]
+        rows.append((*line, styled(cut[:at], state), styled(cut[at:], color), styled(MARK if marked else "", YELLOW)))
+    sums = _sums(members)
+    cut = "".join(f"{sums.get(name, ''):>{wides[name]}}" for name in names)
+    return [*rows, (styled(fit("sum", label), BRIGHT, bold=True), styled(cut, BRIGHT, bold=True))]
+
+
+def _cells(member: Member) -> dict[str, str]:
+    snapshot = member.snapshot
+    if snapshot is None:
+        return dict.fromkeys((*COLUMNS, *MORE), "") | {"state": "ended" if member.over else "starting"}
+    state, system = snapshot.state, snapshot.system
+    lost = member.over and not snapshot.phase.over
+    waiting = member.waiting
+    return {
+        "state": "lost" if lost else PHASES[snapshot.phase][1],
+        "N": whole(snapshot.num_envs),
+        "steps/s": whole(float(state["sps"])),
+        "waits": NA if waiting is None else percent(100 * waiting),
+        "steps": whole(float(state["steps"])),
+        "episodes": whole(float(state["episodes"])),
+        "return": decimal(float(state["return_mean"])),
+        "cpu": percent(float(system["cpu"])) if float(system["pulse"]) else NA,
+        "rss": human_bytes(float(system["rss"])) if float(system["pulse"]) else NA,
+        "time": clock(float(state["training_seconds"])),
+        "process": str(snapshot.description.pid),
+        "node": member.machine,
+    }
+
+
+def _sums(members: Sequence[Member]) -> dict[str, str]:
+    """Return the sums of all sessions; rates, load and memory are those of sessions that run."""
+    seen = [member.snapshot for member in members if member.snapshot is not None]
+    alive = [member.snapshot for member in members if member.snapshot is not None and not member.over]
+    means = [float(one.state["return_mean"]) for one in seen if np.isfinite(one.state["return_mean"])]
+    same = len({one.description.task for one in seen}) == 1
+    return {
+        "N": whole(sum(one.num_envs for one in alive)),
+        "steps/s": whole(total_rate(members)),
+        "steps": whole(sum(float(one.state["steps"]) for one in seen)),
+        "episodes": whole(sum(float(one.state["episodes"]) for one in seen)),
+        "return": f"mean {decimal(float(np.mean(means)))}" if means and same else "",
+        "cpu": percent(sum(float(one.system["cpu"]) for one in alive)),
+        "rss": human_bytes(sum(float(one.system["rss"]) for one in alive)),
+    }
+
+
+def total_rate(members: Sequence[Member]) -> float:
+    """Return the steps per second of all sessions that run, together."""
+    rates = [float(one.snapshot.state["sps"]) for one in members if one.snapshot is not None and not one.over]
+    return float(np.nansum(rates))
+
+
+def phase_rows(members: Sequence[Member], here: Sequence[int], width: int) -> list[Row]:
+    """Return a bar of the phases for each of the sessions `here`, and a line that explains the colors."""
+    label = min(width // 3, max(NAME, *(len(members[index].label) + 2 for index in here)))
+    rows: list[Row] = []
+    phases: dict[str, None] = {}
+    for index in here:
+        snapshot = members[index].snapshot
+        name = styled(fit(members[index].label, label), SOFT)
+        if snapshot is None or float(snapshot.times["wall"]) <= 0:
+            rows.append((name, *hint("waiting for the first 2 s", width - label)[0]))
+            continue
+        phases |= dict.fromkeys(phase for phase, _ in shares(snapshot))
+        rows.append((name, *stacked(snapshot, width - label)))
+    legend: Row = ()
+    for phase in phases:
+        part = (styled("■ ", COLORS[phase]), styled(f"{NAMES[phase]}  ", FAINT))
+        if width_of((*legend, *part)) <= width:
+            legend = (*legend, *part)
+    return [*rows, legend]
+
+
+class Node(NamedTuple):
+    """What the sessions have on a machine."""
+
+    sessions: set[int]
+    workers: int
+    envs: int
+    cpu: float
+    rss: float
+    restarts: int
+
+
+def nodes(members: Sequence[Member]) -> dict[str, Node]:
+    """Return the workers of all sessions by the machine they run on; sessions count where they run themselves."""
+    found: dict[str, Node] = {}
+    for index, member in enumerate(members):
+        if member.snapshot is None or member.over:
+            continue
+        home = member.machine or "this machine"
+        _add(found, home, index, member.snapshot)
+    return found
+
+
+def _add(found: dict[str, Node], home: str, index: int, snapshot: Snapshot) -> None:
+    empty = Node(set(), 0, 0, 0.0, 0.0, 0)
+    workers = snapshot.processes[snapshot.processes["role"] == ProcessRole.WORKER.encode()]
+    places = [one.decode(errors="replace") or home for one in workers["device"].tolist()]
+    before = found.get(home, empty)
+    own = 0 if len(workers) else snapshot.num_envs
+    found[home] = before._replace(sessions=before.sessions | {index}, envs=before.envs + own)
+    for place, worker in zip(places, workers, strict=True):
+        node = found.get(place, empty)
+        found[place] = node._replace(
+            workers=node.workers + 1,
+            envs=node.envs + int(worker["end_env"]) - int(worker["first_env"]),
+            cpu=node.cpu + float(worker["cpu"]),
+            rss=node.rss + float(worker["rss"]),
+            restarts=node.restarts + int(worker["restarts"]),
+        )
+
+
+def node_rows(members: Sequence[Member], width: int) -> list[Row]:
+    """Return the table of machines."""
+    found = nodes(members)
+    if not found:
+        return hint("no session runs", width)
+    label = min(max(NAME, *(len(name) + 2 for name in found)), max(NAME, width - 60))
+    heads = f"{'sessions':>10}{'workers':>9}{'envs':>9}{'cpu':>9}{'rss':>11}{'restarts':>10}"
+    rows: list[Row] = [(styled(" " * label + heads, FAINT),)]
+    for name, node in found.items():
+        numbers = (
+            f"{len(node.sessions):>10}{node.workers:>9}{whole(node.envs):>9}{percent(node.cpu):>9}"
+            f"{human_bytes(node.rss):>11}{node.restarts:>10}"
+        )
+        rows.append((styled(fit(name, label), SOFT), styled(numbers, TEXT)))
+    return rows

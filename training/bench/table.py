@@ -139,6 +139,17 @@ ROWS = {
         "decisions/s on `drmario`: two ranks on two cores over one on one core", 1.6, 1.85
     ),
     "ranks/over_two_cores/ratio": Row("decisions/s on `drmario`: two ranks on two cores over one on two", 0.95, 1.1),
+    "ray/inline/ratio": Row(
+        "steps/s of a Python environment of 5 ms per step, N = 32: `ray` on two nodes of one CPU over `inline`",
+        1.6,
+        1.9,
+    ),
+    "ray/rllib/ratio": Row(
+        "steps/s of a Python environment of 100 us per step, N = 32: `ray` on two nodes of one CPU over RLlib's "
+        "environment runners there",
+        1.5,
+        3,
+    ),
     "relay/bits_per_second/median": Row(
         "bits/s of a relay, 16 boards on a 120x40 terminal", 1e6, 2e5, lambda figure: f"{figure / 1e3:.0f} kbit/s"
     ),

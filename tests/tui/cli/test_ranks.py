@@ -7,20 +7,26 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pac.training.runs.sessions import FoundSession, sessions
 from pac.training.session.control import SessionClient
+from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.cli.ranks import without_ranks
 
 from ...waiting import until
-from ..commands import Terminal, start, tidy
+from ..commands import Terminal, left, start, tidy
 
 GAME = ("--task", "drmario", "--backend", "inline", "--num-envs", "2", "--ppo.batch", "128", "--ppo.minibatch", "64")
+INTERVAL, SLACK, BATCH = 0.5, 2.0, 128
+"""Seconds between two checkpoints and for writing one; steps of an iteration."""
 TRAINING = ("run", "--headless", "--ranks", "2", *GAME)
 
 
@@ -94,16 +100,49 @@ def test_a_pause_of_one_rank_holds_all_and_a_stop_ends_all(shared: Path, tmp_pat
 @pytest.mark.parametrize("killed", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_rank_that_is_killed_ends_the_others_with_a_checkpoint(shared: Path, tmp_path: Path, killed: int) -> None:
     """The error names it. One process can continue the run."""
-    process = start((*TRAINING, "--checkpoint-every", "0.1"), shared, tmp_path)
-    victim = both(process)[killed]
-    os.kill(victim.pid, signal.SIGKILL)
-    _, err = ended(process)
-    assert process.returncode == 1
-    assert f"rank {killed} (process {victim.pid}) of 2 has ended" in err
+    lose_rank(shared, tmp_path, killed)
     again = start(("run", "--headless", "--resume", "latest", *GAME, "--seconds", "1", "--json"), shared, tmp_path)
     out, err = ended(again)
     assert again.returncode == 0, err
     assert json.loads(out)["steps"] > 256
+
+
+@pytest.mark.session
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_twenty_killed_ranks_lose_at_most_a_checkpoint_interval(shared: Path, tmp_path: Path) -> None:
+    """Either rank, at random moments: nothing hangs, nothing is left, and the newest checkpoint is at most so old."""
+    random = np.random.default_rng(0)
+    for number in range(20):
+        lose_rank(shared, tmp_path / str(number), number % 2, after=2 * random.random())
+        assert not left(shared)
+
+
+def lose_rank(shared: Path, folder: Path, killed: int, *, after: float = 0.0) -> None:
+    """Kill one of two ranks that train. The other one must name it within 10 s, and end with a recent checkpoint."""
+    folder.mkdir(exist_ok=True)
+    process = start((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, folder)
+    ranks = both(process)
+    time.sleep(after)
+    reached = [int(one.snapshot.state["steps"]) for one in sessions()]
+    os.kill(ranks[killed].pid, signal.SIGKILL)
+    begun, when = time.monotonic(), time.time()
+    other = TelemetryReader(ranks[1 - killed].directory)
+
+    def named() -> bool:
+        events = take_snapshot(other, ViewRequest(count=0)).events
+        return any(f"rank {killed} (process {ranks[killed].pid}) of 2 has ended" in event.text for event in events)
+
+    until(named, "the name of the rank")
+    assert time.monotonic() - begun < 10
+    _, err = ended(process)
+    assert process.returncode == 1
+    assert f"rank {killed} (process {ranks[killed].pid}) of 2 has ended" in err
+    newest = max(folder.glob("runs/*/checkpoints/step-*"))
+    if killed:
+        assert int(newest.name.removeprefix("step-")) >= min(reached) - BATCH
+    else:  # rank 0 has not saved at its end
+        assert newest.stat().st_mtime >= when - INTERVAL - SLACK
 
 
 @pytest.mark.session

@@ -26,7 +26,7 @@ from .drawing.styles import (
 from .drawing.widgets import TextLines
 from .keys import shown as key_shown
 from .messages import MemberChosen
-from .session_group import Member, slowest
+from .session_group import SeenSession, slowest
 from .views.members import total_rate
 
 SLOWEST = " slowest"
@@ -39,7 +39,7 @@ class MemberTabs(TextLines):
         super().__init__(id="members-tabs")
         self._spans: list[tuple[int, int, int | None]] = []
 
-    def draw(self, members: Sequence[Member], selected: int, *, together: bool) -> None:
+    def draw(self, members: Sequence[SeenSession], selected: int, *, together: bool) -> None:
         """Show the names, and mark the selected one, or all if they are shown `together`."""
         self.display = True
         width, slow = self.size.width, slowest(members)

@@ -11,7 +11,7 @@ from ..envs import PacError
 from ..training.past.episode import Episode
 from ..training.telemetry.snapshot import Snapshot
 from .curve_options import Overlay
-from .session_group import Member
+from .session_group import SeenSession
 
 
 @dataclass
@@ -25,7 +25,7 @@ class SnapshotTaken(Message):
     """
 
     snapshot: Snapshot
-    members: tuple[Member, ...] = ()
+    members: tuple[SeenSession, ...] = ()
     selected: int = 0
 
     def can_replace(self, message: Message) -> bool:

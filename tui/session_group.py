@@ -21,7 +21,7 @@ LEAST_DIFFERENCE = 0.02
 
 
 @dataclass(frozen=True)
-class Member:
+class SeenSession:
     """A session of a group, as it was seen last.
 
     Attributes:
@@ -50,7 +50,7 @@ class Member:
         return float(self.snapshot.times["ranks"]) / wall if wall > 0 else None
 
 
-def slowest(members: Sequence[Member]) -> int | None:
+def slowest(members: Sequence[SeenSession]) -> int | None:
     """Return the index of the rank that the others wait for: the one that waits least. None if no rank is slower."""
     known = {index: share for index, member in enumerate(members) if (share := member.waiting) is not None}
     if len(known) < 2 or max(known.values()) - min(known.values()) < LEAST_DIFFERENCE:
@@ -107,7 +107,7 @@ class SessionGroup(SessionConnection):
         self._find, self._owner = find, owner
         self._keys: list[object] = []
         self._connections: list[SessionConnection] = []
-        self._seen: tuple[Member, ...] = ()
+        self._seen: tuple[SeenSession, ...] = ()
         self._looked = self._searched = 0.0
         self._add(members)
 
@@ -116,14 +116,14 @@ class SessionGroup(SessionConnection):
             if member.key not in self._keys and len(self._keys) < MOST:
                 self._keys.append(member.key)
                 self._connections.append(SessionConnection(member.start, self.origin))
-                self._seen = (*self._seen, Member(member.label, member.host))
+                self._seen = (*self._seen, SeenSession(member.label, member.host))
 
     @property
     def target(self) -> SessionConnection:
         """The connection to the selected session."""
         return self._connections[self.selected]
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[SeenSession, ...]:
         """Return all sessions; the same object as before if nothing is due. Only one thread may call this."""
         now = time.monotonic()
         if now - self._searched >= SEARCH_PERIOD:
@@ -196,7 +196,7 @@ class SessionGroup(SessionConnection):
             one.close()
 
 
-def _refreshed(member: Member, connection: SessionConnection) -> Member:
+def _refreshed(member: SeenSession, connection: SessionConnection) -> SeenSession:
     """Return what is to be seen of a session now; it is over if it has ended or cannot be read."""
     if not connection.started:
         return replace(member, over=connection.failed)

@@ -11,7 +11,7 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units
 from .curve_options import CurveOptions
-from .session_group import Member
+from .session_group import SeenSession
 
 
 @dataclass
@@ -41,7 +41,7 @@ class AppState:
     replay: bool = False
     lists_episodes: bool = False
     last_event: int = 0
-    members: tuple[Member, ...] = ()
+    members: tuple[SeenSession, ...] = ()
     selected: int = 0
 
     @property

@@ -8,7 +8,7 @@ import pytest
 
 from pac.training.telemetry.records import Phase
 from pac.tui.app import PacApp
-from pac.tui.session_group import GroupMember, Member, SessionGroup, slowest
+from pac.tui.session_group import GroupMember, SeenSession, SessionGroup, slowest
 
 from .fake_session import FakeSession, screen_text, seen, until
 
@@ -107,4 +107,4 @@ def test_the_slowest_rank_is_the_one_that_waits_least(ranks):
     group.close()
     assert slowest([first, second]) == 1
     assert slowest([first, first]) is None
-    assert slowest([first, Member("rank 1")]) is None
+    assert slowest([first, SeenSession("rank 1")]) is None

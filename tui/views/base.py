@@ -8,7 +8,7 @@ from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
 from ..curve_options import CurveOptions
 from ..drawing.plain import PlainContainer
-from ..session_group import Member
+from ..session_group import SeenSession
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ViewUpdate:
     curves: CurveOptions = CurveOptions()  # noqa: RUF009 - it is frozen
     inspecting: bool = False
     details: bool = False
-    members: tuple[Member, ...] = ()
+    members: tuple[SeenSession, ...] = ()
     selected: int = 0
 
 

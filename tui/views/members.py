@@ -16,7 +16,7 @@ from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, YELLOW, Row, fit, styled, width_of
 from ..drawing.widgets import TextLines
 from ..header_footer import PHASES
-from ..session_group import Member, slowest
+from ..session_group import SeenSession, slowest
 from .base import BaseView, ViewUpdate
 from .figures import COLORS, NAMES, hint, shares, stacked
 
@@ -60,7 +60,7 @@ class MembersView(BaseView):
         self._lines.show(column(sections, width, height))
 
 
-def member_rows(members: Sequence[Member], here: Sequence[int], selected: int, width: int) -> list[Row]:
+def member_rows(members: Sequence[SeenSession], here: Sequence[int], selected: int, width: int) -> list[Row]:
     """Return the table of the sessions `here`, with the sums of all of them; the slowest rank is marked."""
     names = [*COLUMNS, *MORE]
     wides = COLUMNS | MORE
@@ -85,7 +85,7 @@ def member_rows(members: Sequence[Member], here: Sequence[int], selected: int, w
     return [*rows, (styled(fit("sum", label), BRIGHT, bold=True), styled(cut, BRIGHT, bold=True))]
 
 
-def _cells(member: Member) -> dict[str, str]:
+def _cells(member: SeenSession) -> dict[str, str]:
     snapshot = member.snapshot
     if snapshot is None:
         return dict.fromkeys((*COLUMNS, *MORE), "") | {"state": "ended" if member.over else "starting"}
@@ -108,7 +108,7 @@ def _cells(member: Member) -> dict[str, str]:
     }
 
 
-def _sums(members: Sequence[Member]) -> dict[str, str]:
+def _sums(members: Sequence[SeenSession]) -> dict[str, str]:
     """Return the sums of all sessions; rates, load and memory are those of sessions that run."""
     seen = [member.snapshot for member in members if member.snapshot is not None]
     alive = [member.snapshot for member in members if member.snapshot is not None and not member.over]
@@ -125,13 +125,13 @@ def _sums(members: Sequence[Member]) -> dict[str, str]:
     }
 
 
-def total_rate(members: Sequence[Member]) -> float:
+def total_rate(members: Sequence[SeenSession]) -> float:
     """Return the steps per second of all sessions that run, together."""
     rates = [float(one.snapshot.state["sps"]) for one in members if one.snapshot is not None and not one.over]
     return float(np.nansum(rates))
 
 
-def phase_rows(members: Sequence[Member], here: Sequence[int], width: int) -> list[Row]:
+def phase_rows(members: Sequence[SeenSession], here: Sequence[int], width: int) -> list[Row]:
     """Return a bar of the phases for each of the sessions `here`, and a line that explains the colors."""
     label = min(width // 3, max(NAME, *(len(members[index].label) + 2 for index in here)))
     rows: list[Row] = []
@@ -152,7 +152,7 @@ def phase_rows(members: Sequence[Member], here: Sequence[int], width: int) -> li
     return [*rows, legend]
 
 
-class Node(NamedTuple):
+class WorkersOfNode(NamedTuple):
     """What the sessions have on a machine."""
 
     sessions: set[int]
@@ -163,9 +163,9 @@ class Node(NamedTuple):
     restarts: int
 
 
-def nodes(members: Sequence[Member]) -> dict[str, Node]:
+def nodes(members: Sequence[SeenSession]) -> dict[str, WorkersOfNode]:
     """Return the workers of all sessions by the machine they run on; sessions count where they run themselves."""
-    found: dict[str, Node] = {}
+    found: dict[str, WorkersOfNode] = {}
     for index, member in enumerate(members):
         if member.snapshot is None or member.over:
             continue
@@ -174,8 +174,8 @@ def nodes(members: Sequence[Member]) -> dict[str, Node]:
     return found
 
 
-def _add(found: dict[str, Node], home: str, index: int, snapshot: Snapshot) -> None:
-    empty = Node(set(), 0, 0, 0.0, 0.0, 0)
+def _add(found: dict[str, WorkersOfNode], home: str, index: int, snapshot: Snapshot) -> None:
+    empty = WorkersOfNode(set(), 0, 0, 0.0, 0.0, 0)
     workers = snapshot.processes[snapshot.processes["role"] == ProcessRole.WORKER.encode()]
     places = [one.decode(errors="replace") or home for one in workers["device"].tolist()]
     before = found.get(home, empty)
@@ -192,7 +192,7 @@ def _add(found: dict[str, Node], home: str, index: int, snapshot: Snapshot) -> N
         )
 
 
-def node_rows(members: Sequence[Member], width: int) -> list[Row]:
+def node_rows(members: Sequence[SeenSession], width: int) -> list[Row]:
     """Return the table of machines."""
     found = nodes(members)
     if not found:

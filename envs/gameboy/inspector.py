@@ -113,6 +113,8 @@ def draw_instruction(m: Machine, looks: Looks, address: int, line: Array) -> int
     place = at.AT_CODE_TEXT
     for index in range(TEXT_COLUMNS):
         letter = int(row[index])
+        if place >= at.COLUMNS:  # only spaces follow
+            break
         if letter > TARGET:
             line[place] = letter
             place += 1

@@ -277,9 +277,9 @@ def test_an_occupied_path(server, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BackendUnavailable, match="is not a socket"):
         listen(tmp_path / "file")
-    with pytest.raises(BackendUnavailable, match="cannot be made"):
+    with pytest.raises(BackendUnavailable, match="cannot create a socket"):
         listen(tmp_path / "none" / "server")
-    with pytest.raises(BackendUnavailable, match="short name"):
+    with pytest.raises(BackendUnavailable, match="short path"):
         listen(tmp_path / ("x" * 200))
     plays(server)
 
@@ -288,14 +288,14 @@ OUT_OF_FILES = """
 import os, resource, socket, sys
 from pathlib import Path
 from pac.backends.socket_backend.loop import SocketServer
-from pac.backends.socket_backend.protocol import Kind, frame
+from pac.backends.socket_backend.protocol import FrameKind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import find
 
 server = SocketServer(find("noop"), listen(Path(sys.argv[1])), 0, 1, 0)
 client = socket.socket(socket.AF_UNIX)
 client.connect(sys.argv[1])
-client.sendall(frame(Kind.HEALTH_REQ, 7))
+client.sendall(frame(FrameKind.HEALTH_REQ, 7))
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 taken = []
 try:

@@ -145,9 +145,12 @@ def test_an_episode_is_recorded_and_replays(tmp_path, backend):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
     with session(tmp_path, task="drmario", backend=backend, name="first") as watched:
         watched.until(running)
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
         assert watched.call("record", env=1) == {"recording": True}
         assert watched.call("record", env=2) == {"recording": True}
         assert watched.call("record", env=2) == {"recording": False}
+        watched.call("resume")
         watched.until(lambda snapshot: any(event.text.startswith("recorded") for event in snapshot.events))
         with pytest.raises(CommandRefused):
             watched.call("record", env=9)

@@ -61,7 +61,7 @@ REFUSED_BY_THE_COMMAND = {
     "too much": Case(("tasks", "x", "y"), 2, ("`pac-tui tasks` does not accept 'x y'", "`pac-tui tasks --help`")),
     "nothing": Case(("eval",), 2, ("`pac-tui eval` expects RUN",)),
     "choice": Case(("completion", "tcsh"), 2, ("tcsh", "bash", "`pac-tui completion --help`")),
-    "nothing to remove": Case(("runs", "rm"), 2, ("pac-tui runs lists them",)),
+    "nothing to remove": Case(("runs", "rm"), 2, ("`pac-tui runs` lists them",)),
     "report": Case((*HEADLESS, "--report", "no/where.json"), 2, ("no/where.json", "No such file")),
     "resume": Case((*HEADLESS, "--resume", "gone"), 2, ("unknown run 'gone'",)),
     "values of N": Case(("bench", "scaling", "--num-envs", "1,two"), 2, ("separated by commas",)),

@@ -26,7 +26,16 @@ from .layout import (
 )
 from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word
 from .registers import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA
-from .screen_timing import dot_of, is_on, line_read, read_status, run_screen, write_screen
+from .screen_timing import (
+    dot_of,
+    is_on,
+    line_read,
+    read_status,
+    refuses_read,
+    refuses_write,
+    run_screen,
+    write_screen,
+)
 from .timer import count_timer, end_serial, plan_timer, request, reset_divider, write_serial, write_timer
 
 DMA_CYCLES = 644
@@ -159,10 +168,12 @@ def read_elsewhere(m: Machine, now: int, address: int) -> int:
         value = load_byte(m.rom + address)
         log_access(m, now, address | (value << 16))
         return value
+    if address < 0xA000:
+        return 255 if refuses_read(m, now, address) else byte(m, ram_place(address))
     if address < 0xC000:
         return read_cartridge_ram(m, address)
     if address < 0xFF00:
-        if is_locked(m, now):
+        if is_locked(m, now) or refuses_read(m, now, address):
             return 255
         return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
     return read_register(m, now, address & 0xFF)
@@ -226,10 +237,13 @@ def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
     elif address < 0x8000:
         if m.mapper != PLAIN:
             write_mapper(m, now, address, value)
+    elif address < 0xA000:
+        if not refuses_write(m, now, address):
+            set_byte(m, ram_place(address), value)
     elif address < 0xC000:
         write_cartridge_ram(m, now, address, value)
     elif address < 0xFEA0:
-        if not is_locked(m, now):
+        if not (is_locked(m, now) or refuses_write(m, now, address)):
             set_byte(m, OAM + address - 0xFE00, value)
     elif address >= 0xFF00:
         write_register(m, now, address & 0xFF, value)

@@ -113,7 +113,7 @@ def _class_of(code: int) -> int:
 def _kind_of(page: int) -> int:
     if page < 0x80:
         return IN_ROM
-    if page < 0xA0 or 0xC0 <= page < 0xFE:
+    if 0xC0 <= page < 0xFE:
         return IN_RAM
     return IN_HIGH if page == 0xFF else ELSEWHERE
 

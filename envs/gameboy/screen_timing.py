@@ -68,7 +68,7 @@ def line_matches(m: Machine, dot: int) -> bool:
 def drawn_until(m: Machine, line: int) -> int:
     """Return the dot at which mode 3 of a line ends."""
     scroll, control = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + LCDC)
-    found = DRAWS + 172 + (scroll & 7)
+    found, delay = DRAWS + 172 + (scroll & 7), 0
     if control & 0x20 and byte(m, HIGH_PAGE + WX) <= 166 and byte(m, HIGH_PAGE + WY) <= line:
         found += 6
     if control & 2:
@@ -79,9 +79,9 @@ def drawn_until(m: Machine, line: int) -> int:
                 column = byte(m, place + 1)
                 if column < 168:
                     tile = 1 << ((column + scroll) >> 3)
-                    found += 6 if tiles & tile else 11 - min(5, (column + scroll) & 7)
+                    delay += 6 if tiles & tile else 11 - (min(5, (column + scroll) & 7) if column else 0)
                     tiles |= tile
-    return found
+    return found + (delay & ~3)  # sprites delay by whole machine cycles
 
 
 @inlined
@@ -96,6 +96,35 @@ def mode_of(m: Machine, now: int, dot: int) -> int:
     if column >= DRAWS + 172 and column >= drawn_until(m, line):
         return 0
     return 3
+
+
+@inlined
+def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
+    """Return whether the screen refuses an access, from a dot of each line to the end of mode 3.
+
+    On the first line after the screen was switched on, it refuses in mode 3 only. Another line is open again at the
+    dots from `opens` to mode 3.
+    """
+    dot = dot_of(m, now)
+    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    if not is_on(m) or line >= 144 or column < begins:
+        return False
+    if column < DRAWS:
+        return column < opens and now - word(m, LCD_BEGIN) >= LINE_CYCLES
+    return column < DRAWS + 172 or column < drawn_until(m, line)
+
+
+@compiled
+def refuses_read(m: Machine, now: int, address: int) -> bool:
+    """Return whether the processor cannot read video memory or sprites, because the screen does."""
+    return refuses(m, now, DRAWS - 4 if address < 0xA000 else 0, DRAWS)
+
+
+@compiled
+def refuses_write(m: Machine, now: int, address: int) -> bool:
+    """Return whether the processor cannot write video memory or sprites; do what the screen does before."""
+    run_screen(m, now)
+    return refuses(m, now, DRAWS if address < 0xA000 else 4, DRAWS - 4)
 
 
 @inlined

@@ -46,6 +46,15 @@ def test_sprites_are_copied_and_locked():
     assert (console.registers["b"], console.registers["d"]) == (0xFF, 5)
 
 
+def test_video_memory_is_refused_in_mode_3():
+    """While the screen draws a line, video memory reads as FF and keeps what it has."""
+    fill = "ld a, 0\n ldh ($40), a\n ld a, $42\n ld ($8000), a\n ld a, $80\n ldh ($40), a\n"
+    wait = "wait:\n ldh a, ($41)\n and 3\n cp 3\n jr nz, wait\n"
+    touch = " ld a, ($8000)\n ld b, a\n ld a, $11\n ld ($8000), a\n"
+    console = ran(f"{fill}{wait}{touch} ld a, 0\n ldh ($40), a\n ld a, ($8000)\n ld c, a\nend:\n jr end")
+    assert (console.registers["b"], console.registers["c"]) == (0xFF, 0x42)
+
+
 def test_pressed_buttons_are_read():
     """P1 shows the selected half of the buttons, 0 for what is pressed."""
     console = Console(cartridge("loop:\n ld a, $20\n ldh ($00), a\n ldh a, ($00)\n ld b, a\n jr loop"))

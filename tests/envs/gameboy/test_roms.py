@@ -43,6 +43,8 @@ TIER_B = (
     *("oam_dma_start", "oam_dma_timing", "oam_dma_restart", "di_timing-GS", "halt_ime1_timing2-GS"),
     *("interrupts/ie_push", "ppu/vblank_stat_intr-GS", "ppu/intr_1_2_timing-GS", "ppu/intr_2_0_timing"),
     *("ppu/intr_2_mode0_timing", "ppu/intr_2_mode3_timing", "ppu/stat_irq_blocking", "ppu/stat_lyc_onoff"),
+    *("ppu/intr_2_mode0_timing_sprites", "ppu/intr_2_oam_ok_timing", "ppu/lcdon_timing-GS", "ppu/lcdon_write_timing-GS"),
+    "ppu/hblank_ly_scx_timing-GS",
 )
 
 

@@ -65,7 +65,7 @@ AFTER_BOOT = {
     IE: 0x00,
 }
 """The hardware's registers after the boot ROM, which is not run."""
-DIVIDER_AFTER_BOOT = 0xABCC
+DIVIDER_AFTER_BOOT = 0xABC8
 LINE_0_AFTER_BOOT = 24
 """T-cycles from the first instruction to line 0."""
 

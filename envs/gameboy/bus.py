@@ -8,9 +8,6 @@ from .layout import (
     BUTTONS,
     DIVIDER,
     DMA_AT,
-    DMA_BEGIN,
-    DMA_END,
-    FAR,
     FLAT,
     HIGH_PAGE,
     IN_HIGH,
@@ -36,17 +33,11 @@ from .screen_timing import (
     run_screen,
     write_screen,
 )
+from .sprite_memory import copy_bytes, copy_sprites, is_locked, ram_place, start_copy
 from .timer import count_timer, end_serial, plan_timer, request, reset_divider, write_serial, write_timer
 
-DMA_CYCLES = 644
 LOG_WORD = 16
 """Of `FLAT` memory: bytes of an entry of the log of accesses, which follows the 64 KiB and their number."""
-
-
-@inlined
-def ram_place(address: int) -> int:
-    """Return the place of an address of video or work RAM."""
-    return ((address & 0x4000) >> 1) | (address & 0x1FFF)
 
 
 @inlined
@@ -84,29 +75,6 @@ def log_access(m: Machine, now: int, entry: int) -> None:
     store_word(m.rom + 0x10000, count + 1)
 
 
-@inlined
-def copy_sprites(m: Machine) -> None:
-    """Copy all sprites at once, when the first byte would be copied."""
-    set_word(m, DMA_AT, FAR)
-    page = byte(m, HIGH_PAGE + DMA)
-    source = (page if page < 0xE0 else page - 0x20) << 8
-    for index in range(160):
-        address = source + index
-        if address < 0x8000:
-            value = load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
-        elif 0xA000 <= address < 0xC000:
-            value = read_cartridge_ram(m, address)
-        else:
-            value = byte(m, ram_place(address))
-        set_byte(m, OAM + index, value)
-
-
-@inlined
-def is_locked(m: Machine, now: int) -> bool:
-    """Return whether a transfer locks the sprites' memory."""
-    return word(m, DMA_BEGIN) < now <= word(m, DMA_END)
-
-
 @compiled
 def catch_up(m: Machine, now: int) -> None:
     """Do what the peripherals do up to a time."""
@@ -116,7 +84,7 @@ def catch_up(m: Machine, now: int) -> None:
     if word(m, SERIAL_END) <= now:
         end_serial(m)
     if word(m, DMA_AT) <= now:
-        copy_sprites(m)
+        copy_bytes(m, now)
 
 
 @inlined
@@ -175,17 +143,9 @@ def read_elsewhere(m: Machine, now: int, address: int) -> int:
     if address < 0xFF00:
         if is_locked(m, now) or refuses_read(m, now, address):
             return 255
+        copy_sprites(m, now)
         return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
     return read_register(m, now, address & 0xFF)
-
-
-@inlined
-def start_copy(m: Machine, now: int) -> None:
-    """Start a transfer to the sprites' memory, which is locked from the next machine cycle on."""
-    if not is_locked(m, now):
-        set_word(m, DMA_BEGIN, now + 4)
-    set_word(m, DMA_AT, now + 8)
-    set_word(m, DMA_END, now + DMA_CYCLES)
 
 
 @inlined
@@ -223,9 +183,10 @@ def write_register(m: Machine, now: int, place: int, value: int) -> None:
         set_byte(m, HIGH_PAGE + IF, value & 31)
     elif place != LY:
         run_screen(m, now)
-        set_byte(m, HIGH_PAGE + place, value)
         if place == DMA:
-            start_copy(m, now)
+            start_copy(m, now, value)
+        else:
+            set_byte(m, HIGH_PAGE + place, value)
 
 
 @compiled
@@ -244,6 +205,7 @@ def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
         write_cartridge_ram(m, now, address, value)
     elif address < 0xFEA0:
         if not (is_locked(m, now) or refuses_write(m, now, address)):
+            copy_sprites(m, now)
             set_byte(m, OAM + address - 0xFE00, value)
     elif address >= 0xFF00:
         write_register(m, now, address & 0xFF, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..fields import Array
 from . import looks as at
 from .arithmetic import af, pair
-from .bus import ram_place, read_register
+from .bus import read_register
 from .compiled import compiled, inlined
 from .disassembly import LENGTH, PAIR, PREFIX, TARGET, TEXT_COLUMNS
 from .layout import (
@@ -26,6 +26,7 @@ from .layout import (
 from .looks import Looks
 from .memory import byte, load_byte, word
 from .registers import BGP, DIV, IE, IF, LCDC, LY, SCX, SCY, STAT, TAC, TIMA, TMA, WX, WY
+from .sprite_memory import ram_place
 
 SPACE, ZERO, LETTERS, DOLLAR, HERE = 32, 48, 55, 36, 62
 PAIR_DIGITS, BYTE_DIGITS = 4, 2

@@ -61,8 +61,10 @@ RETURN = 41  # a float64
 STAGE = 42  # goal pictures that were reached
 DISTANCE = 43  # from the next one
 FIRST_DISTANCE = 44  # when the stage began
-DMA_AT = 47  # when sprites are copied, or FAR
+DMA_AT = 47  # when the last byte of a transfer to the sprites' memory is copied, or FAR
 DMA_BEGIN = 48  # their memory is locked after this time
+DMA_COPIED = 49  # bytes of the transfer that are copied
+DRAW_AT = 50  # when the line whose mode 3 began last is drawn
 WORDS = 56
 
 NO_RAM = -1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .compiled import compiled, inlined
 from .layout import (
     BLANK,
+    DRAW_AT,
     FAR,
     FRAME_CYCLES,
     FRAMES,
@@ -24,14 +25,13 @@ from .layout import (
 from .lines import begin_frame, draw_line
 from .memory import byte, set_byte, set_word, word
 from .registers import LCDC, LYC, SCX, STAT, WX, WY
+from .sprite_memory import copy_sprites
 from .timer import request
 
 DRAWS = 84
 """The dot at which mode 3 begins."""
-DRAWN = DRAWS + 170
-"""The dot at which a line is drawn, shortly before the earliest end of mode 3: the same T-cycle as in PyBoy."""
 EARLY = 4
-"""T-cycles by which the interrupt of mode 0 precedes what STAT shows."""
+"""T-cycles by which the interrupt of mode 0 precedes what STAT shows. A line is drawn at its time."""
 LEAD = 4
 """T-cycles that line 0 lacks after the screen was switched on."""
 
@@ -65,13 +65,14 @@ def line_matches(m: Machine, dot: int) -> bool:
 
 
 @compiled
-def drawn_until(m: Machine, line: int) -> int:
-    """Return the dot at which mode 3 of a line ends."""
+def drawn_until(m: Machine, now: int, line: int) -> int:
+    """Return the dot at which mode 3 of a line ends, as far as is known now."""
     scroll, control = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + LCDC)
     found, delay = DRAWS + 172 + (scroll & 7), 0
     if control & 0x20 and byte(m, HIGH_PAGE + WX) <= 166 and byte(m, HIGH_PAGE + WY) <= line:
-        found += 6
+        delay = 6
     if control & 2:
+        copy_sprites(m, now)
         height, count, tiles = 16 if control & 4 else 8, 0, 0
         for place in range(OAM, OAM + 160, 4):
             if count < 10 and 0 <= line + 16 - byte(m, place) < height:
@@ -81,7 +82,7 @@ def drawn_until(m: Machine, line: int) -> int:
                     tile = 1 << ((column + scroll) >> 3)
                     delay += 6 if tiles & tile else 11 - (min(5, (column + scroll) & 7) if column else 0)
                     tiles |= tile
-    return found + (delay & ~3)  # sprites delay by whole machine cycles
+    return found + (delay & ~3)  # window and sprites delay by whole machine cycles
 
 
 @inlined
@@ -93,7 +94,7 @@ def mode_of(m: Machine, now: int, dot: int) -> int:
     if column < DRAWS:
         first = now - word(m, LCD_BEGIN) < LINE_CYCLES
         return 0 if column < 4 or first else 2
-    if column >= DRAWS + 172 and column >= drawn_until(m, line):
+    if column >= DRAWS + 172 and column >= drawn_until(m, now, line):
         return 0
     return 3
 
@@ -111,7 +112,7 @@ def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
         return False
     if column < DRAWS:
         return column < opens and now - word(m, LCD_BEGIN) >= LINE_CYCLES
-    return column < DRAWS + 172 or column < drawn_until(m, line)
+    return column < DRAWS + 172 or column < drawn_until(m, now, line)
 
 
 @compiled
@@ -150,7 +151,7 @@ def level(m: Machine, now: int, sources: int) -> int:
         return 1 if sources & 0x10 or (sources & 0x20 and line == 144 and column < 8) else 0
     if sources & 0x20 and column < 8 and (column >= 4 or line > 0) and now - word(m, LCD_BEGIN) >= LINE_CYCLES:
         return 1
-    return 1 if sources & 8 and column >= DRAWS + 168 and column >= drawn_until(m, line) - EARLY else 0
+    return 1 if sources & 8 and column >= DRAWS + 168 and column >= drawn_until(m, now, line) - EARLY else 0
 
 
 @inlined
@@ -162,7 +163,7 @@ def set_level(m: Machine, new: int) -> None:
 
 
 @inlined
-def next_status(m: Machine, sources: int, dot: int) -> int:
+def next_status(m: Machine, now: int, sources: int, dot: int) -> int:
     """Return T-cycles until the STAT interrupt's line may change; FAR if there is no source."""
     if not sources:
         return FAR
@@ -179,7 +180,7 @@ def next_status(m: Machine, sources: int, dot: int) -> int:
         if column < edge:
             return edge - column
     if sources & 8 and line < 144:
-        end = drawn_until(m, line) - EARLY
+        end = drawn_until(m, now, line) - EARLY
         if column < end:
             return end - column
     return LINE_CYCLES - column
@@ -193,11 +194,26 @@ def plan_screen(m: Machine, now: int) -> None:
         dot = dot_of(m, now)
         line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
         found = (BLANK - dot if dot < BLANK else BLANK + FRAME_CYCLES - dot) + now
-        found = min(found, now + next_status(m, byte(m, HIGH_PAGE + STAT) & 0x78, dot))
+        found = min(found, now + next_status(m, now, byte(m, HIGH_PAGE + STAT) & 0x78, dot))
         if m.drawn != HIDDEN:
-            lines = 0 if line < 144 and column < DRAWN else 1 if line < 143 else 154 - line
-            found = min(found, now + lines * LINE_CYCLES + DRAWN - column)
+            lines = 0 if line < 144 and column < DRAWS else 1 if line < 143 else 154 - line
+            found = min(found, now + lines * LINE_CYCLES + DRAWS - column)
+            if word(m, DRAW_AT) > now:
+                found = min(found, word(m, DRAW_AT))
     set_word(m, LCD_NEXT, found)
+
+
+@inlined
+def attend_line(m: Machine, at: int, line: int, column: int) -> None:
+    """Find when a line is drawn, at the beginning of its mode 3; draw it then."""
+    if column == DRAWS:
+        set_word(m, DRAW_AT, at - DRAWS + drawn_until(m, at, line) - EARLY)
+    elif at == word(m, DRAW_AT):
+        if line == 0:
+            begin_frame(m)
+        if at >= word(m, LCD_FIRST):
+            copy_sprites(m, at)
+            draw_line(m, line)
 
 
 @compiled
@@ -209,11 +225,8 @@ def run_screen(m: Machine, now: int) -> None:
         if dot == BLANK:
             request(m, 1)
             set_word(m, FRAMES, word(m, FRAMES) + 1)
-        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES and dot % LINE_CYCLES == DRAWN:
-            if dot == DRAWN:
-                begin_frame(m)
-            if at >= word(m, LCD_FIRST):
-                draw_line(m, dot // LINE_CYCLES)
+        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES:
+            attend_line(m, at, dot // LINE_CYCLES, dot % LINE_CYCLES)
         set_level(m, level(m, at, byte(m, HIGH_PAGE + STAT) & 0x78))
         plan_screen(m, at)
 
@@ -236,6 +249,7 @@ def write_screen(m: Machine, now: int, place: int, value: int) -> None:
         set_level(m, level(m, now, byte(m, HIGH_PAGE + STAT) & 0x78))
     elif was_on:
         begin_frame(m)
+        set_word(m, DRAW_AT, FAR)
         matched = 4 if line_matches(m, dot_of(m, now)) else 0
         set_byte(m, HIGH_PAGE + STAT, (byte(m, HIGH_PAGE + STAT) & 0x78) | matched)
         set_word(m, STAT_LEVEL, (matched >> 2) & (byte(m, HIGH_PAGE + STAT) >> 6))

@@ -11,7 +11,7 @@ from . import layout as at
 LATEST = 1 << 56
 """The latest time; a console reaches it after centuries."""
 TIMES = (at.CLOCK, at.NEXT, at.TIMER_AT, at.RELOADED, at.DMA_END, at.LCD_BEGIN, at.LCD_FIRST, at.DMA_BEGIN)
-FUTURE = (at.RELOAD, at.SERIAL_END, at.LCD_NEXT, at.TIMER_NEXT, at.STOP, at.DMA_AT)
+FUTURE = (at.RELOAD, at.SERIAL_END, at.LCD_NEXT, at.TIMER_NEXT, at.STOP, at.DMA_AT, at.DRAW_AT)
 SWITCHES = (at.INTERRUPTS_ON, at.HALTED, at.REPEATS, at.LOCKED, at.STAT_LEVEL, at.WINDOW_MET, at.RAM_ON, at.BANK_MODE)
 BYTES = (at.BUTTONS, at.WINDOW_LINE, at.LATCH)
 
@@ -29,6 +29,7 @@ def possible(stages: int, steps: int, states: NDArray[np.int64]) -> NDArray[np.b
         **{(word, 1): (0, 0xFFFF) for word in (at.PC, at.SP, at.BANK_LOW, at.BANK_HIGH)},
         **{(word, 1): (0, 1 << 62) for word in (at.EPISODES, at.FRAMES, at.SENT)},
         (at.ENABLING, 1): (0, 2),
+        (at.DMA_COPIED, 1): (0, 160),
         (at.STEPS, 1): (0, steps),
         (at.STAGE, 1): (0, max(stages - 1, 0)),
         (at.DISTANCE, 2): (0, 3 * 72 * 80),

@@ -46,6 +46,19 @@ def test_sprites_are_copied_and_locked():
     assert (console.registers["b"], console.registers["d"]) == (0xFF, 5)
 
 
+def test_a_line_sees_the_sprites_that_are_copied_so_far():
+    """OAM DMA copies a byte per machine cycle, so that a line within the transfer is drawn with a part of them."""
+    fill = "ld hl, $c100\nfill:\n ld (hl), 1\n inc l\n jr nz, fill\n ld a, $91\n ldh ($40), a\n"
+    console = Console(cartridge(f"{fill} ld a, $c1\n ldh ($46), a\nend:\n jr end"))
+    seen = set()
+    while console.clock < at.FRAME_CYCLES:
+        console.run_until(console.clock + 4)
+        copied = int(console.words[at.DMA_COPIED])
+        seen.add(copied)
+        assert console.bytes[at.OAM : at.OAM + 160].tolist() == [1] * copied + [0] * (160 - copied)
+    assert {0, 160} < seen
+
+
 def test_video_memory_is_refused_in_mode_3():
     """While the screen draws a line, video memory reads as FF and keeps what it has."""
     fill = "ld a, 0\n ldh ($40), a\n ld a, $42\n ld ($8000), a\n ld a, $80\n ldh ($40), a\n"

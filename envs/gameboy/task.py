@@ -52,8 +52,10 @@ def build(spec: str, **values: Any) -> Task:
     growth of numbers in memory times their weights; of a game with goal pictures, -0.01 per step, plus 5 times the
     decrease of the distance from the next one, plus 1 for reaching it.
     """
-    game = find_game(values["game"], values["rom"])
-    cartridge = cartridge_for(values["rom"], values["game"])
+    rom, name = values["rom"], values["game"]
+    given = cartridge_for(rom, name) if rom else None  # a bad file is reported before a missing game
+    game = find_game(name, rom)
+    cartridge = given or cartridge_for(rom, name)
     if game.files:
         from .snapshots import check_files  # imports Numba
 

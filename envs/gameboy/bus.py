@@ -13,9 +13,11 @@ from .layout import (
     IN_HIGH,
     IN_RAM,
     IN_ROM,
+    IN_VIDEO,
     LOW_BANK,
     NEXT,
     OAM,
+    OPEN_UNTIL,
     PLAIN,
     READS,
     SERIAL_END,
@@ -46,7 +48,7 @@ def read(m: Machine, now: int, address: int) -> int:
     kind = load_byte(m.tables + (address >> 8))
     if kind == IN_ROM:
         return load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
-    if kind == IN_RAM:
+    if kind == IN_RAM or (kind == IN_VIDEO and now < word(m, OPEN_UNTIL)):
         return byte(m, ram_place(address))
     if kind == IN_HIGH and address >= 0xFF80:
         return byte(m, HIGH_PAGE + (address & 0xFF))
@@ -57,7 +59,7 @@ def read(m: Machine, now: int, address: int) -> int:
 def write(m: Machine, now: int, address: int, value: int) -> None:
     """Write at an address; `now` is the end of the machine cycle."""
     kind = load_byte(m.tables + (address >> 8))
-    if kind == IN_RAM:
+    if kind == IN_RAM or (kind == IN_VIDEO and now < word(m, OPEN_UNTIL)):
         set_byte(m, ram_place(address), value)
     elif kind == IN_HIGH and 0xFF80 <= address < 0xFFFF:
         set_byte(m, HIGH_PAGE + (address & 0xFF), value)

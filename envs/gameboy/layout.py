@@ -65,6 +65,7 @@ DMA_AT = 47  # when the last byte of a transfer to the sprites' memory is copied
 DMA_BEGIN = 48  # their memory is locked after this time
 DMA_COPIED = 49  # bytes of the transfer that are copied
 DRAW_AT = 50  # when the line whose mode 3 began last is drawn
+OPEN_UNTIL = 51  # the screen is known to refuse no access before this time
 WORDS = 56
 
 NO_RAM = -1
@@ -98,7 +99,7 @@ READS = 512  # bits that read as 1, for FF00-FF7F
 TABLE_BYTES = 640
 
 # Kinds of memory.
-IN_ROM, IN_RAM, IN_HIGH, ELSEWHERE = 0, 1, 2, 3
+IN_ROM, IN_RAM, IN_HIGH, IN_VIDEO, ELSEWHERE = 0, 1, 2, 3, 4
 
 # Why `run` returns.
 IN_TIME, BLANKED, STUCK = 1, 2, 3

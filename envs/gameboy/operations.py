@@ -10,6 +10,7 @@ from .layout import (
     IN_HIGH,
     IN_RAM,
     IN_ROM,
+    IN_VIDEO,
     KINDS,
     READS,
     TABLE_BYTES,
@@ -113,6 +114,8 @@ def _class_of(code: int) -> int:
 def _kind_of(page: int) -> int:
     if page < 0x80:
         return IN_ROM
+    if 0x80 <= page < 0xA0:
+        return IN_VIDEO
     if 0xC0 <= page < 0xFE:
         return IN_RAM
     return IN_HIGH if page == 0xFF else ELSEWHERE

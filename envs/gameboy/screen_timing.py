@@ -19,6 +19,7 @@ from .layout import (
     LCD_NEXT,
     LINE_CYCLES,
     OAM,
+    OPEN_UNTIL,
     STAT_LEVEL,
     Machine,
 )
@@ -106,9 +107,15 @@ def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
     On the first line after the screen was switched on, it refuses in mode 3 only. Another line is open again at the
     dots from `opens` to mode 3.
     """
+    if not is_on(m):
+        set_word(m, OPEN_UNTIL, FAR)
+        return False
     dot = dot_of(m, now)
     line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
-    if not is_on(m) or line >= 144 or column < begins:
+    if line >= 144:
+        set_word(m, OPEN_UNTIL, now + FRAME_CYCLES - dot)
+        return False
+    if column < begins:
         return False
     if column < DRAWS:
         return column < opens and now - word(m, LCD_BEGIN) >= LINE_CYCLES
@@ -235,6 +242,7 @@ def run_screen(m: Machine, now: int) -> None:
 def write_screen(m: Machine, now: int, place: int, value: int) -> None:
     """Write LCDC, STAT or LYC."""
     run_screen(m, now)
+    set_word(m, OPEN_UNTIL, 0)
     was_on = is_on(m)
     if place == STAT:
         if was_on:  # for a moment, all sources are enabled

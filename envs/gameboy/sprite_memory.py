@@ -30,17 +30,19 @@ def copy_bytes(m: Machine, now: int) -> None:
     """Copy what the transfer in progress has copied up to a time."""
     page = byte(m, HIGH_PAGE + DMA)
     source = (page if page < 0xE0 else page - 0x20) << 8
-    until = min(BYTES, BYTES - ((word(m, DMA_AT) - now + 3) >> 2))
-    for index in range(word(m, DMA_COPIED), until):
-        address = source + index
-        if address < 0x8000:
-            value = load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
-        elif 0xA000 <= address < 0xC000:
-            value = read_cartridge_ram(m, address)
-        else:
-            value = byte(m, ram_place(address))
-        set_byte(m, OAM + index, value)
-    set_word(m, DMA_COPIED, max(until, word(m, DMA_COPIED)))
+    begin, until = word(m, DMA_COPIED), min(BYTES, BYTES - ((word(m, DMA_AT) - now + 3) >> 2))
+    if source < 0x8000:
+        place = m.rom + word(m, LOW_BANK + (source >> 14)) + (source & 0x3FFF)
+        for index in range(begin, until):
+            set_byte(m, OAM + index, load_byte(place + index))
+    elif 0xA000 <= source < 0xC000:
+        for index in range(begin, until):
+            set_byte(m, OAM + index, read_cartridge_ram(m, source + index))
+    else:
+        place = ram_place(source)
+        for index in range(begin, until):
+            set_byte(m, OAM + index, byte(m, place + index))
+    set_word(m, DMA_COPIED, max(begin, until))
     if until == BYTES:
         set_word(m, DMA_AT, FAR)
 

@@ -11,7 +11,7 @@ from . import layout as at
 LATEST = 1 << 56
 """The latest time; a console reaches it after centuries."""
 TIMES = (at.CLOCK, at.NEXT, at.TIMER_AT, at.RELOADED, at.DMA_END, at.LCD_BEGIN, at.LCD_FIRST, at.DMA_BEGIN)
-FUTURE = (at.RELOAD, at.SERIAL_END, at.LCD_NEXT, at.TIMER_NEXT, at.STOP, at.DMA_AT, at.DRAW_AT)
+FUTURE = (at.RELOAD, at.SERIAL_END, at.LCD_NEXT, at.TIMER_NEXT, at.STOP, at.DMA_AT, at.DRAW_AT, at.OPEN_UNTIL)
 SWITCHES = (at.INTERRUPTS_ON, at.HALTED, at.REPEATS, at.LOCKED, at.STAT_LEVEL, at.WINDOW_MET, at.RAM_ON, at.BANK_MODE)
 BYTES = (at.BUTTONS, at.WINDOW_LINE, at.LATCH)
 

@@ -13,7 +13,7 @@ from pac.envs.gameboy.cartridges import own_bytes
 from pac.training.bench.games.gameboy_frames import FRAMES, booted_console, compare_frames, recorded_inputs
 
 FOLDER = "PAC_GAMEBOY_ROMS"
-EQUAL = ("adjustris", "battlegrounds", "libbet")
+EQUAL = ("adjustris", "battlegrounds", "libbet", "plantboy")
 """Games all of whose frames are equal; docs/gameboy.md lists others."""
 
 
@@ -29,6 +29,7 @@ def test_recorded_inputs_do_not_depend_on_the_length():
 
 
 @pytest.mark.skipif(find_spec("pyboy") is None, reason="PyBoy is not installed")
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EQUAL)
 def test_every_frame_of_a_game_is_equal_to_pyboys(name: str):

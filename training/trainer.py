@@ -94,6 +94,20 @@ class Envs(Protocol):
         """Stop the workers."""
 
 
+class LaunchedEnvs(Envs, Protocol):
+    """Environments on a device, whose steps can be part of a graph."""
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether something happens between two steps now, such as a pause: then a rollout is not replayed."""
+
+    def launch(self, slot: int) -> None:
+        """Put the step of a slot on the device, and note nothing."""
+
+    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+        """Make all steps of a rollout, from `slot` on, by `play`, which does what was captured of `launch`."""
+
+
 class Lap(NamedTuple):
     """A phase that a thread went through, from `begin` to `end` in s of the monotonic clock."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -143,6 +143,32 @@ class DeviceBackend(Backend):
             self._check_legal()
         if self.sync_check is not None:
             self.sync_check.step(self._pending, self._following)
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether every step is compared with the CPU before the next one."""
+        return self.sync_check is not None
+
+    def launch(self, slot: int) -> None:
+        """Put the step of a slot on the device, for a graph that `replay` plays; nothing is checked or noted."""
+        self._launcher.step(slot)
+
+    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+        """Make all steps of a rollout, from `slot` on, by `play`, which does what was captured of `launch`.
+
+        Raises:
+            IllegalAction: An action of one of the steps is illegal.
+        """
+        self._expect(BackendState.READY)
+        begun = time.perf_counter()
+        self._state = BackendState.BROKEN
+        play()
+        self.busy_seconds += time.perf_counter() - begun
+        self._steps += steps
+        self._beat = time.monotonic()
+        self._check_legal()
+        self.buffer.order.wrote(slot + steps, steps)
+        self._state = BackendState.READY
 
     def _check_numbers(self) -> None:
         if self._memory is not None:

@@ -21,9 +21,10 @@ class Watched:
 
     def __init__(self, **options):
         options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
-        apart = options["backend"] == "apart"
+        graph = options["backend"] == "graph"  # the same, with rollouts that are replayed as a whole
+        apart = graph or options["backend"] == "apart"
         if apart:  # memory that the host reads and writes as that of a GPU
-            small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1}
+            small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1, "cuda_graph": graph}
             options |= {"backend": "device", "trainer": "ppo", "device": "cpu", "settings": small}
         with pytest.MonkeyPatch.context() as patch:
             if apart:

@@ -44,7 +44,7 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO, and the seconds until the first step, in which kernels are compiled.
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step, which compiles kernels.
 
     Raises:
         PacError: There is no GPU.
@@ -78,7 +78,9 @@ def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures
             _wait(device)
             steps += SLOTS - 1
         found["steps_per_second"] = steps * num_envs / (time.perf_counter() - begun)
-    return found | _ppo(task, num_envs, device, seconds)
+    for graph in (False, True):
+        found |= _ppo(task, num_envs, device, seconds, graph=graph)
+    return found | {"memory": _needed(task, num_envs, device)}
 
 
 def _random_step(task: Task, envs: Any, memory: DeviceMemory) -> None:
@@ -99,19 +101,20 @@ def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
     return weights.argmax(dim=1).to(memory.tensors["action"].dtype)
 
 
-def _ppo(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
-    """Return the steps per second of whole PPO, after one iteration that warms up, and the bytes that are needed."""
+def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
+    """Return the steps per second of whole PPO, after two iterations, and the peak of the GPU's memory so far."""
 
     def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
         return make(task, num_envs, "device", slots=slots, strict=True, **options)
 
     steps = SLOTS - 1
-    chosen = {"batch": steps * num_envs, "minibatch": min(steps * num_envs, 16_384)}
+    chosen = {"batch": steps * num_envs, "minibatch": min(steps * num_envs, 16_384), "cuda_graph": graph}
     policy = "cpu" if device == "apart" else device
     settings = trainer_settings("ppo", task, chosen)
     with closing(PPO(Context(task, make_envs, settings, policy, 0, Timer(), envs_device=device))) as trainer:
         trainer.start(num_envs)
-        trainer.iterate()
+        for _ in range(2):  # compiles, captures
+            trainer.iterate()
         _wait(device)
         begun, iterations = time.perf_counter(), 0
         while time.perf_counter() - begun < seconds:
@@ -119,7 +122,7 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
             iterations += 1
         _wait(device)
         rate = iterations * steps * num_envs / (time.perf_counter() - begun)
-        found: Figures = {"ppo_steps_per_second": rate, "memory": _needed(task, num_envs, device)}
+        found: Figures = {"ppo_graph_steps_per_second" if graph else "ppo_steps_per_second": rate}
         if device != "apart":
             found["peak_gpu_bytes"] = torch.cuda.max_memory_allocated()
     return found

@@ -36,11 +36,15 @@ class ActionNoise:
         self._streams = _mixed(start + rows + _signed(GOLDEN)).unsqueeze(1)
         self._numbers = numbers
 
-    def uniform(self, first_step: int, steps: int) -> Tensor:
-        """Return `(steps, rows, numbers)` float32, uniform in (0, 1], of some steps of the training."""
-        device = self._streams.device
-        first, count = first_step * self._numbers, steps * self._numbers
-        places = torch.arange(first + 1, first + count + 1, device=device).view(steps, 1, self._numbers)
+    def uniform(self, first_step: int | Tensor, steps: int) -> Tensor:
+        """Return `(steps, rows, numbers)` float32, uniform in (0, 1], of some steps of the training.
+
+        Args:
+            first_step: The number of the first one; on the device, a tensor without axes, int64.
+            steps: How many.
+        """
+        places = torch.arange(1, steps * self._numbers + 1, device=self._streams.device) + first_step * self._numbers
+        places = places.view(steps, 1, self._numbers)
         words = _mixed(places * _signed(GOLDEN) + self._streams)
         return (_shifted(words, 64 - BITS) + 1).float().mul_(2.0**-BITS)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from ..nets.compute_threads import ComputeThreads
 from ..trainer import Envs, Timer
-from .final_values import final_values
+from .final_values import FinalValues, ResidentFinalValues, final_values
 from .policy import PpoPolicy
 from .storage import RolloutStorage
+
+OnDecision: TypeAlias = Callable[[Tensor, Tensor], None]
 
 FEW_ROWS = 16
 """Rows per thread below which another thread costs more, by waiting for the interpreter's lock, than it saves."""
@@ -62,7 +65,7 @@ def rollout(
     uniform: Tensor,
     *,
     timer: Timer,
-    on_decision: Callable[[Tensor, Tensor], None],
+    on_decision: OnDecision,
 ) -> Tensor:
     """Step the environments T times.
 
@@ -84,13 +87,18 @@ def rollout(
         timer.lap("inference")
         envs.advance(storage.first + step)
         finals.add(step)
-    last = storage.first + storage.steps
-    observation, _ = storage.buffer.load(last)
-    values = actor.policy.value(observation)
-    storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
-    values_at_ends = finals.values()
+    values_at_ends = values_after(actor.policy, storage, finals)
     timer.lap("inference")
     return values_at_ends
+
+
+def values_after(policy: PpoPolicy, storage: RolloutStorage, finals: FinalValues | ResidentFinalValues) -> Tensor:
+    """Write the values of the observations after the last step; return those of last observations, `(T, R)`."""
+    last = storage.first + storage.steps
+    observation, _ = storage.buffer.load(last)
+    values = policy.value(observation)
+    storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
+    return finals.values()
 
 
 def split(rows: int, threads: int) -> list[slice]:

@@ -57,6 +57,10 @@ class PpoSettings(TrainerSettings):
     overlap: bool = Field(
         default=False, description="Collect the next rollout while learning from the last one, in a thread."
     )
+    cuda_graph: bool = Field(
+        default=False,
+        description="Capture the steps of a rollout as a CUDA graph and replay it; for environments on a GPU.",
+    )
     threads: int = Field(0, ge=0, description="CPU threads of PyTorch. 0 is one per usable core.")
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -17,7 +17,8 @@ from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import copied, load_weights
-from ..trainer import Context, Interrupted, Metrics, Stopped
+from ..trainer import Context, Interrupted, LaunchedEnvs, Metrics, Stopped
+from .graph import CapturedRollout
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
 from .policy import PpoPolicy
@@ -50,6 +51,10 @@ class PPO(PolicyTrainer[PpoPolicy]):
             raise BadParameter(
                 "ppo.overlap: several processes cannot learn together while they collect; set it to false"
             )
+        if settings.overlap and settings.cuda_graph:
+            raise BadParameter(
+                "ppo.cuda_graph: no graph is captured while another thread learns; set ppo.overlap to false"
+            )
         device = torch.device(context.device)
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
@@ -66,6 +71,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
             self._times = OverlapTimes(context)
             self._updates = self.runs_updates(self._times.timed(self.learner.learn), device)
         self._storages: list[RolloutStorage] = []
+        self._captured: CapturedRollout | None = None
         self._values: SlotValues | None = None
         self._value_unit = 1.0
         self._unlearned: Rollout | None = None
@@ -81,6 +87,18 @@ class PPO(PolicyTrainer[PpoPolicy]):
         values = self._values = SlotValues(slots, buffer.rows, buffer.device, resident=buffer.resident)
         spans = rollout_spans(slots, rollouts)
         self._storages = [RolloutStorage(self._context.task, buffer, span, values) for span in spans]
+        if self.settings.cuda_graph:
+            self._captured = self._new_graph(self._storages[0])
+
+    def _new_graph(self, storage: RolloutStorage) -> CapturedRollout:
+        if not storage.buffer.resident:
+            raise BadParameter(
+                "ppo.cuda_graph: a graph contains no steps on the host; use --backend device --device cuda, or set it "
+                "to false"
+            )
+        assert self._noise is not None
+        envs, context = cast("LaunchedEnvs", self._envs), self._context
+        return CapturedRollout(self._actor, envs, storage, self._noise, ranks=context.ranks, notify=context.notify)
 
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it, or with `overlap` from the one before."""
@@ -104,8 +122,11 @@ class PPO(PolicyTrainer[PpoPolicy]):
             self._envs.carry()
         storage = next(each for each in self._storages if each.first == self._envs.order.newest)
         timer.lap("python")
-        uniform = self._noise.uniform(self.steps, storage.steps)
-        finals = rollout(self._actor, self._envs, storage, uniform, timer=timer, on_decision=self._on_decision)
+        if self._captured is not None and self._captured.is_possible():
+            finals = self._captured.collect(self.steps, timer=timer, on_decision=self._on_decision)
+        else:
+            uniform = self._noise.uniform(self.steps, storage.steps)
+            finals = rollout(self._actor, self._envs, storage, uniform, timer=timer, on_decision=self._on_decision)
         return Rollout(storage, finals, self._version)
 
     def _collect_while_learning(self, updates: Updates) -> Metrics:
@@ -173,7 +194,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         """Wait for the running update, release the buffer and close the environments."""
         if self._updates is not None:
             self._updates.close()
-        self._unlearned = self._values = None
+        self._unlearned = self._values = self._captured = None
         self._storages.clear()
         super().close()
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from ...backends.core.base import Backend
 from ...backends.system.segment import Segment
 from ...envs.slots import SlotOrder
 from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
+
+if TYPE_CHECKING:
+    from ..trainer import LaunchedEnvs
 
 
 class GatedEnvs:
@@ -79,6 +83,39 @@ class GatedEnvs:
         self._checkpoints.feed()
         if check is not None:
             check.end_step()
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether the gate, a breakpoint, a recording, a person or a check needs the training between two steps."""
+        session, manual = self._session, self._manual_control
+        return bool(
+            session.gate.attention[0]
+            or session.debugger.needs_every_step
+            or session.wait_check is not None
+            or manual.requested is not None
+            or manual.played is not None
+            or self._launched.stepwise
+        )
+
+    @property
+    def _launched(self) -> LaunchedEnvs:
+        return cast("LaunchedEnvs", self.backend)
+
+    def launch(self, slot: int) -> None:
+        """Put the step of a slot on the device, for a graph."""
+        self._launched.launch(slot)
+
+    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+        """Make all steps of a rollout. The gate was open when `stepwise` was asked; it holds before the next one."""
+        self._timer.lap("python")
+        self.stepping = True
+        try:
+            self._launched.replay(slot, steps, play)
+        finally:
+            self.stepping = False
+        self._timer.lap("environment")
+        self._monitor.step()
+        self._checkpoints.feed()
 
     def hold(self) -> None:
         """Wait while the session is paused, without a step."""

@@ -18,6 +18,7 @@ def test_the_program_runs_in_memory_apart() -> None:
     (row,) = found["rows"]
     assert row["steps_per_second"] > 0
     assert row["ppo_steps_per_second"] > 0
+    assert row["ppo_graph_steps_per_second"] > 0
     assert "N=16 needs about" in row["memory"]
 
 

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
 import torch
 
-from pac.backends import make
 from pac.backends.device.memory import DeviceMemory
-from pac.envs import find
 from pac.training.nets.wait_guard import Wait, WaitGuard
-from pac.training.ppo.trainer import PPO
-from pac.training.trainer import Context, Envs, Timer
-from pac.training.trainers import trainer_settings
+
+from .device_training import training
 
 GAMES = ["drmario:level=2", "frames:steps=16", "treasure:turns=10", "kuhn", "autochess:players=8"]
-SMALL = {"batch": 64, "minibatch": 32, "epochs": 1, "hidden": 16, "channels": 8, "threads": 1}
-
-
-@contextmanager
-def training(spec: str, device: str, num_envs: int = 8, policy: str = "cpu") -> Iterator[PPO]:
-    """Yield a trainer whose environments are in memory of `device`."""
-    task = find(spec)
-
-    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
-        return make(task, num_envs, "device", slots=slots, seed=1, workers=2, **options)
-
-    context = Context(task, make_envs, trainer_settings("ppo", task, SMALL), policy, 3, Timer(), envs_device=device)
-    trainer = PPO(context)
-    trainer.start(num_envs)
-    yield trainer
-    trainer.close()
 
 
 @pytest.mark.session

@@ -63,6 +63,7 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
         pytest.param("a limit", "drmario", {}, marks=pytest.mark.slow),
         ("a signal", "drmario", {"backend": "device"}),
         ("a signal", "drmario", {"backend": "apart"}),
+        ("a signal", "drmario", {"backend": "apart", "settings": PPO | {"cuda_graph": True}}),
         ("a signal", "drmario", {"settings": PPO | {"overlap": True}}),
         ("a signal", "leduc", {}),
         ("a limit", f"{WANDERER}:wind=3", {"backend": "shm"}),

@@ -14,7 +14,7 @@ from ..watched import running, session
 pytestmark = pytest.mark.session
 
 
-@pytest.mark.parametrize("backend", ["device", "apart"])
+@pytest.mark.parametrize("backend", ["device", "apart", "graph"])
 def test_a_restart_keeps_counters_and_moves_readers(tmp_path, backend):
     """With another N, the segment is new and the counters continue."""
     with session(tmp_path, task="drmario", backend=backend) as watched:

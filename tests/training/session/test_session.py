@@ -50,7 +50,7 @@ def test_only_usable_cores_are_counted(tmp_path):
         os.sched_setaffinity(0, before)
 
 
-@pytest.mark.parametrize("backend", ["inline", "apart"])
+@pytest.mark.parametrize("backend", ["inline", "apart", "graph"])
 def test_a_paused_session_does_not_step_until_requested(tmp_path, backend):
     """Pause holds the counters; `step` steps every environment exactly so many times; resume continues."""
     with session(tmp_path, task="noop" if backend == "inline" else "drmario", backend=backend) as watched:
@@ -64,7 +64,7 @@ def test_a_paused_session_does_not_step_until_requested(tmp_path, backend):
         watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart"])
+@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
 def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path, backend):
     """The step that hits is the last one; resume continues; with another N, the breakpoint still exists."""
     with session(tmp_path, task="drmario", backend=backend, breakpoints=("env 3: length == 5",)) as watched:
@@ -100,7 +100,7 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
         assert first[1] > 0
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart"])
+@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
 def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
     """They equal what a viewer saw then; the running environments do not change."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
@@ -140,7 +140,7 @@ def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
         assert watched.see().state["steps"] == steps + 4
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart"])
+@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
 def test_an_episode_is_recorded_and_replays(tmp_path, backend):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
     with session(tmp_path, task="drmario", backend=backend, name="first") as watched:

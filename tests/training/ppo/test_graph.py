@@ -1,0 +1,176 @@
+"""Rollouts that are replayed as a whole, as a CUDA graph does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from pac.envs import BadParameter
+from pac.training.ppo.trainer import PPO
+
+from .device_training import training
+
+GAMES = ["drmario:level=2", "treasure:turns=10", "autochess:players=8"]
+ITERATIONS = 5
+
+
+class Tape(TorchDispatchMode):
+    """Notes operations on tensors, to make them again with the same arguments and results; undoes what they wrote."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Callable[[], object]] = []
+        self._before: list[tuple[Tensor, Tensor]] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Make an operation, and note it."""
+        given = dict(kwargs or {})
+        for argument, value in zip(func._schema.arguments, args, strict=False):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                self._before.append((value, value.clone()))
+        result = func(*args, **given)
+
+        def again() -> None:
+            for kept, new in zip(tree_leaves(result), tree_leaves(func(*args, **given)), strict=True):
+                if isinstance(kept, Tensor) and kept.data_ptr() != new.data_ptr():
+                    kept.copy_(new)
+
+        self.calls.append(again)
+        return result
+
+    def undo(self) -> None:
+        """Restore what the operations overwrote."""
+        for tensor, before in reversed(self._before):
+            tensor.copy_(before)
+
+
+class TapedGraph:
+    """Captures as a GPU does: nothing happens at the capture, and no Python runs in a replay."""
+
+    tape: Tape | None = None
+
+    def __init__(self) -> None:
+        self._calls: list[Callable[[], object]] = []
+
+    def capture(self, launch: Callable[[], None]) -> None:
+        """Note what a function does."""
+        with Tape() as tape:
+            TapedGraph.tape = tape
+            launch()
+        TapedGraph.tape = None
+        tape.undo()
+        self._calls = tape.calls
+
+    def replay(self) -> None:
+        """Do it again."""
+        for call in self._calls:
+            call()
+
+
+@pytest.fixture
+def taped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let graphs note operations on tensors, and launches of environments."""
+    from pac.envs.launching import CpuLauncher
+
+    made = CpuLauncher.step
+
+    def step(launcher: CpuLauncher, slot: int) -> None:
+        if TapedGraph.tape is None:
+            made(launcher, slot)
+        else:
+            TapedGraph.tape.calls.append(lambda: made(launcher, slot))
+
+    monkeypatch.setattr(CpuLauncher, "step", step)
+    monkeypatch.setattr("pac.training.ppo.graph.DirectGraph", TapedGraph)
+
+
+def learned(trainer: PPO) -> tuple[dict[str, float], dict[str, Tensor]]:
+    """Train; return the figures and the weights."""
+    for _ in range(ITERATIONS):
+        metrics = trainer.iterate()
+    return metrics, {name: each.clone() for name, each in trainer.policy.state_dict().items()}
+
+
+def check_equal(spec: str, device: str = "apart", policy: str = "cpu", **settings: Any) -> None:
+    """Check that replayed rollouts lead to the same weights as those that are made step by step."""
+    found = []
+    for graph in (False, True):
+        with training(spec, device, policy=policy, cuda_graph=graph, **settings) as trainer:
+            found.append(learned(trainer))
+            assert graph == (trainer._captured is not None and trainer._captured._captured)
+    (here, weights), (there, others) = found
+    assert here == there
+    assert all(torch.equal(weights[name], others[name]) for name in weights)
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("spec", GAMES)
+def test_replayed_rollouts_change_nothing(spec: str) -> None:
+    """The weights are the same, bit for bit."""
+    check_equal(spec)
+
+
+@pytest.mark.session
+@pytest.mark.usefixtures("taped")
+@pytest.mark.parametrize("spec", ["drmario:level=2", "treasure:turns=10"])
+def test_a_replay_needs_nothing_from_the_host(spec: str) -> None:
+    """Made again with the arguments of the capture, operations and launches lead to the same weights."""
+    check_equal(spec, normalize_observation=spec.startswith("treasure"))
+
+
+@pytest.mark.session
+def test_rollouts_step_by_step_can_come_between_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """During a pause, a breakpoint or a recording, the random numbers continue where they are."""
+    with training("drmario:level=2", "apart") as trainer:
+        expected = learned(trainer)[1]
+    turns = iter([True, False, True, False, False])
+    monkeypatch.setattr("pac.backends.device.backend.DeviceBackend.stepwise", property(lambda _: next(turns)))
+    with training("drmario:level=2", "apart", cuda_graph=True) as trainer:
+        found = learned(trainer)[1]
+    assert all(torch.equal(expected[name], found[name]) for name in found)
+
+
+@pytest.mark.thorough
+def test_a_replay_leaves_the_last_decision_to_the_inspector() -> None:
+    """It is the one of the last step, with the values that viewers see."""
+    decided = []
+    for graph in (False, True):
+        with training("drmario:level=2", "apart", cuda_graph=graph) as trainer:
+            learned(trainer)
+            assert trainer.decided is not None
+            decided.append([each.clone() for each in trainer.decided])
+    assert all(torch.equal(one, other) for one, other in zip(*decided, strict=True))
+
+
+def test_environments_on_the_host_are_refused() -> None:
+    """The error names the backend and the device that it needs."""
+    with (
+        pytest.raises(BadParameter, match=r"ppo.cuda_graph: .*use --backend device --device cuda"),
+        training("drmario:level=2", "cpu", cuda_graph=True),
+    ):
+        pass
+
+
+def test_a_learner_in_a_thread_is_refused() -> None:
+    """It would use the device during the capture."""
+    with (
+        pytest.raises(BadParameter, match=r"set ppo.overlap to false"),
+        training("drmario:level=2", "apart", cuda_graph=True, overlap=True),
+    ):
+        pass
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("spec", ["drmario:level=2", "treasure:turns=10"])
+def test_a_cuda_graph_changes_nothing(spec: str) -> None:
+    """The same on a GPU, where the kernels and the network of all steps are one launch."""
+    check_equal(spec, "cuda", "cuda")

@@ -44,7 +44,7 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO without and with CUDA graphs, and the seconds until the first step, which compiles kernels.
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made.
 
     Raises:
         PacError: There is no GPU.

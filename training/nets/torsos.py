@@ -42,15 +42,19 @@ class BoardTorso(nn.Module):
 
 
 class PixelTorso(nn.Module):
-    """The convolutions of Mnih et al. (2015), on an image that is reduced to about their input size."""
+    """The convolutions of Mnih et al. (2015), on an image that is reduced to about their input size.
+
+    Their strides end at the border of 84 x 84 pixels. Other images get a border of zeros, without which up to seven of
+    the last rows and columns would not be seen.
+    """
 
     def __init__(self, observation: Field) -> None:
         super().__init__()
         channels, height, width = image_shape(observation)
-        factor = min(height, width) // REDUCED
+        factor = max(1, min(height, width) // REDUCED)
         self.convolutions = nn.Sequential(
-            *([nn.AvgPool2d(factor)] if factor > 1 else []),
-            nn.Conv2d(channels, 32, 8, stride=4),
+            *([nn.AvgPool2d(factor, ceil_mode=True)] if factor > 1 else []),
+            nn.Conv2d(channels, 32, 8, stride=4, padding=(_border(height, factor), _border(width, factor))),
             nn.ReLU(inplace=True),
             nn.Conv2d(32, 64, 4, stride=2),
             nn.ReLU(inplace=True),
@@ -66,6 +70,12 @@ class PixelTorso(nn.Module):
         """Return the features `(rows, PIXEL_FEATURES)` of `(rows, C, H, W)`."""
         features: Tensor = self.joint(self.convolutions(image))
         return features
+
+
+def _border(side: int, factor: int) -> int:
+    """Return how many pixels each border of a reduced side needs, so that the strides of `PixelTorso` reach its end."""
+    missing = (4 - math.ceil(side / factor)) % 8  # they reach the end of 36, 44, ..., 84, ... pixels
+    return math.ceil(missing / 2)
 
 
 class PartsTorso(nn.Module):

@@ -73,6 +73,6 @@ def load_weights(network: nn.Module, tensors: Mapping[str, Tensor], prefix: str)
         if expected != came:
             raise WrongCheckpoint(
                 f"{name} should be {expected} and is {came} in the checkpoint; "
-                "use the task and the settings of its training"
+                "use the task, the settings and the version of pac-tui of its training"
             )
     network.load_state_dict(weights)

@@ -1,4 +1,4 @@
-"""Torsos of observations with several parts."""
+"""Torsos: what of an image they see, and observations with several parts."""
 
 from __future__ import annotations
 
@@ -48,3 +48,13 @@ def test_channels_of_a_part_are_the_axis_that_they_are_in_alone() -> None:
     image = torch.rand(1, 2, 3, 3)
     alone = torso.parts[0](image.permute(0, 3, 1, 2))
     assert torch.equal(torso.features(image.view(1, 18)), alone)
+
+
+@pytest.mark.parametrize(("height", "width"), [(64, 64), (72, 80), (37, 84), (101, 91), (210, 160), (165, 250)])
+def test_every_pixel_of_a_large_image_is_seen(height: int, width: int) -> None:
+    """Also the last rows and columns, which convolutions with strides and without padding may leave out."""
+    torso = LargeImage(Field("image", "uint8", (1, height, width), per="seat"))
+    image = torch.rand(1, 1, height, width, requires_grad=True)
+    torso(image).sum().backward()
+    assert image.grad is not None
+    assert image.grad.count_nonzero() == height * width

@@ -9,10 +9,10 @@ LIMIT = 60.0  # s
 Found = TypeVar("Found")
 
 
-def until(condition: Callable[[], Found], what: str = "a condition") -> Found:
-    """Call a condition until what it returns is true; return that."""
-    end = time.monotonic() + LIMIT
+def until(condition: Callable[[], Found], what: str = "a condition", limit: float = LIMIT) -> Found:
+    """Call a condition until what it returns is true; return that. It fails after `limit` seconds."""
+    end = time.monotonic() + limit
     while not (found := condition()):
-        assert time.monotonic() < end, f"not within {LIMIT:.0f} s: {what}"
+        assert time.monotonic() < end, f"not within {limit:.0f} s: {what}"
         time.sleep(0.005)
     return found

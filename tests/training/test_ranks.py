@@ -15,7 +15,7 @@ from pac.training.nets.running_moments import mean_and_deviation
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
 from pac.training.ranks import Ranks, SingleRank
-from pac.training.trainer import Interrupted, Stopped
+from pac.training.trainer import Interrupted, ProcessFailed, Stopped
 
 from .corridor import corridor
 from .ppo.test_ppo import context, weights
@@ -117,23 +117,49 @@ def test_a_fault_on_one_rank_ends_the_iteration_on_all() -> None:
     assert "row 2 of 4" in own
 
 
-@pytest.mark.parametrize("raised", [(None, None), (None, Interrupted), (Interrupted, Stopped), (Stopped, None)])
-def test_what_one_rank_raises_all_raise(raised: tuple[type[Exception] | None, ...]) -> None:
-    """A stop is raised before an interruption."""
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        ((None, None), None),
+        ((None, Interrupted), Interrupted),
+        ((Interrupted, Stopped), Stopped),
+        ((Stopped, None), Stopped),
+        ((Interrupted, ProcessFailed), ProcessFailed),
+        ((ProcessFailed, Stopped), Stopped),
+    ],
+)
+def test_what_one_rank_raises_all_raise(
+    raised: tuple[type[Exception] | None, ...], expected: type[Exception] | None
+) -> None:
+    """A stop goes before a failed process, and both before an interruption."""
 
-    def rank(ranks: Ranks) -> str:
+    def rank(ranks: Ranks) -> type[Exception] | None:
         def enter() -> None:
             if kind := raised[ranks.rank]:
                 raise kind
 
         try:
-            ranks.raise_together(enter, (Interrupted, Stopped))
-        except (Interrupted, Stopped) as error:
-            return type(error).__name__
-        return "None"
+            ranks.raise_together(enter, (Interrupted, ProcessFailed, Stopped))
+        except (Interrupted, ProcessFailed, Stopped) as error:
+            return type(error)
+        return None
 
-    expected = "Stopped" if Stopped in raised else "Interrupted" if Interrupted in raised else "None"
     assert on_ranks(2, rank) == [expected, expected]
+
+
+def test_a_process_that_failed_on_one_rank_has_no_number_on_the_others() -> None:
+    """The rank whose process it was raises its own error."""
+
+    def rank(ranks: Ranks) -> tuple[int, str]:
+        def check() -> None:
+            if ranks.rank:
+                raise ProcessFailed(3, "learner 4 failed")
+
+        with pytest.raises(ProcessFailed) as caught:
+            ranks.raise_together(check, (ProcessFailed,))
+        return caught.value.index, str(caught.value)
+
+    assert on_ranks(2, rank) == [(-1, "a process of another rank has failed"), (3, "learner 4 failed")]
 
 
 def test_moments_are_those_of_all_values() -> None:

@@ -44,22 +44,39 @@ def start(arguments: tuple[str, ...], folder: Path, cwd: Path) -> subprocess.Pop
     )
 
 
+def users(folder: Path) -> Iterator[psutil.Process]:
+    """Yield the processes that use a runtime directory."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("PAC_RUNTIME_DIR") == str(folder) and process.pid != os.getpid():
+                yield process
+
+
 def left(folder: Path) -> list[str]:
     """Return the files in a runtime directory and the processes that use it."""
     found = [str(path) for path in folder.glob("pac-*/*")]
-    for process in psutil.process_iter():
+    for process in users(folder):
         with contextlib.suppress(psutil.Error):
-            if process.environ().get("PAC_RUNTIME_DIR") == str(folder):
-                found.append(f"{process.pid} {' '.join(process.cmdline())}")
+            found.append(f"{process.pid} {' '.join(process.cmdline())}")
     return found
+
+
+def kill_all(folder: Path) -> None:
+    """Kill the processes that use a runtime directory."""
+    for process in users(folder):
+        with contextlib.suppress(psutil.Error):
+            process.kill()
 
 
 @contextlib.contextmanager
 def tidy() -> Iterator[Path]:
-    """Yield a runtime directory; at the end it must be empty, and no process may use it."""
+    """Yield a runtime directory; at the end it must be empty, and no process may use it. Any that does is killed."""
     with runtime() as folder:
         yield folder
-        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+        try:
+            until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+        finally:
+            kill_all(folder)
 
 
 class Terminal:

@@ -94,17 +94,21 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
 
 
 def changes(block: int, before: Bytes, now: Bytes) -> Iterator[bytes]:
-    """Yield the runs of lines of a block that changed, at most `MAX_FRAME // 4` bytes each."""
-    lines = -(-len(now) // LINE)
-    padded = np.zeros((2, lines * LINE), np.uint8)
-    padded[0, : len(before)], padded[1, : len(now)] = before, now
-    differ = (padded[0] != padded[1]).reshape(lines, LINE).any(axis=1)
-    edges = np.flatnonzero(np.diff(differ, prepend=False, append=False))
+    """Yield the runs of lines of a block that changed, at most `MAX_FRAME // 4` bytes each; both have as many bytes."""
+    edges = np.flatnonzero(np.diff(_differing(before, now), prepend=False, append=False))
     most = MAX_FRAME // 4 // LINE
     for begin, end in edges.reshape(-1, 2).tolist():
         for first in range(begin, end, most):
             last = min(end, first + most)
             yield RUN.pack(block, first, last - first) + now[first * LINE : last * LINE].tobytes()
+
+
+def _differing(before: Bytes, now: Bytes) -> NDArray[np.bool_]:
+    """Return which lines differ; the last one may be shorter."""
+    whole = len(now) // LINE * LINE
+    words = before[:whole].view("u8") != now[:whole].view("u8")
+    differ = words.view("u8") != 0  # a line has eight words
+    return differ if whole == len(now) else np.append(differ, (before[whole:] != now[whole:]).any())
 
 
 def apply_changes(data: bytes, blocks: list[Bytes]) -> set[int]:

@@ -43,7 +43,7 @@ class Relay:
         self._reader = TelemetryReader(found.directory)
         self._client = SessionClient(found.directory)
         self._lock = threading.Lock()
-        self._sent: list[Bytes] = []
+        self._sent: dict[int, Bytes] = {}
         self._versions: list[int] = []
         self._generation = 0
         self._log_at: int | None = None
@@ -105,7 +105,7 @@ class Relay:
         reader.follow()
         if reader.generation != self._generation:
             self._generation = reader.generation
-            self._sent = [np.zeros(0, np.uint8)] * len(reader.names)
+            self._sent = {}
             self._versions = [-1] * len(reader.names)
             used += self._send(Kind.HEADER, reader.header)
         parts: list[bytes] = []
@@ -113,8 +113,8 @@ class Relay:
             if (found := reader.version(name)) == self._versions[number]:
                 continue
             self._versions[number] = found
-            now = np.frombuffer(reader.read(name).tobytes(), np.uint8)
-            parts += changes(number, self._sent[number], now)
+            now = reader.read(name).reshape(-1).view(np.uint8)
+            parts += changes(number, self._sent.get(number, np.zeros_like(now)), now)
             self._sent[number] = now
             if sum(map(len, parts)) > MAX_FRAME // 4:
                 used += self._send_raw(Kind.CHANGES, b"".join(parts))

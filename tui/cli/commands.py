@@ -86,8 +86,7 @@ def run(
 
 @app.command
 def attach(
-    name: Annotated[str | None, Parameter(name="RUN")] = None,
-    *,
+    *names: Annotated[str, Parameter(name="RUN")],
     together: Annotated[bool, Parameter(name="--all")] = False,
     runs_dir: Path = RUNS,
     json: Switch = False,
@@ -99,21 +98,20 @@ def attach(
     Of a training in several processes, the app shows all ranks on this machine or on HOST.
 
     Args:
-        name: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine.
+        names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine;
+            several of them are shown on one screen.
         together: Without RUN, show all running sessions on one screen, also those that start later.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
         json: Print the running sessions as one JSON object. Does not open the app.
         rsh: For HOST:RUN, the command that runs another one on HOST, with its options.
         command: For HOST:RUN, the command pac-tui on HOST, such as `venv/bin/pac-tui`.
     """
-    host, colon, run = (name or "").partition(":")
-    if host and colon and run:
-        from .remote import attach_remote
-
-        return attach_remote(host, run, rsh=rsh, command=command)
     from .attach import attach_session
+    from .remote import attach_remote, is_remote
 
-    return attach_session(name, runs_dir, json=json, together=together)
+    if len(names) > 1 or (names and is_remote(names[0])):
+        return attach_remote(names, rsh=rsh, command=command)
+    return attach_session(names[0] if names else None, runs_dir, json=json, together=together)
 
 
 @app.command

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 
+from ...envs import BadParameter
 from ...training.exits import DONE
 from ...training.relay.remote_session import RemoteSession, relay_command
 from ...training.relay.sender import Relay
 from ...training.runs.sessions import find_session
-from ...training.session.host import RunningSession
 from ..terminal import check_terminal
 
 
@@ -31,48 +30,79 @@ def run_relay(name: str, runs_dir: Path) -> int:
     return DONE
 
 
-def attach_remote(host: str, run: str, *, rsh: str, command: str) -> int:
-    """Show a session of another machine in the app; return the exit code.
+def attach_remote(names: Sequence[str], *, rsh: str, command: str) -> int:
+    """Show sessions of other machines in the app, all of them on one screen; return the exit code.
+
+    Args:
+        names: HOST:RUN of each. Of a training in several processes, all ranks on HOST are shown.
+        rsh: The command that runs another one on a host.
+        command: The command `pac-tui` there.
 
     Raises:
-        NoTerminal: There is no terminal to show it on.
+        BadParameter: A name is not HOST:RUN.
+        NoTerminal: There is no terminal to show them on.
         PacError: There is no connection, or no such session.
     """
+    if wrong := [name for name in names if not is_remote(name)]:
+        raise BadParameter(
+            f"several sessions are given as HOST:RUN, got {wrong[0]!r}; --all shows those of this machine"
+        )
     check_terminal("run it in one")
-    session = RemoteSession(host, relay_command(host, run, rsh=rsh, command=command))
-    session.start()
-    if len(session.ranks) > 1 and run != str(session.pid):
-        return _attach_ranks(session, f"{host}:{run}", partial(relay_command, host, rsh=rsh, command=command))
+    with ExitStack() as open_sessions:
+
+        def start(host: str, run: str) -> RemoteSession:
+            session = RemoteSession(host, relay_command(host, run, rsh=rsh, command=command))
+            session.start()
+            open_sessions.callback(session.close)
+            return session
+
+        found = {name: start(*name.split(":", 1)) for name in names}
+        ranks = [(first, *one) for name, first in found.items() for one in _ranks_of(first, name)]
+        if len(ranks) > 1:
+            return _show_together(ranks, start, " ".join(names))
+        return _show_alone(found[names[0]], names[0])
+
+
+def is_remote(name: str) -> bool:
+    """Return whether a name is HOST:RUN."""
+    host, _, run = name.partition(":")
+    return bool(host and run)
+
+
+def _ranks_of(first: RemoteSession, name: str) -> list[tuple[int, int]]:
+    """Return the numbers and processes of the sessions that a name means; a process means itself only."""
+    alone = name.endswith(f":{first.pid}")
+    return [one for one in first.ranks if not alone or one[1] == first.pid] or [(0, first.pid)]
+
+
+def _show_alone(session: RemoteSession, name: str) -> int:
     from ..connection import SessionConnection
     from ..launch import show_app
 
-    try:
-        left = show_app(SessionConnection(lambda: session, "elsewhere"))
-    finally:
-        session.close()
-    state = "has ended" if session.poll() is not None else f"continues: pac-tui attach {host}:{run}"
+    left = show_app(SessionConnection(lambda: session, "elsewhere"))
+    state = "has ended" if session.poll() is not None else f"continues: pac-tui attach {name}"
     print(f"{left.name} {state}")
     return left.code
 
 
-def _attach_ranks(first: RemoteSession, name: str, relay_of: Callable[[str], list[str]]) -> int:
-    """Show all ranks of a training on another machine, each through a relay of its own; return the exit code."""
+def _show_together(
+    ranks: Sequence[tuple[RemoteSession, int, int]], start: Callable[[str, str], RemoteSession], name: str
+) -> int:
+    """Show sessions on one screen, each through a relay of its own.
+
+    Args:
+        ranks: The session that was found first on the machine of each, and its rank and process.
+        start: Connects to a session, given its machine and process.
+        name: What `pac-tui attach` calls all of them.
+    """
     from ..launch import show_group
     from ..session_group import GroupMember, SessionGroup
 
-    sessions = [first]
+    same = len({first.name.partition(".rank")[0] for first, _, _ in ranks}) == 1
 
-    def start(pid: int) -> RunningSession:
-        if pid == first.pid:
-            return first
-        session = RemoteSession(first.host, relay_of(str(pid)))
-        session.start()
-        sessions.append(session)
-        return session
+    def member(first: RemoteSession, rank: int, pid: int) -> GroupMember:
+        label = f"rank {rank}" if same else first.name if pid == first.pid else f"{first.name} rank {rank}"
+        connect = (lambda: first) if pid == first.pid else (lambda: start(first.host, str(pid)))
+        return GroupMember((first.host, pid), label, connect, first.host)
 
-    members = [GroupMember(pid, f"rank {rank}", partial(start, pid), first.host) for rank, pid in first.ranks]
-    try:
-        return show_group(SessionGroup(members), name)
-    finally:
-        for session in sessions:
-            session.close()
+    return show_group(SessionGroup([member(*one) for one in sorted(ranks, key=lambda one: one[1])]), name)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -32,9 +30,9 @@ PAC_TUI = f"{sys.executable} -m pac.tui"
 
 
 def transport(folder: Path) -> str:
-    """Return a command like ssh, whose host is this machine."""
+    """Return a command like ssh, whose host is this machine: processes that pass on what goes to the relay and back."""
     path = folder / "rsh"
-    path.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    path.write_text('#!/bin/sh\nshift\ncat | sh -c "$*" | cat\n')
     path.chmod(0o700)
     return str(path)
 
@@ -51,11 +49,19 @@ def remote(folder: Path, run: str) -> Iterator[RemoteSession]:
 
 def relays(watched: Watched) -> list[psutil.Process]:
     """Return the processes of relays of a session."""
-    return [
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if (line := each.info["cmdline"] or []) and "relay" in line and str(watched.process.pid) in line
-    ]
+    wanted = ["-m", "pac.tui", "relay", str(watched.process.pid)]
+    return [each for each in psutil.process_iter(["cmdline"]) if (each.info["cmdline"] or [])[1:] == wanted]
+
+
+def transports(watched: Watched) -> list[psutil.Process]:
+    """Return the processes of transports to a session, without the relay."""
+    found = []
+    for each in psutil.process_iter(["cmdline"]):
+        line = each.info["cmdline"] or []
+        if line[-2:] == ["relay", str(watched.process.pid)] and line[1].endswith("rsh"):
+            with contextlib.suppress(psutil.Error):
+                found += [each, *(child for child in each.children() if child.name() == "cat")]
+    return found
 
 
 def seen(shown: RemoteSession, **look: Any) -> Any:
@@ -99,8 +105,9 @@ def moved(shown: RemoteSession, before: int) -> bool:
     return bool(seen(shown).state["steps"] > before)
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_broken_connection_is_made_again(tmp_path, times):
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("part", [relays, transports])
+def test_a_broken_connection_is_made_again(tmp_path, part, times):
     """The training goes on meanwhile. The viewer has joined again, and sees the environment that it had chosen."""
     with session(tmp_path, task="drmario") as watched:
         watched.until(running)
@@ -113,16 +120,19 @@ def test_a_broken_connection_is_made_again(tmp_path, times):
             client.call("look", focus=2, count=4, detail=True)
             for _ in range(times):
                 until(lambda: seen(shown).phase is Phase.RUNNING, "a picture")
-                before = seen(shown).state["steps"]
-                for process in relays(watched):
+                before, killed = seen(shown).state["steps"], part(watched)
+                assert killed
+                for process in killed:
                     with contextlib.suppress(psutil.Error):
-                        os.kill(process.pid, signal.SIGKILL)
+                        process.kill()
                 until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
                 assert "trying again" in seen(shown).message
                 until(partial(moved, shown, before), "the next picture")
                 until(lambda: seen(shown).audience["viewers"] == 1, "this viewer to have joined again")
                 until(lambda: TelemetryReader(shown.directory).read("detail")["env"] == 2, "what it shows")
+                until(lambda: len(relays(watched)) == 1, "the end of the relay that was cut off")
             assert watched.process.poll() is None
+        until(lambda: not relays(watched) + transports(watched), "no relay and no transport")
 
 
 def test_the_end_of_the_session_is_seen(tmp_path):

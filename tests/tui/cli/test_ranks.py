@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -14,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pac.training.runs.checkpoint import load_newest
+from pac.training.runs.folder import RunFolder
 from pac.training.runs.sessions import FoundSession, sessions
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
@@ -22,12 +25,27 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.cli.ranks import without_ranks
 
 from ...waiting import until
-from ..commands import Terminal, left, start, tidy
+from ..commands import Terminal, kill_all, left, start, tidy
 
 GAME = ("--task", "drmario", "--backend", "inline", "--num-envs", "2", "--ppo.batch", "128", "--ppo.minibatch", "64")
 INTERVAL, SLACK, BATCH = 0.5, 2.0, 128
 """Seconds between two checkpoints and for writing one; steps of an iteration."""
 TRAINING = ("run", "--headless", "--ranks", "2", *GAME)
+START_LIMIT = 200.0
+"""Seconds until two ranks train: each imports PyTorch, on a machine that may be busy."""
+FAILING = """
+import os
+from gymnasium.envs.classic_control import CartPoleEnv
+
+class Failing(CartPoleEnv):
+    count = 0
+
+    def step(self, action):
+        self.count += 1
+        if self.count == 300 and os.environ["RANK"] == "1":
+            raise RuntimeError("the cart has lost a wheel")
+        return super().step(action)
+"""
 
 
 @pytest.fixture
@@ -38,9 +56,21 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield folder
 
 
+@contextlib.contextmanager
+def started(arguments: tuple[str, ...], shared: Path, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run `pac-tui`. If the test fails meanwhile, all of its processes are killed."""
+    process = start(arguments, shared, folder)
+    try:
+        yield process
+    except BaseException:
+        kill_all(shared)
+        process.communicate()
+        raise
+
+
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
     """Return what a command has printed on stdout and stderr."""
-    return process.communicate(timeout=100)
+    return process.communicate(timeout=START_LIMIT)
 
 
 def both(process: subprocess.Popen[str]) -> list[FoundSession]:
@@ -51,7 +81,7 @@ def both(process: subprocess.Popen[str]) -> list[FoundSession]:
         running = [each for each in sessions() if each.alive and each.snapshot.state["iterations"] > 1]
         return len(running) == 2
 
-    until(found, "two ranks that train")
+    until(found, "two ranks that train", START_LIMIT)
     return sorted(sessions(), key=lambda each: each.name)
 
 
@@ -64,8 +94,8 @@ def test_the_option_is_not_passed_on() -> None:
 @pytest.mark.session
 def test_ranks_share_a_limit_and_write_one_run(shared: Path, tmp_path: Path) -> None:
     """The steps of all ranks count. Rank 0 prints the report."""
-    process = start((*TRAINING, "--steps", "500", "--json"), shared, tmp_path)
-    out, err = ended(process)
+    with started((*TRAINING, "--steps", "500", "--json"), shared, tmp_path) as process:
+        out, err = ended(process)
     assert process.returncode == 0, err
     report = json.loads(out)
     assert (report["ranks"], report["num_envs"], report["steps"]) == (2, 2, 256)
@@ -75,23 +105,23 @@ def test_ranks_share_a_limit_and_write_one_run(shared: Path, tmp_path: Path) -> 
 @pytest.mark.session
 def test_a_pause_of_one_rank_holds_all_and_a_stop_ends_all(shared: Path, tmp_path: Path) -> None:
     """Between the same two steps: each makes exactly the steps that the other is allowed."""
-    process = start(TRAINING, shared, tmp_path)
-    first, second = both(process)
-    assert second.name == f"{first.name}.rank1"
 
     def steps() -> list[int]:
         return [int(each.snapshot.state["steps"]) for each in sessions()]
 
-    with contextlib.closing(SessionClient(second.directory)) as client:
-        client.call("pause")
-        until(lambda: any(each.snapshot.phase is Phase.PAUSED for each in sessions()), "a paused session")
-        until(lambda: len(set(steps())) == 1, "both ranks at the same step")
-        before = steps()[0]
-        client.call("step", count=3)
-        until(lambda: steps() == [before + 3 * 2] * 2, "three steps of each environment")
-        client.call("resume")
-        client.call("stop")
-    _, err = ended(process)
+    with started(TRAINING, shared, tmp_path) as process:
+        first, second = both(process)
+        assert second.name == f"{first.name}.rank1"
+        with contextlib.closing(SessionClient(second.directory)) as client:
+            client.call("pause")
+            until(lambda: any(each.snapshot.phase is Phase.PAUSED for each in sessions()), "a paused session")
+            until(lambda: len(set(steps())) == 1, "both ranks at the same step")
+            before = steps()[0]
+            client.call("step", count=3)
+            until(lambda: steps() == [before + 3 * 2] * 2, "three steps of each environment")
+            client.call("resume")
+            client.call("stop")
+        _, err = ended(process)
     assert process.returncode == 0, err
     assert "checkpoint at" in err
 
@@ -101,8 +131,9 @@ def test_a_pause_of_one_rank_holds_all_and_a_stop_ends_all(shared: Path, tmp_pat
 def test_a_rank_that_is_killed_ends_the_others_with_a_checkpoint(shared: Path, tmp_path: Path, killed: int) -> None:
     """The error names it. One process can continue the run."""
     lose_rank(shared, tmp_path, killed)
-    again = start(("run", "--headless", "--resume", "latest", *GAME, "--seconds", "1", "--json"), shared, tmp_path)
-    out, err = ended(again)
+    resumed = ("run", "--headless", "--resume", "latest", *GAME, "--seconds", "1", "--json")
+    with started(resumed, shared, tmp_path) as again:
+        out, err = ended(again)
     assert again.returncode == 0, err
     assert json.loads(out)["steps"] > 256
 
@@ -118,31 +149,63 @@ def test_twenty_killed_ranks_lose_at_most_a_checkpoint_interval(shared: Path, tm
         assert not left(shared)
 
 
+def has_said(reader: TelemetryReader, text: str) -> bool:
+    """Return whether an event of a session contains a text."""
+    return any(text in event.text for event in take_snapshot(reader, ViewRequest(count=0)).events)
+
+
 def lose_rank(shared: Path, folder: Path, killed: int, *, after: float = 0.0) -> None:
     """Kill one of two ranks that train. The other one must name it within 10 s, and end with a recent checkpoint."""
     folder.mkdir(exist_ok=True)
-    process = start((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, folder)
-    ranks = both(process)
-    time.sleep(after)
-    reached = [int(one.snapshot.state["steps"]) for one in sessions()]
-    os.kill(ranks[killed].pid, signal.SIGKILL)
-    begun, when = time.monotonic(), time.time()
-    other = TelemetryReader(ranks[1 - killed].directory)
-
-    def named() -> bool:
-        events = take_snapshot(other, ViewRequest(count=0)).events
-        return any(f"rank {killed} (process {ranks[killed].pid}) of 2 has ended" in event.text for event in events)
-
-    until(named, "the name of the rank")
-    assert time.monotonic() - begun < 10
-    _, err = ended(process)
+    with started((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, folder) as process:
+        ranks = both(process)
+        time.sleep(after)
+        reached = [int(one.snapshot.state["steps"]) for one in sessions()]
+        other = TelemetryReader(ranks[1 - killed].directory)
+        os.kill(ranks[killed].pid, signal.SIGKILL)
+        begun, when = time.monotonic(), time.time()
+        said = f"rank {killed} (process {ranks[killed].pid}) of 2 has ended"
+        until(lambda: has_said(other, said), "the name of the rank")
+        assert time.monotonic() - begun < 10
+        _, err = ended(process)
     assert process.returncode == 1
-    assert f"rank {killed} (process {ranks[killed].pid}) of 2 has ended" in err
+    assert said in err
     newest = max(folder.glob("runs/*/checkpoints/step-*"))
     if killed:
         assert int(newest.name.removeprefix("step-")) >= min(reached) - BATCH
     else:  # rank 0 has not saved at its end
         assert newest.stat().st_mtime >= when - INTERVAL - SLACK
+
+
+@pytest.mark.session
+def test_an_error_on_one_rank_is_the_error_of_all(shared: Path, tmp_path: Path) -> None:
+    """The other rank names it and saves a checkpoint."""
+    (tmp_path / "failing.py").write_text(FAILING)
+    options = ("--task", "failing:Failing", *GAME[2:])
+    with started(("run", "--headless", "--ranks", "2", *options), shared, tmp_path) as process:
+        _, err = ended(process)
+    assert process.returncode == 1
+    (other,) = (line for line in err.splitlines() if "rank 1 of 2 has failed: " in line)
+    assert "the cart has lost a wheel" in other
+    assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
+
+
+@pytest.mark.session
+def test_a_full_disk_of_the_rank_that_writes_is_reported_once(shared: Path, tmp_path: Path) -> None:
+    """The training goes on without checkpoints, and fails at its end. Nothing half written is left."""
+    with started((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, tmp_path) as process:
+        first, second = both(process)
+        resource.prlimit(first.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+        reader = TelemetryReader(first.directory)
+        until(lambda: has_said(reader, "no checkpoint was saved"), "the alarm")
+        with contextlib.closing(SessionClient(second.directory)) as client:
+            client.call("stop")
+        _, err = ended(process)
+    assert process.returncode == 1
+    assert err.count("what was learned last is lost") == 1
+    assert "Traceback" not in err
+    (run,) = tmp_path.glob("runs/*")
+    assert load_newest(RunFolder.find(tmp_path / "runs", run.name).checkpoints).skipped == ()
 
 
 @pytest.mark.session
@@ -157,8 +220,8 @@ def test_what_cannot_train_in_several_processes_is_refused(
     shared: Path, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     """With one sentence; nothing waits for the other processes."""
-    process = start(("run", "--headless", "--ranks", "2", *options), shared, tmp_path)
-    _, err = ended(process)
+    with started(("run", "--headless", "--ranks", "2", *options), shared, tmp_path) as process:
+        _, err = ended(process)
     assert process.returncode == 2
     assert said in err
     assert not list(tmp_path.glob("runs/*"))
@@ -166,8 +229,8 @@ def test_what_cannot_train_in_several_processes_is_refused(
 
 def test_the_app_needs_a_terminal(shared: Path, tmp_path: Path) -> None:
     """Nothing is started without one."""
-    process = start(("run", "--ranks", "2"), shared, tmp_path)
-    _, err = ended(process)
+    with started(("run", "--ranks", "2"), shared, tmp_path) as process:
+        _, err = ended(process)
     assert process.returncode == 2
     assert "not a terminal" in err
 
@@ -198,16 +261,16 @@ def test_one_screen_shows_all_ranks_and_ends_them(shared: Path, tmp_path: Path, 
 @pytest.mark.session
 def test_attach_shows_all_ranks_of_a_run(shared: Path, tmp_path: Path) -> None:
     """Whichever rank is the newest session."""
-    process = start(TRAINING, shared, tmp_path)
-    both(process)
-    terminal = Terminal(("attach", "latest"), shared, tmp_path)
-    try:
-        until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
-        terminal.press("q")
-        until(lambda: terminal.has_drawn("save and end"), "the question")
-        terminal.press("s")
-        until(lambda: terminal.process.poll() is not None, "the end")
-    finally:
-        terminal.close()
-    _, err = ended(process)
+    with started(TRAINING, shared, tmp_path) as process:
+        both(process)
+        terminal = Terminal(("attach", "latest"), shared, tmp_path)
+        try:
+            until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
+            terminal.press("q")
+            until(lambda: terminal.has_drawn("save and end"), "the question")
+            terminal.press("s")
+            until(lambda: terminal.process.poll() is not None, "the end")
+        finally:
+            terminal.close()
+        _, err = ended(process)
     assert process.returncode == 0, err

@@ -36,6 +36,8 @@ WITH_FILES = frozenset({"keep_episode"})
 RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect again; the last one is repeated."""
 CLOSE_LIMIT = 3.0
+SILENCE = 20.0
+"""Seconds without a message after which a connection counts as broken; a relay sends one every few seconds."""
 TAIL = 300
 DEFAULT_RSH, DEFAULT_COMMAND = "ssh", "pac-tui"
 
@@ -85,6 +87,7 @@ class RemoteSession:
         self._process: subprocess.Popen[bytes] | None = None
         self._error: PacError | None = None
         self._over = False
+        self._heard = 0.0  # when the last message came
         self.pid, self.name = 0, ""
         self.ranks: list[tuple[int, int]] = []
         self._server: ControlServer | None = None
@@ -216,6 +219,7 @@ class RemoteSession:
                 about = hello_of(first.data, versions())
                 self.pid, self.name = about["pid"], printable(about["run"])
                 self.ranks = about["ranks"]
+                threading.Thread(target=self._end_silence, args=(process,), daemon=True).start()
                 for request in list(self._repeated.values()):
                     write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": 0, "request": request}).encode())
                 while (frame := read_frame(process.stdout)) is not None:
@@ -228,7 +232,15 @@ class RemoteSession:
                     with suppress(OSError):
                         stream.close()
 
+    def _end_silence(self, process: subprocess.Popen[bytes]) -> None:
+        """End a connection over which nothing comes, as after the network was lost or the machine has slept."""
+        self._heard = time.monotonic()
+        while process.poll() is None and not self._closed.wait(1.0):
+            if time.monotonic() - self._heard > SILENCE:
+                process.kill()
+
     def _take(self, frame: Frame) -> None:
+        self._heard = time.monotonic()
         if frame.kind is Kind.HEADER:
             self._mirror.open(frame.data)
         elif frame.kind is Kind.CHANGES:

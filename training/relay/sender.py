@@ -26,6 +26,8 @@ PERIOD, TICK = 0.1, 0.01
 SOON = 0.3
 MOST_BYTES = 125_000 / 4
 """Bytes per second on average: a quarter of the 1 Mbit/s that a viewer may use."""
+KEEP_ALIVE = 5.0
+"""Seconds without a change after which an empty message says that this side lives."""
 LOG_BYTES = 65_536
 """How much of the log is sent at once, and at first."""
 
@@ -47,7 +49,7 @@ class Relay:
         self._versions: list[int] = []
         self._generation = 0
         self._log_at: int | None = None
-        self._hurry = 0.0
+        self._hurry = self._sent_at = 0.0
         self._gone, self._woken = threading.Event(), threading.Event()
 
     def hello(self) -> None:
@@ -66,6 +68,8 @@ class Relay:
             if allowed > 0 or now < self._hurry:
                 allowed -= self._send_changes()
                 self._send_log()
+            if now - self._sent_at > KEEP_ALIVE:
+                self._send_raw(Kind.CHANGES, b"")
             if self._ended():
                 self._send_changes()
                 self._send_raw(Kind.END, b"")
@@ -142,6 +146,7 @@ class Relay:
 
     def _send_raw(self, kind: Kind, data: bytes) -> int:
         with self._lock:
+            self._sent_at = time.monotonic()
             return write_frame(self._output, kind, data)
 
 

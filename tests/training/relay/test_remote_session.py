@@ -27,12 +27,30 @@ from ..watched import Watched, running, session
 
 pytestmark = pytest.mark.session
 PAC_TUI = f"{sys.executable} -m pac.tui"
+TRANSPORT = """
+import os, subprocess, sys, threading
+
+relay = subprocess.Popen(["sh", "-c", " ".join(sys.argv[2:])], stdin=-1, stdout=-1, bufsize=0)
+
+def forward():
+    while data := os.read(0, 65536):
+        relay.stdin.write(data)
+    relay.stdin.close()
+
+threading.Thread(target=forward, daemon=True).start()
+while data := os.read(relay.stdout.fileno(), 65536):
+    os.write(1, data)
+os._exit(relay.wait())
+"""
 
 
 def transport(folder: Path) -> str:
-    """Return a command like ssh, whose host is this machine: processes that pass on what goes to the relay and back."""
+    """Return a command like ssh, whose host is this machine: a process that passes on what goes to the relay and back.
+
+    It ends with the relay. If it is killed, the relay sees the end of its input.
+    """
     path = folder / "rsh"
-    path.write_text('#!/bin/sh\nshift\ncat | sh -c "$*" | cat\n')
+    path.write_text(f"#!{sys.executable}\n{TRANSPORT}")
     path.chmod(0o700)
     return str(path)
 
@@ -55,13 +73,9 @@ def relays(watched: Watched) -> list[psutil.Process]:
 
 def transports(watched: Watched) -> list[psutil.Process]:
     """Return the processes of transports to a session, without the relay."""
-    found = []
-    for each in psutil.process_iter(["cmdline"]):
-        line = each.info["cmdline"] or []
-        if line[-2:] == ["relay", str(watched.process.pid)] and line[1].endswith("rsh"):
-            with contextlib.suppress(psutil.Error):
-                found += [each, *(child for child in each.children() if child.name() == "cat")]
-    return found
+    wanted = ["-m", "pac.tui", "relay", str(watched.process.pid)]
+    lines = {each: each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])}
+    return [each for each, line in lines.items() if line[-4:] == wanted and line[1:] != wanted]
 
 
 def seen(shown: RemoteSession, **look: Any) -> Any:
@@ -133,6 +147,21 @@ def test_a_broken_connection_is_made_again(tmp_path, part, times):
                 until(lambda: len(relays(watched)) == 1, "the end of the relay that was cut off")
             assert watched.process.poll() is None
         until(lambda: not relays(watched) + transports(watched), "no relay and no transport")
+
+
+def test_a_connection_over_which_nothing_comes_is_made_again(tmp_path, monkeypatch):
+    """As after a network was lost: both sides live, and nothing is said."""
+    monkeypatch.setattr("pac.training.relay.remote_session.SILENCE", 5.0)
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        with remote(tmp_path, str(watched.process.pid)) as shown:
+            (stuck,) = relays(watched)
+            stuck.suspend()
+            until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
+            before = seen(shown).state["steps"]
+            until(partial(moved, shown, before), "the next picture")
+            stuck.resume()
+            until(lambda: len(relays(watched)) == 1, "the end of the relay that was stuck")
 
 
 def test_the_end_of_the_session_is_seen(tmp_path):

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.tui.cli.commands import main
 from pac.tui.cli.ranks import without_ranks
 
 from ...waiting import until
@@ -274,3 +276,33 @@ def test_attach_shows_all_ranks_of_a_run(shared: Path, tmp_path: Path) -> None:
             terminal.close()
         _, err = ended(process)
     assert process.returncode == 0, err
+
+
+@pytest.mark.session
+def test_ranks_on_several_hosts_are_on_one_screen(shared: Path, tmp_path: Path) -> None:
+    """Each through a relay of its own; leaving them ends the relays and not the ranks."""
+    transport = tmp_path / "rsh"
+    transport.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    transport.chmod(0o700)
+    with started(TRAINING, shared, tmp_path) as process:
+        first, second = both(process)
+        places = ("--rsh", str(transport), "--command", f"{sys.executable} -m pac.tui")
+        terminal = Terminal(("attach", *places, f"b:{second.pid}", f"a:{first.pid}"), shared, tmp_path)
+        try:
+            until(lambda: terminal.has_drawn("rank 0") and terminal.has_drawn("rank 1"), "the names of the ranks")
+            terminal.press("a")
+            until(lambda: terminal.has_drawn("All ranks"), "the page of all ranks")
+            terminal.press("qd")
+            until(lambda: terminal.process.poll() is not None, "the end of the app")
+            assert terminal.process.returncode == 0
+        finally:
+            terminal.close()
+        assert process.poll() is None
+        os.kill(first.pid, signal.SIGTERM)
+        ended(process)
+
+
+def test_several_names_are_of_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error says what shows the sessions of this machine."""
+    assert main(["attach", "box:one", "two"]) == 2
+    assert "several sessions are given as HOST:RUN, got 'two'; --all shows" in capsys.readouterr().err

@@ -31,10 +31,10 @@ TREASURE_TITLE = "Treasure Meadow"
 STAGHUNT_TITLE = "Stag Hunt"
 
 
-def _grid_parameters(size: int) -> tuple[Parameter, ...]:
-    """Return the parameters of both games, with the default size of one."""
+def _grid_parameters(agents: int, size: int) -> tuple[Parameter, ...]:
+    """Return the parameters of both games, with the defaults of one."""
     return (
-        Parameter("agents", 4, low=2, high=MOST_AGENTS, help="agents on the grid"),
+        Parameter("agents", agents, low=2, high=MOST_AGENTS, help="agents on the grid"),
         Parameter("size", size, low=SMALLEST, high=LARGEST, help="rows and columns of the grid"),
         Parameter("view", 4, low=NEAREST, high=FARTHEST, help="cells that an agent sees in each direction"),
         Parameter("turns", 100, low=10, high=MOST_TURNS, help="turns of an episode"),
@@ -43,12 +43,12 @@ def _grid_parameters(size: int) -> tuple[Parameter, ...]:
 
 
 TREASURE_PARAMETERS = (
-    *_grid_parameters(15),
+    *_grid_parameters(3, 15),
     Parameter("resources", 0.1, low=0, high=0.5, help="share of the cells with a resource at the beginning"),
     Parameter("regrowth", 0.005, low=0, high=0.5, help="probability per turn that a resource grows in an empty cell"),
 )
 STAGHUNT_PARAMETERS = (
-    *_grid_parameters(9),
+    *_grid_parameters(4, 9),
     Parameter("stags", 4, low=0, high=64, help="stags on the grid"),
     Parameter("hares", 2, low=0, high=64, help="hares on the grid"),
     Parameter("hunters", 2, low=1, high=4, help="agents that must be next to a stag to catch it"),

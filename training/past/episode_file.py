@@ -125,6 +125,11 @@ def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
             f"{path} was recorded with version {recorded} of {task.name}, and this is version {task.version}: its "
             "observations or actions meant something else; replay it with the pac-tui that recorded it"
         )
+    if lines[1:] and (seats := len(_line(lines[1])["action"])) != task.players:
+        raise BadEpisode(
+            f"{path} was recorded with {seats} seats, and {task.spec} has {task.players}: replay it with the pac-tui "
+            "that recorded it"
+        )
     episode = Episode(
         task=task,
         seed=_number(header["seed"], 2**64),

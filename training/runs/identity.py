@@ -34,7 +34,7 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
         )
     if metadata.get("fingerprint") != ours["fingerprint"]:
         raise BadParameter(
-            f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
+            f"{folder.name} was trained on another {ours['task']}, with other observations, actions or seats: "
             "start a new run, or go back to that version"
         )
 

@@ -58,7 +58,7 @@ def test_an_illegal_action_is_explained():
     buffers = allocate(task, 2)
     environments = task.make(0, 2, buffers, 0)
     environments.reset(np.ones(2, np.bool_), 0)
-    buffers["action"][0, 6] = 4
+    buffers["action"][0, 5] = 4
     with pytest.raises(IllegalAction, match="environment 1, seat 2 expects an action from 0 to 3, got 4"):
         environments.step(0)
 

@@ -242,6 +242,14 @@ def test_an_episode_of_another_version_of_its_task_is_refused(bottle, tmp_path):
         read(path)
 
 
+def test_an_episode_with_another_number_of_seats_is_refused(bottle, tmp_path):
+    """The defaults of a task may have changed since."""
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(with_step(unsummed(bottle[0].read_text().splitlines()), 1, action=[3, 3])))
+    with pytest.raises(BadEpisode, match=r"other\.jsonl was recorded with 2 seats, and drmario.* has 1"):
+        read(path)
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
 def test_what_is_no_regular_file_is_refused(tmp_path, make):
     """Nothing waits for it."""

@@ -18,7 +18,7 @@ def test_a_run_goes_on_with_what_it_is_of(tmp_path):
         check_identity(run, run_identity(find("drmario:level=3"), "ppo"))
     with pytest.raises(BadParameter, match="not drmario with random"):
         check_identity(run, run_identity(find("drmario"), "random"))
-    with pytest.raises(BadParameter, match="with other observations or actions"):
+    with pytest.raises(BadParameter, match="with other observations, actions or seats"):
         check_identity(run, ours | {"fingerprint": "0123"})
 
 

@@ -14,7 +14,7 @@ from ..training.trainer import PolicyOutput
 def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as its seat saw it; unknown values are NaN or blank.
 
-    The moment of another seat than the first may be the newest one. Its return of the last episode is unknown.
+    Views show the first seat's returns and terms, so those of the moment's seat take their place.
     """
     env, values = moment.env, moment.values
     environments, info, terms = snapshot.environments.copy(), snapshot.info.copy(), snapshot.terms.copy()
@@ -31,7 +31,7 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     actions[env] = np.nan if moment.action is None else moment.action.reshape(-1)[: actions.shape[1]]
     row["ended"] = 0
     if moment.seat:
-        row["last_return"] = last_terms[env] = np.nan
+        row["last_return"], last_terms[env, 0] = snapshot.last_returns[env, moment.seat], last_terms[env, moment.seat]
     for table, known in ((info, moment.info), (terms, moment.terms)):
         table[env] = np.nan
         if known is not None:

@@ -157,7 +157,7 @@ class EpisodeRecorder:
         if choice is None or not len(results.ended_envs):
             return
         numbers = ended_episodes(results)
-        for index in choice.chosen(results.returns, before):
+        for index in choice.chosen(results.returns[:, 0], before):
             env = int(results.ended_envs[index])
             span = history.episode_span(env, int(numbers[index]))
             if span is None:

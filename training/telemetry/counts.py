@@ -35,6 +35,7 @@ class Counts:
         outcomes: Number of episodes by outcome; the first one counts episodes without an outcome.
         terms: Sums of the reward terms in the running episode of every seat, `(num_envs * players, terms)`.
         last_terms: The same of the last episode, NaN before the first.
+        last_returns: Returns of the last episode, `(num_envs, players)`, NaN before the first.
         ended: The last episode of every environment, `(num_envs,)` of `LAST_EPISODE`.
         table: The last episodes of all environments.
     """
@@ -67,6 +68,7 @@ class Counts:
         self._newest = {}
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
         self.last_terms = np.full_like(self.terms, np.nan)
+        self.last_returns = np.full((num_envs, self._task.players), np.nan, "f4")
         self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
         self.ended["ret"] = np.nan
 
@@ -98,11 +100,13 @@ class Counts:
         envs = results.ended_envs
         outcomes = np.minimum(results.outcomes, len(self.outcomes) - 1)
         self.episodes += len(envs)
-        columns = [results.returns, results.lengths, *results.infos]
+        returns = results.returns[:, 0]
+        columns = [returns, results.lengths, *results.infos]
         self._recent.extend(np.array(columns, np.float64).T.tolist())
         np.add.at(self.outcomes, outcomes, 1)
         self.table.add(results, outcomes)
-        values = {"ret": results.returns, "length": results.lengths, "outcome": outcomes, "time": time.time()}
+        self.last_returns[envs] = results.returns
+        values = {"ret": returns, "length": results.lengths, "outcome": outcomes, "time": time.time()}
         for name, column in values.items():
             self.ended[name][envs] = column
 

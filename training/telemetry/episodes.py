@@ -32,7 +32,7 @@ class EpisodeTable:
             "number": self.count + 1 + np.arange(len(numbers)),
             "env": results.ended_envs,
             "episode": numbers,
-            "ret": results.returns,
+            "ret": results.returns[:, 0],
             "length": results.lengths,
             "outcome": outcomes,
             "end": results.ends[results.ended_steps, results.ended_envs],

@@ -22,7 +22,7 @@ from .description import Description, rebuilt
 from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
 
 MAGIC = 0x50414354
-VERSION = 7
+VERSION = 8
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -84,7 +84,10 @@ FIXED_BLOCKS = tuple(
 )
 """The blocks that are the same for every task and every N."""
 TASK_BLOCKS = frozenset(
-    ("environments", "actions", "info", "terms", "last_terms", "detail", "moment", "action_counts", "outcomes")
+    (
+        *("environments", "actions", "info", "terms", "last_terms", "last_returns"),
+        *("detail", "moment", "action_counts", "outcomes"),
+    )
 )
 """The other blocks that every session has."""
 
@@ -92,14 +95,15 @@ TASK_BLOCKS = frozenset(
 def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
     """Return the blocks of a session on `task` with `num_envs` environments."""
     boards = [TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
-    terms = (num_envs, terms_width(task))
+    terms = terms_width(task)
     return [
         *FIXED_BLOCKS,
         TelemetryBlock("environments", records.ENVIRONMENT, (num_envs,)),
         TelemetryBlock("actions", "f4", (num_envs, min(records.MAX_ACTION_NUMBERS, prod(task.action.shape)))),
         TelemetryBlock("info", "f4", (num_envs, max(1, len(task.info)))),
-        TelemetryBlock("terms", "f4", terms),
-        TelemetryBlock("last_terms", "f4", terms),
+        TelemetryBlock("terms", "f4", (num_envs, terms)),
+        TelemetryBlock("last_terms", "f4", (num_envs, task.players, terms)),
+        TelemetryBlock("last_returns", "f4", (num_envs, task.players)),
         TelemetryBlock("detail", moment_dtype(task), ()),
         TelemetryBlock("moment", moment_dtype(task), ()),
         TelemetryBlock("action_counts", "i8", (2, counted_actions(task))),

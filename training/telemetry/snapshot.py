@@ -100,11 +100,12 @@ class Curve:
 class Snapshot:
     """The state of a session at one moment.
 
-    `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
-    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is
-    whose policy output, moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its
-    last steps, while the session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in
-    its last steps, and all environments; `episodes` the last episodes that ended, oldest first.
+    `actions` holds the last actions, `(N, numbers)`. `last_returns`, `(N, players)`, and `last_terms`, `(N, players,
+    terms)`, are those of the last episode. `boards` holds `(count, ...)` for environments `first..first+count`,
+    `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is whose policy output,
+    moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its last steps, while the
+    session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in its last steps, and
+    all environments; `episodes` the last episodes that ended, oldest first.
     """
 
     description: Description
@@ -122,6 +123,7 @@ class Snapshot:
     info: NDArray[np.float32]
     terms: NDArray[np.float32]
     last_terms: NDArray[np.float32]
+    last_returns: NDArray[np.float32]
     boards: Mapping[str, Array]
     focus: int | None
     seat: int
@@ -206,6 +208,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         info=reader.read("info"),
         terms=reader.read("terms"),
         last_terms=reader.read("last_terms"),
+        last_returns=reader.read("last_returns"),
         boards={name: reader.read(f"board:{name}", shown) for name in names} if look.count else {},
         focus=focus,
         seat=look.seat,

@@ -46,7 +46,7 @@ class StepResults:
         ends: `(steps, N)`: 0, or how an episode ended: 1 terminated, 2 truncated.
         ended_steps: Which step of these ended an episode, `(ends,)`, in the order of the steps.
         ended_envs: In which environment, `(ends,)`.
-        returns: Return of the first seat in these episodes, `(ends,)`.
+        returns: Returns of these episodes, `(ends, players)`.
         lengths: Their lengths in steps, `(ends,)`.
         outcomes: Their outcomes, `(ends,)`.
         infos: The task's scalars at their ends, `(scalars, ends)`.
@@ -116,6 +116,7 @@ class HostStepReader:
         ends = terminated[:, ::players] + TRUNCATED * (truncated[:, ::players] > terminated[:, ::players])
         steps, envs = ends.nonzero()
         slots, rows = written.start + steps, envs * players
+        returns = buffer["episode_return"].reshape(len(buffer["episode_return"]), -1, players)
         self._ready.append(
             StepResults(
                 span=span,
@@ -128,7 +129,7 @@ class HostStepReader:
                 ends=ends,
                 ended_steps=steps,
                 ended_envs=envs,
-                returns=buffer["episode_return"][slots, rows],
+                returns=returns[slots, envs],
                 lengths=buffer["episode_length"][slots, envs],
                 outcomes=buffer["outcome"][slots, envs],
                 infos=tuple(

@@ -62,7 +62,9 @@ def write_environments(
     with writer.write("terms") as terms:
         terms[:] = counts.terms[::players]
     with writer.write("last_terms") as terms:
-        terms[:] = counts.last_terms[::players]
+        terms[:] = counts.last_terms.reshape(terms.shape)
+    with writer.write("last_returns") as returns:
+        returns[:] = counts.last_returns
     with writer.write("outcomes") as outcomes:
         outcomes[:] = counts.outcomes
 

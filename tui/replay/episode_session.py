@@ -98,7 +98,7 @@ def _blank(episode: Episode, name: str) -> Snapshot:
             state["phase"], state["num_envs"], state["steps"] = Phase.PAUSED, 1, episode.length
             for field in UNKNOWN:
                 state[field] = np.nan
-        for block in ("terms", "last_terms"):
+        for block in ("terms", "last_terms", "last_returns"):
             with writer.write(block) as values:
                 values[...] = np.nan
         return take_snapshot(TelemetryReader(Path(folder)), ViewRequest())

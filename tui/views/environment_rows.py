@@ -191,7 +191,7 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The reward terms of this episode and the last one, with their sums."""
     names = snapshot.description.reward_terms
-    now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env].tolist()
+    now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env, 0].tolist()
     label, count = _columns(width, max(map(len, names), default=0))
     rows = [_heading(label, count)]
     for name, *values in zip(names, now, last, strict=False):

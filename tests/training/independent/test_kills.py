@@ -22,8 +22,8 @@ from ...waiting import until
 from ..watched import session
 from .harness import SMALL, run, training
 
-KILLS, SESSIONS, STARTS, SETTLED = 100, 20, 200, 20
-"""Of the slow tests; after so many starts, memory must not grow any more."""
+KILLS, SESSIONS, STARTS, SETTLED = 100, 25, 200, 20
+"""Of the slow tests, sessions per seed; after so many starts, memory must not grow any more."""
 
 
 @contextlib.contextmanager
@@ -128,9 +128,10 @@ def left():
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_sessions_end_at_random_moments(tmp_path):
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_sessions_end_at_random_moments(tmp_path, seed):
     """Killed, stopped, or paused and stopped, also while they start: no process remains."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     for number in range(SESSIONS):
         with independent(tmp_path / str(number)) as watched:
             time.sleep(15 * random.random())

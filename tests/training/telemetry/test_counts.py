@@ -76,6 +76,7 @@ def test_the_last_of_several_episodes_is_an_environments_last():
     assert ended == [0, 0, 1]
     assert (counts.episodes, counts.return_mean, counts.length_mean) == (3, (0 + 8 + 10) / 3, 2)
     assert counts.ended["ret"].tolist() == [8, 10]
+    assert counts.last_returns.tolist() == [[8, 9], [10, 11]]
     assert counts.ended["length"].tolist() == [2, 3]
     assert counts.last_terms.tolist() == [[2, 20], [2, 20], [3, 30], [3, 30]]
     assert not counts.terms.any()

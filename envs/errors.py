@@ -35,7 +35,8 @@ def nearest(name: str, known: Sequence[str], most: int = 3) -> list[str]:
     """Return the known names that `name` may stand for, the best first: by their initials (`lr`), or spelled alike."""
     words = name.strip("-").replace("-", "_").rpartition(".")[2].lower()
     abbreviated = [other for other in known if len(words) > 1 and words == _initials(other)]
-    alike = get_close_matches(name, known, n=most, cutoff=0.5)
+    spelled = {other.lstrip("-"): other for other in known}  # the dashes of options would make all of them alike
+    alike = [spelled[other] for other in get_close_matches(name.lstrip("-"), spelled, n=most, cutoff=0.6)]
     return list(dict.fromkeys([*abbreviated, *alike]))[:most]
 
 

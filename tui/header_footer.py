@@ -33,6 +33,7 @@ from .drawing.styles import (
 from .drawing.widgets import TextLines
 from .keys import shown as key_shown
 from .messages import ViewChosen
+from .session_text import pause_of_steps
 
 PHASES = {
     Phase.STARTING: (YELLOW, "starting"),
@@ -65,6 +66,7 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
         return (brand, styled("  starting the session", SOFT))
     facts, state = snapshot.description, snapshot.state
     color, word = PHASES[snapshot.phase]
+    word = pause_of_steps(snapshot) or word
     about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
     left = (brand, styled(f"  {facts.title}", BRIGHT, bold=True))
     detail = (styled("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)

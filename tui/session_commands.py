@@ -12,6 +12,8 @@ from .restart import DEBOUNCE, PendingRestart
 from .state import AppState, Host
 
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
+LATER = {Phase.STARTING: "will pause at the first step", Phase.RESTARTING: "will pause after the restart"}
+"""What a requested pause waits for."""
 USUAL_SPEED = 100.0  # steps/s, where the present speed is not known
 SIZES = frozenset({"envs.fewer", "envs.more", "envs.half", "envs.double", "envs.number", "baseline", "sweep"})
 EPISODES = frozenset({"episode", "episodes", "record", "play"})
@@ -121,7 +123,8 @@ class SessionCommands:
         """Return the line that the footer shows while a command is under way."""
         phase, requested = self._state.phase, self.requested_pause
         if requested not in {None, phase is Phase.PAUSED} and not phase.over:
-            return (styled(" pausing... " if requested else " resuming... ", YELLOW, bold=True),)
+            text = LATER.get(phase, "pausing...") if requested else "resuming..."
+            return (styled(f" {text} ", YELLOW, bold=True),)
         if phase is Phase.RESTARTING:
             return (styled(f" restarting with num_envs={self._state.num_envs}... ", YELLOW, bold=True),)
         if phase is Phase.DISCONNECTED and self._state.snapshot is not None:

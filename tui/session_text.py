@@ -9,11 +9,22 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainers import trainer_kind
 from ..training.units import RETURN, Units, first_of, plural
-from .drawing.numbers import figure, whole
+from .drawing.numbers import age, figure, whole
 
 NEWLINE = "\n"
+IDLE = 3.0
+"""Seconds without a step from which on a user wonders what the training does."""
 Progress: TypeAlias = tuple[float, float]
 """Seconds of training, and the fraction of the limit that is used up."""
+
+
+def pause_of_steps(snapshot: Snapshot) -> str:
+    """Return what a running training does instead of steps, `learning for 12 s`; an empty text if it steps."""
+    idle = float(snapshot.system["pulse"]) - float(snapshot.state["now"])
+    if snapshot.phase is not Phase.RUNNING or idle < IDLE:
+        return ""
+    step = snapshot.description.units.step
+    return f"{'learning' if snapshot.system['learning'] else f'no {step}'} for {age(idle)}"
 
 
 def progress_text(snapshot: Snapshot, start: Progress) -> str:

@@ -28,6 +28,11 @@ def seen(tmp_path, task, last, **policy: object) -> Snapshot:
         fake.writer.unlink()
 
 
+def acted(snapshot) -> str:
+    """The last action of environment 1."""
+    return environment_rows.action_text(snapshot.description, environment_rows.last_actions(snapshot, 0))
+
+
 def texts(rows) -> list[str]:
     return [" ".join("".join(segment.text for segment in row).replace("·", " ").split()) for row in rows]
 
@@ -36,7 +41,7 @@ def test_continuous_actions_are_numbers(tmp_path):
     """The policy shows the mean and deviation of each."""
     means, deviations = [0.25, -3.0, *[0] * 30], [0.5, 4.0, *[0] * 30]
     snapshot = seen(tmp_path, CONTINUOUS, [0.5, -12], numbers=2, means=means, deviations=deviations)
-    assert environment_rows.last_action(snapshot, 0) == "0.50 -12.00"
+    assert acted(snapshot) == "0.50 -12.00"
     assert texts(environment_rows.policy(snapshot, 0, 26))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
 
 
@@ -44,7 +49,7 @@ def test_actions_of_several_components_are_choices(tmp_path):
     """The policy shows the most probable choice of each."""
     top, shares = [2, 1, *[0] * 6], [0.75, 0.5, *[0] * 6]
     snapshot = seen(tmp_path, SEVERAL, [2, 0], count=2, actions=top, probabilities=shares)
-    assert environment_rows.last_action(snapshot, 0) == "2 0"
+    assert acted(snapshot) == "2 0"
     rows = texts(environment_rows.policy(snapshot, 0, 44))[2:]
     assert [row.split()[:2] for row in rows] == [["0:", "2"], ["1:", "1"]]
     assert "75.0 %" in rows[0]
@@ -56,7 +61,7 @@ def test_parts_of_an_action_are_shown_by_name(tmp_path):
     task = replace(CONTINUOUS, num_actions=3, bounds=((-1.0, 1.0),) * 3, component_names=names)
     means = [0.25, -3.0, 1.0, *[0] * 29]
     snapshot = seen(tmp_path, task, [0.5, -1, 1], numbers=3, means=means, deviations=means)
-    assert environment_rows.last_action(snapshot, 0) == "aim=0.50 -1.00, fire=1.00"
+    assert acted(snapshot) == "aim=0.50 -1.00, fire=1.00"
     assert [row.rpartition(" 0.2")[0] for row in texts(environment_rows.policy(snapshot, 0, 44))[2:3]] == [
         "aim 0 0.250 ±"
     ]
@@ -95,3 +100,17 @@ def test_values_without_a_distribution_are_dots(tmp_path):
     heading, row = texts(environment_rows.policy(snapshot, 0, 52))[1:]
     assert heading == "Q"
     assert row == f"0 0,1 {SIGNS.track * 13}{SIGNS.dot}{SIGNS.track * 13} 7.000"
+
+
+def test_each_part_of_an_action_has_a_row(tmp_path):
+    """So none is cut in a narrow panel; a choice beside numbers is an integer; of many parts, the first are shown."""
+    names = ("grip", "joints 0", "joints 1", "tool")
+    task = replace(
+        CONTINUOUS, num_actions=4, bounds=((0.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.0, 2.0)), component_names=names
+    )
+    snapshot = seen(tmp_path, task, [1, 1, -0.5, 2])
+    assert texts(environment_rows.episode(snapshot, 0, 31))[-3:] == ["action grip=1", "joints=1.00 -0.50", "tool=2"]
+    names = tuple("abcdefg")
+    task = replace(SEVERAL, num_actions=14, choices=(2,) * 7, component_names=names)
+    rows = texts(environment_rows.episode(seen(tmp_path, task, [1] * 7), 0, 31))
+    assert rows[-6:] == ["action a=1", "b=1", "c=1", "d=1", "e=1", "and 2 more"]

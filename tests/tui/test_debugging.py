@@ -274,7 +274,7 @@ async def test_a_step_that_is_not_stored_gives_the_reason(fake, open_app):
         await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.painter.view._board._rows.any()
-        await until(lambda: screen_text(app).count("not kept") == 2)  # below the board, and in it
+        await until(lambda: screen_text(app).count("not kept") == 3)  # below the board, in it, and beside it
 
 
 @pytest.mark.thorough

@@ -376,6 +376,25 @@ async def test_the_footer_shows_the_use_of_the_machine(fake, open_app):
         await seen(app, "N/A Big One MIG 1g", "3.0 GiB of 16.0 GiB")
 
 
+async def test_the_header_shows_why_no_step_is_made(fake, open_app):
+    """While the policy learns, or an environment takes long, nothing else on the screen changes."""
+    async with open_app(fake) as (app, _):
+        await seen(app, "running")
+        fake.write("system", learning=True, pulse=time.time() + 12.0)
+        await seen(app, "learning for 12 s")
+        fake.write("system", learning=False, pulse=time.time() + 300.0)
+        await seen(app, "no step for 5 min")
+        fake.say(phase=Phase.PAUSED)
+        await seen(app, "paused")
+
+
+async def test_a_policy_that_has_not_acted_yet_has_no_figures(fake, open_app):
+    """Zeros would look like figures."""
+    async with open_app(fake, (120, 40)) as (app, pilot):
+        await pilot.press("1")
+        await seen(app, "shown after the next action")
+
+
 async def test_starting_is_shown_in_place_of_boards(fake, open_app):
     """With what is loading, for how long, and the progress."""
     fake.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 7200)

@@ -90,6 +90,11 @@ class BaseSession:
         assert self._writer is not None
         return self._writer
 
+    @property
+    def learning(self) -> bool:
+        """Whether the training thread is known to compute outside of the environments."""
+        return False
+
     def stop(self) -> None:
         """Request the end; any thread may."""
         raise NotImplementedError

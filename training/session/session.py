@@ -283,6 +283,11 @@ class Session(ConfiguredSession):
         """Whether the session was asked to stop, or is ending by itself."""
         return self.gate.stopping or self.state.ending
 
+    @property
+    def learning(self) -> bool:
+        """Whether the training thread computes outside of the environments."""
+        return self._trainer is not None and not self.envs.stepping
+
     def save_from_watchdog(self) -> None:
         """Save what was learned, if the training thread is in the environments, where nothing is learned.
 

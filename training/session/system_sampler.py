@@ -141,6 +141,7 @@ class SystemSampler:
             "memory": memory,
             "memory_used": memory - available,
             "shm": _size_of(self._session.directory),
+            "learning": self._session.learning,
             "pulse": time.time(),
             **self._gpu.read(self._session.state.device),
         }

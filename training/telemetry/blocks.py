@@ -47,6 +47,7 @@ class TelemetryWriter:
     def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
         self.generation = generation
         self._mapped = create_segment(task, description, num_envs, generation, directory)
+        self._mapped.arrays["policy"]["env"] = -1
 
     def array(self, name: str) -> Array:
         """Return the block for reading by its writer."""

@@ -103,6 +103,7 @@ SYSTEM = np.dtype(
         ("vram", "u8"),
         ("vram_total", "u8"),  # 0 where it is not known
         ("gpu_name", "S48"),
+        ("learning", "u1"),  # whether the training thread computes outside of the environments
         ("pulse", "f8"),  # when this was written, s since the epoch
     ]
 )

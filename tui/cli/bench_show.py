@@ -67,7 +67,7 @@ def cluster(result: Figures) -> None:
 def scaling(result: Figures) -> None:
     """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
-    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "of the added", "", "")
+    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "marginal", "", "")
     table.columns[-1].justify = table.columns[-2].justify = "left"
     most = max(row["speedup"] for row in result["rows"])
     for row in result["rows"]:

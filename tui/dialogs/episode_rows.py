@@ -15,7 +15,7 @@ from ...envs.fields import Array
 from ...envs.task import seed_from
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import TRUNCATED
-from ..drawing.numbers import age, figure
+from ..drawing.numbers import age
 from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, Row, fit, styled
 
@@ -156,7 +156,13 @@ def heading(columns: Sequence[tuple[str, int]], sorted_by: str, *, ascending: bo
 
 
 def line(
-    row: EpisodeRow, columns: Sequence[tuple[str, int]], now: float, colors: Mapping[str, str], *, selected: bool
+    row: EpisodeRow,
+    columns: Sequence[tuple[str, int]],
+    now: float,
+    colors: Mapping[str, str],
+    shown: Callable[[float], str],
+    *,
+    selected: bool,
 ) -> Row:
     """Return the line of an episode.
 
@@ -165,13 +171,14 @@ def line(
         columns: The columns that are shown.
         now: s since the epoch.
         colors: Colors of the outcomes.
+        shown: Formats returns.
         selected: Whether it is selected.
     """
     cells = {
         "age": (age(now - row.when), SOFT),
         "env": (f"{row.env + 1:,}", TEXT),
         "episode": (f"{row.episode + 1:,}", TEXT),
-        "return": (figure(row.gained), MARKS.get(row.mark, BRIGHT)),
+        "return": (shown(row.gained), MARKS.get(row.mark, BRIGHT)),
         "length": (f"{row.length:,}", TEXT),
         "end": (row.end, SOFT),
         "outcome": (row.outcome, colors.get(row.outcome, SOFT)),

@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...training.telemetry.snapshot import Snapshot
+from ..drawing.numbers import alike
 from ..drawing.panels import FRAME
 from ..drawing.styles import FAINT, RED, SOFT, TONES, Row, styled
 from ..views.figures import hint, wrapped
@@ -118,9 +119,13 @@ class EpisodesDialog(Dialog):
         first = first_shown(at, room, len(shown))
         columns, now = columns_of(inner), time.time()
         colors = {name: TONES[tone] for name, tone in self.snapshot.description.outcomes}
+        returns = alike(row.gained for row in shown)
         rows: list[Row] = [
             heading(columns, self._column, ascending=self._ascending),
-            *(line(row, columns, now, colors, selected=row is shown[at]) for row in shown[first : first + room]),
+            *(
+                line(row, columns, now, colors, returns, selected=row is shown[at])
+                for row in shown[first : first + room]
+            ),
         ]
         if not shown:
             rows = hint("no episode matches the filter" if self._rows else "no episode has ended yet", inner)

@@ -38,7 +38,7 @@ from .dialog import Dialog
 
 MOST_COLUMNS, MARGIN = 90, 3
 LEAST_CURVE, MOST_CURVE = 5, 14
-COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
+COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("marginal", 10))
 
 
 class SweepDialog(Dialog):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 from ...envs.printable import printable
 
@@ -23,10 +24,10 @@ def whole(value: float | None) -> str:
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
-    """Return `1,234.50`, and numbers from 10,000 on without decimals."""
+    """Return `123.50`, and numbers from 1,000 on without decimals."""
     if value is None or not known(value):
         return NA
-    return steady(value, digits if abs(value) < 10_000 else 0)
+    return steady(value, digits if abs(value) < 1000 else 0)
 
 
 def steady(value: float, digits: int) -> str:
@@ -52,6 +53,19 @@ def figure(value: float | None) -> str:
     if value == int(value) or size >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{2 if size >= 10 else 3 if size >= 0.1 else 5}f}" if size >= 1e-4 else f"{value:.1e}"
+
+
+def alike(values: Iterable[float]) -> Callable[[float], str]:
+    """Return what formats the numbers of a column, with as many digits as the largest of `values` needs.
+
+    Numbers of which all are integers, or all are small, or some are in millions, are formatted as by `figure`.
+    """
+    found = [value for value in values if known(value)]
+    largest = max(map(abs, found), default=0.0)
+    if not 0.1 <= largest < 1e7 or all(value == int(value) for value in found):
+        return figure
+    digits = 0 if largest >= 1000 else 2 if largest >= 10 else 3
+    return lambda value: steady(value, digits) if known(value) else NA
 
 
 def short(value: float) -> str:

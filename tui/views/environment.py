@@ -138,14 +138,16 @@ class EnvironmentView(BaseView):
         below: list[Section] = []
         rest: list[Section] = []
         width, left = self._below.size
+        kept = update.snapshot.moment is None or update.snapshot.moment.shown
         for other in self._others:
             tall = other.height(width)
             fits = tall <= left and other.scale(width - FRAME).columns <= width - FRAME
             room = width if fits else self._facts.size.width
-            (below if fits else rest).append(other.section(update.snapshot.focus_boards, update.now, room))
+            section = other.section(update.snapshot.focus_boards, update.now, room, kept=kept)
+            (below if fits else rest).append(section)
             left -= tall if fits else 0
         main = self._main
-        if main and any(glyph.name for glyph in main.glyphs):
+        if kept and main and any(glyph.name for glyph in main.glyphs):
             board, colors = update.snapshot.focus_boards[main.field], self._colors
             names = Section(
                 "Actions" if main.kind == "grid" else main.title,

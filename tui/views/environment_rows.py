@@ -22,6 +22,8 @@ from .figures import Entry, hint, pair, pairs, sign_of, speeds
 COLUMN, LABEL = 8, 7
 NAME, SHARE, LEAST_BAR = 15, 8, 4
 PAIRED, GAP = 40, 4
+MOST_PARTS = 5
+"""Rows of an action with named parts."""
 
 
 def counted(number: int, first: int = 0) -> str:
@@ -49,7 +51,7 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         )[: 1 + count],
         _ended("end", f"{sign_of(mark)} {name}" if outcome else name, width, mark if outcome else FAINT),
         _ended("reward", decimal(reward), this, GREEN if reward > 0 else RED if reward < 0 else TEXT),
-        _ended("action", last_action(snapshot, env), width if snapshot.description.component_names else this, TEXT),
+        *action_rows("action", snapshot.description, last_actions(snapshot, env), width, this),
     ]
 
 
@@ -80,26 +82,47 @@ def seat_of(snapshot: Snapshot) -> str:
     return f"seat {snapshot.seat + 1}/{players}" if players > 1 else ""
 
 
-def last_action(snapshot: Snapshot, env: int) -> str:
-    """Return the last action of an environment as text."""
+def last_actions(snapshot: Snapshot, env: int) -> Array:
+    """Return the last action of an environment."""
     description = snapshot.description
     several = description.bounds or description.choices
-    return action_text(description, snapshot.actions[env] if several else snapshot.environments["action"][env])
+    found: Array = (snapshot.actions if several else snapshot.environments["action"])[env]
+    return found
+
+
+def action_rows(label: str, description: Description, action: Array | None, width: int, end: int) -> list[Row]:
+    """Return an action with a label; if it has named parts, each in a row of its own, else up to column `end`."""
+    parts = action_parts(description, action)
+    if len(parts) < 2:
+        return [_ended(label, " ".join(parts), end, TEXT)]
+    more = len(parts) - MOST_PARTS
+    rows = [_ended("" if index else label, part, width, TEXT) for index, part in enumerate(parts[:MOST_PARTS])]
+    return [*rows, *([_ended("", f"and {more} more", width, FAINT)] if more > 0 else [])]
 
 
 def action_text(description: Description, action: Array | None) -> str:
     """Return an action, `(*action_shape)`, as text."""
+    return ", ".join(action_parts(description, action))
+
+
+def action_parts(description: Description, action: Array | None) -> list[str]:
+    """Return an action, `(*action_shape)`, as text: its named parts, or else one text."""
     if action is None:
-        return NA
+        return [NA]
     numbers = action.reshape(-1).tolist()
     if not (description.bounds or description.choices):
-        return action_name(description, int(numbers[0]))
+        return [action_name(description, int(numbers[0]))]
     texts = [decimal(number) if description.bounds else str(int(number)) for number in numbers]
     if not description.component_names:
-        return " ".join(texts)
+        return [" ".join(texts)]
+    for index, ((low, high), number) in enumerate(zip(description.bounds, numbers, strict=False)):
+        if (
+            low == 0 and float(high).is_integer() and number == int(number)
+        ):  # a choice beside numbers is kept as a number
+            texts[index] = str(int(number))
     pairs = zip(map(_part_name, description.component_names), texts, strict=False)
     parts = groupby(pairs, itemgetter(0))
-    return ", ".join(f"{name}={' '.join(text for _, text in numbers)}" for name, numbers in parts)
+    return [f"{name}={' '.join(text for _, text in numbers)}" for name, numbers in parts]
 
 
 def _part_name(component: str) -> str:

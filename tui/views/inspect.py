@@ -13,7 +13,7 @@ from ..drawing.numbers import decimal, figure, percent, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .environment_rows import action_name, action_text, seat_of
+from .environment_rows import action_name, action_rows, action_text, seat_of
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 
@@ -71,8 +71,13 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     about = snapshot.description
     chosen = moment.next_action if moment.next_action is not None else moment.action
     title = "next" if moment.next_action is not None else "last"
+    acted = (
+        action_rows(title, about, chosen, width, width)
+        if about.component_names
+        else [pair(Entry(title, action_text(about, chosen), color=BRIGHT), width)]
+    )
     rows = [
-        pair(Entry(title, action_text(about, chosen), color=BRIGHT), width),
+        *acted,
         pair(Entry("value", decimal(moment.values["value"], 3), color=CYAN), width),
     ]
     output = snapshot.policy if moment.back == 0 else None
@@ -83,9 +88,9 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
-        return [rows[0], *action_values(output, names, width, sampled)]
+        return [*acted, *action_values(output, names, width, sampled)]
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
-    rows[1:] = pairs([value, Entry("entropy", entropy, "nats")], width)
+    rows[len(acted) :] = pairs([value, Entry("entropy", entropy, "nats")], width)
     for action, share in zip(output.actions, output.probabilities, strict=False):
         rows.append(_share(about, int(action), float(share), width, marked=int(action) == sampled))
     return rows

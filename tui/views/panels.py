@@ -12,7 +12,7 @@ from ...envs.panels import Glyph
 from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, Scale, heading, named
 from ..drawing.panels import FRAME, Section
-from ..drawing.styles import Row, blank
+from ..drawing.styles import FAINT, Row, blank, styled
 
 HIGHEST = 18
 LOW, SLIM = 9, 30
@@ -71,14 +71,23 @@ class PanelSection:
         """Return the lines that it takes in `width` columns including its frame; the fewest if they vary."""
         return 2 + (FEWEST if self.panel.steps else self.scale(width - FRAME).lines)
 
-    def section(self, boards: Mapping[str, Array], now: float, width: int) -> Section:
-        """Return the section that shows an environment's boards in `width` columns, its frame included."""
+    def section(self, boards: Mapping[str, Array], now: float, width: int, *, kept: bool = True) -> Section:
+        """Return the section that shows an environment's boards in `width` columns, its frame included.
+
+        Args:
+            boards: The fields of the environment's panels.
+            now: Seconds since the epoch.
+            width: Columns.
+            kept: Whether the boards are known; those of a past step may not be.
+        """
         mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - FRAME)
         if self._clip is not None:
             mine, number, count = self._clip.frames(mine, now)
             note = f"replay {number}/{count}" if number < count else "last frame"
 
         def rows(width: int, _: int) -> list[Row]:
+            if not kept:
+                return [(styled("not kept", FAINT),), *[()] * (self.scale(width).lines - 1)]
             return self._rows(stacked(self.panel, mine), width)
 
         return Section(self.panel.title, rows, fills=bool(self.panel.steps), note=note, whole=True, least=FEWEST)

@@ -144,16 +144,16 @@ class SummaryView(BaseView):
     def _show_charts(self, update: ViewUpdate) -> None:
         """Draw curves below the boards; if there is room, also the time of a step."""
         width, height = self._charts.size
-        names = self.curves[1:] if self._side.display and len(self.curves) > 1 else self.curves
-        first, *others = (self._curves.section(update, name) for name in names[:CHARTS])
-        if width < BOTH_CHARTS:
-            self._charts.show(column([first], width, height))
-            return
+        names = self.curves[1:] if self._side.display else self.curves
         times = Section(
             f"Time of a {update.snapshot.description.units.step}",
             lambda *room: figures.time_table(update.snapshot, *room),
             fills=True,
         )
+        first, *others = [self._curves.section(update, name) for name in names[:CHARTS]] or [times]
+        if width < BOTH_CHARTS or first is times:
+            self._charts.show(column([first], width, height))
+            return
         two = bool(others) and height >= MORE_CHARTS
         upper = height - height // 2 if two else height
         rows = columns([[first], [times]], [width - width // 3, width // 3], upper)

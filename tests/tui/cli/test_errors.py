@@ -43,6 +43,11 @@ REFUSED_BY_THE_COMMAND = {
     "key": Case((*HEADLESS, "--config", "key.yaml"), 2, ("'num_env'", "Did you mean num_envs?")),
     "setting": Case((*HEADLESS, "--ppo.clap", "1"), 2, ("'clap'", "Did you mean clip?")),
     "option": Case((*HEADLESS, "--num-env", "4"), 2, ("unknown option '--num-env' (did you mean --num-envs?)",)),
+    "an option that is not alike": Case(
+        ("bench", "learning", "--output", "a.json"),
+        2,
+        ("unknown option '--output'; see `pac-tui bench learning --help`",),
+    ),
     "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),
     "twice": Case((*HEADLESS, "--seed", "1", "--seed", "2"), 2, ("--seed is given more than once",)),
     "a setting twice": Case(

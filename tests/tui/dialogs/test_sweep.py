@@ -80,7 +80,7 @@ def test_no_column_is_cut(width):
     head, *rows = ["".join(part.text for part in row) for row in table(points, "fps", width)]
     assert len(head) <= width
     named = re.split(r" {2,}", head.strip())
-    assert named == ["N", "fps", "speedup", "efficiency", "of the added"][: len(named)]
+    assert named == ["N", "fps", "speedup", "efficiency", "marginal"][: len(named)]
     assert [len(row.split("●")[0].rstrip()) for row in rows] == [len(head)] * len(rows)
 
 

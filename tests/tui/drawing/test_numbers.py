@@ -14,7 +14,8 @@ from pac.tui.drawing import numbers
         (numbers.whole, math.nan, "N/A"),
         (numbers.whole, None, "N/A"),
         (numbers.decimal, -0.0001, "0.00"),
-        (numbers.decimal, 12345.678, "12,346"),
+        (numbers.decimal, 123.456, "123.46"),
+        (numbers.decimal, 1234.5, "1,234"),
         (numbers.figure, 0.0003, "0.00030"),
         (numbers.figure, 12.0, "12"),
         (numbers.figure, 0.00000321, "3.2e-06"),
@@ -45,3 +46,19 @@ from pac.tui.drawing import numbers
 def test_numbers_are_formatted(function, value, text):
     """Thousands are separated, units are given, unknown values are N/A, and zero has no sign."""
     assert function(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([-1.0, -0.875], ["-1.000", "-0.875"]),
+        ([9.0, 110.0], ["9", "110"]),
+        ([9.0, 110.25, math.nan], ["9.00", "110.25", "N/A"]),
+        ([-1500.5, 2.25], ["-1,500", "2"]),
+        ([0.0125, 0.0], ["0.01250", "0"]),
+        ([], []),
+    ],
+)
+def test_the_numbers_of_a_column_have_the_same_digits(values, texts):
+    """As many as the largest needs; integers have none."""
+    assert list(map(numbers.alike(values), values)) == texts

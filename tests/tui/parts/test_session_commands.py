@@ -100,6 +100,14 @@ def test_commands_to_the_training_are_unavailable_after_its_end(commands, change
     assert not any(map(commands.unavailable, ("view.timing", "inspect", "help", "quit")))
 
 
+@pytest.mark.parametrize(("phase", "waits_for"), [(Phase.STARTING, "first step"), (Phase.RESTARTING, "restart")])
+def test_a_pause_before_the_first_step_shows_what_it_waits_for(commands, change, phase, waits_for):
+    """Compiling a game takes a minute, in which a pause that shows nothing looks stuck."""
+    change(phase=phase)
+    commands.toggle_pause()
+    assert waits_for in commands.note()[0].text
+
+
 def test_the_footer_shows_what_is_under_way(commands, change):
     """A requested pause, a running restart, a pending one."""
 

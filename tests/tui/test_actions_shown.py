@@ -110,7 +110,6 @@ def test_each_part_of_an_action_has_a_row(tmp_path):
     )
     snapshot = seen(tmp_path, task, [1, 1, -0.5, 2])
     assert texts(environment_rows.episode(snapshot, 0, 31))[-3:] == ["action grip=1", "joints=1.00 -0.50", "tool=2"]
-    names = tuple("abcdefg")
-    task = replace(SEVERAL, num_actions=14, choices=(2,) * 7, component_names=names)
+    task = replace(SEVERAL, num_actions=14, choices=(2,) * 7, component_names=tuple("abcdefg"))
     rows = texts(environment_rows.episode(seen(tmp_path, task, [1] * 7), 0, 31))
     assert rows[-6:] == ["action a=1", "b=1", "c=1", "d=1", "e=1", "and 2 more"]

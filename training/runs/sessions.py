@@ -52,6 +52,11 @@ class FoundSession:
         """The name that all ranks of its training have in common."""
         return self.name.removesuffix(f".rank{self.rank}")
 
+    @property
+    def group(self) -> tuple[str, int]:
+        """What all ranks of its training have in common and no other session has, even if it has the same name."""
+        return self.training, 0 if self.snapshot.description.ranks > 1 else self.pid
+
 
 class AmbiguousSession(BadParameter):
     """Several sessions have a name, or begin so.
@@ -154,9 +159,8 @@ def ranks_of(found: FoundSession) -> list[FoundSession]:
     """Return the sessions on this machine that train together with one, and itself, by rank."""
     if found.snapshot.description.ranks == 1 or not found.alive:
         return [found]
-    others = [one for one in sessions() if one.alive and one.training == found.training and one.pid != found.pid]
-    together = [one for one in others if one.snapshot.description.ranks > 1]
-    return sorted([found, *together], key=lambda one: one.rank)
+    others = [one for one in sessions() if one.alive and one.group == found.group and one.pid != found.pid]
+    return sorted([found, *others], key=lambda one: one.rank)
 
 
 def find_session(name: str, runs_dir: Path) -> FoundSession:
@@ -180,12 +184,12 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
                 f"no session is running{f'; to see the last state of one that died, name it: {died}' * bool(died)}"
             )
         newest = running[-1]
-        return min((one for one in running if one.training == newest.training), key=lambda one: one.rank)
+        return min((one for one in running if one.group == newest.group), key=lambda one: one.rank)
     for alive in (True, False):
         ours = [session for session in found if session.alive is alive]
         exact = [session for session in ours if name in {session.name, str(session.pid)}]
         begun = exact or [session for session in ours if session.name.startswith(name)]
-        if len(begun) == 1 or (begun and len({session.training for session in begun}) == 1):
+        if len(begun) == 1 or (begun and len({session.group for session in begun}) == 1):
             return min(begun, key=lambda session: session.rank)
         if begun:
             raise AmbiguousSession(name, begun)

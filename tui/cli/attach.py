@@ -47,7 +47,7 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bo
             raise BadParameter(
                 "no session is running; start one with `pac-tui run --headless`, or a script that calls `watch`"
             )
-        same = len({(session.training, session.snapshot.description.ranks > 1) for session in live}) == 1
+        same = len({session.group for session in live}) == 1
         if together and len(live) > 1:
             return show_together(live, find=None if same else running)
         found = live[0] if len(live) == 1 or (same and len(live) == len(ranks_of(live[0]))) else choose(live, runs_dir)
@@ -82,7 +82,7 @@ def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[Foun
     from ..launch import show_group
     from ..session_group import SessionGroup
 
-    several = len({session.training for session in found}) > 1 or find is not None
+    several = len({session.group for session in found}) > 1 or find is not None
 
     def members(of: Iterable[FoundSession]) -> list[GroupMember]:
         return [member_of(one, one.name if several else f"rank {one.rank}") for one in of]

@@ -30,6 +30,9 @@ Name = Annotated[str, Parameter(name="RUN", help="Name or folder of the run, or 
 Listed = Annotated[str, Parameter(name="RUN")]
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
 """Keys that differ in any two runs and are not worth comparing."""
+COLUMNS = ("run", "N", "done", "episodes", "goal", "", "state", "started")
+LEFT_OUT = ("N", "", "started", "episodes", "state")
+"""Columns that a narrow terminal does not show, the least important first."""
 OF_EPISODES = frozenset({"episodes", "return_mean", "length_mean"})
 
 
@@ -43,25 +46,34 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     if not runs:
         console.print(f"No runs in {runs_dir}. Start one with pac-tui run.", markup=False)
         return 0
-    table = plain_table("run", "N", "done", "episodes", "goal", "", "state", "started")
+    columns = {name: list(cells) for name, cells in zip(COLUMNS, zip(*map(_cells, runs), strict=True), strict=True)}
+    for name in LEFT_OUT:
+        if sum(max(map(len, (title, *cells))) + 2 for title, cells in columns.items()) > console.width + 2:
+            del columns[name]
+    table = plain_table(*columns)
     table.columns[0].min_width = max(len(run.name) for run in runs)  # other commands need the whole name
-    for run in runs:
-        goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
-        table.add_row(
-            run.name,
-            str(run.metadata.get("num_envs", "")),
-            f"{run.metadata.get(units.over, 0):,} {units.counted}",
-            f"{run.metadata.get('episodes', 0):,}" if units.episodes else "",
-            f"{goal.title} {figure(values[-1])}" if values else "",
-            sparkline(values, log=goal.log),
-            run.state,
-            _when(run.metadata.get("started", run.when)),
-        )
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
     show_table(table)
     for run in runs:
         if run.error:
             console.print(run.error, markup=False)
     return 0
+
+
+def _cells(run: RunOverview) -> tuple[str, ...]:
+    """Return what the list shows of a run, by `COLUMNS`."""
+    goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
+    return (
+        run.name,
+        str(run.metadata.get("num_envs", "")),
+        f"{run.metadata.get(units.over, 0):,} {units.counted}",
+        f"{run.metadata.get('episodes', 0):,}" if units.episodes else "",
+        f"{goal.title} {figure(values[-1])}" if values else "",
+        sparkline(values, log=goal.log),
+        run.state,
+        _when(run.metadata.get("started", run.when)),
+    )
 
 
 def _when(seconds: float) -> str:

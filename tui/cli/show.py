@@ -56,7 +56,7 @@ def show_table(table: Table) -> None:
     """Print a table without trailing spaces."""
     with console.capture() as drawn:
         console.print(table, markup=False)
-    print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+    console.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
 
 
 def show_beside(left: Text, words: str, mark: str = "") -> None:

@@ -1,14 +1,16 @@
 """What a session that died leaves to be looked at."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from pac.backends.system.segment import runtime_directory
 from pac.envs import BadParameter, find
+from pac.training.runs import sessions as module
 from pac.training.runs.folder import LAST, RunFolder
 from pac.training.runs.last_telemetry import remove_dead_sessions
-from pac.training.runs.sessions import find_session, read_session, sessions
+from pac.training.runs.sessions import AmbiguousSession, find_session, read_session, sessions
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
@@ -98,3 +100,23 @@ def test_damaged_telemetry_of_a_dead_session_is_nobodys_trouble(tmp_path, make):
         find_session("run", tmp_path)
     remove_dead_sessions()
     assert not died.exists()
+
+
+def test_two_sessions_of_one_name_are_ambiguous(monkeypatch, tmp_path):
+    """Unlike the ranks of one training, of which the first is meant."""
+    directory, writer = dead_session(tmp_path)
+    died = read_session(directory, 0, alive=False)
+    assert died is not None
+
+    def named(pid, run, **facts):
+        about = replace(died.snapshot.description, run=run, **facts)
+        return replace(died, pid=pid, alive=True, snapshot=replace(died.snapshot, description=about))
+
+    twins = [named(1, "same"), named(2, "same")]
+    monkeypatch.setattr(module, "sessions", lambda: twins)
+    with pytest.raises(AmbiguousSession, match=r"same \(process 1\), same \(process 2\)"):
+        find_session("same", tmp_path)
+    ranks = [named(3, "t.rank1", rank=1, ranks=2), named(4, "t", rank=0, ranks=2)]
+    monkeypatch.setattr(module, "sessions", lambda: ranks)
+    assert find_session("t", tmp_path).pid == 4
+    writer.unlink()

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from pac.tui.cli import show
 from pac.tui.cli.commands import main
 from pac.tui.cli.run import ProgressLine
 from pac.tui.console import PrintableConsole
@@ -15,6 +16,7 @@ from pac.tui.output import PrintableStream, guard_streams, json_text
 from ..attack_text import ATTACK, hostile, smuggled
 
 FILE = ATTACK.replace("/", "")
+BOLD = "\x1b[1m"
 
 
 @pytest.fixture(autouse=True)
@@ -148,3 +150,15 @@ def test_a_guarded_stream_keeps_its_attributes(tmp_path):
 def test_json_has_null_for_nan_and_infinity():
     """JSON has neither NaN nor infinity, and strict readers refuse them."""
     assert json.loads(json_text({"fps": float("nan"), "all": [1.5, float("inf")]})) == {"fps": None, "all": [1.5, None]}
+
+
+def test_a_table_has_styles_in_a_terminal(monkeypatch, capfd):
+    """Its own escape sequences are written as they are, and those of its cells are not."""
+    monkeypatch.setattr(show, "console", PrintableConsole(force_terminal=True, width=80))
+    guard_streams()
+    table = show.plain_table("run", "state")
+    table.add_row(ATTACK, "running")
+    show.show_table(table)
+    head, row = capfd.readouterr().out.splitlines()
+    assert BOLD in head
+    assert "\x1b" not in row

@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from pac.training.runs.folder import RunFolder
+from pac.tui.cli import show
 from pac.tui.cli.commands import main
 
 from ...folders import runtime
@@ -33,6 +34,21 @@ class Answer(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.parametrize(("width", "titles"), [(80, ["run", "done", "goal", "state"]), (130, ["run", "N", "done"])])
+def test_a_narrow_terminal_shows_whole_columns(runs, capsys, monkeypatch, *, width, titles):
+    """The least important are left out, and none is cut."""
+    name = "minigrid-empty-5x5-v0-ppo-1125-140816"
+    run = RunFolder.create(runs, name)
+    run.write_metadata({"task": "drmario", "trainer": "ppo", "state": "interrupted", "steps": 14_336, "started": 1e9})
+    run.append_metrics({"iterations": 1, "steps": 5, "return_mean": -123.7})
+    monkeypatch.setattr(show.console, "width", width)
+    assert main(["runs"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[: len(titles)] == titles
+    assert any(name in row and "14,336 steps" in row and "interrupted" in row for row in rows)
+    assert "…" not in "".join(rows)
 
 
 def states(capsys) -> dict[str, str]:

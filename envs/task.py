@@ -113,6 +113,11 @@ class Task:
         boards: The untimed fields that panels draw.
         state: The whole state of one environment with its random generator, if the task has one.
         saves: Whether the state is in the buffer only after a call of `Savable.save`.
+        trace: `module:callable` that shows how a step led to its state, for inspectors; steps do not pay for it. It is
+            called as `(task, before, actions, boards)`, with the state before the step and the actions of all seats,
+            and writes into the boards of the state after it, by name.
+        state_files: `module:callable` that makes files of a state for users to keep, such as a start state. It is
+            called as `(task, state)` and returns their bytes by suffix.
         slices: Named ranges of the observation's first axis.
         action_names: Names of the actions, if they have names.
         values: The values of the parameters.
@@ -153,6 +158,8 @@ class Task:
     boards: tuple[Field, ...] = ()
     state: Field | None = None
     saves: bool = False
+    trace: str = ""
+    state_files: str = ""
     slices: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

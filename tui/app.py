@@ -164,6 +164,7 @@ class PacApp(TerminalApp):
             "breaks": dialogs.breakpoints,
             "record": training.record,
             "episodes": dialogs.episodes,
+            "state": self._save_state,
             "play": dialogs.play_by_hand,
             "envs.fewer": partial(training.add_envs, -1),
             "envs.more": partial(training.add_envs, 1),
@@ -366,6 +367,26 @@ class PacApp(TerminalApp):
             self.post_message(EpisodeKept(read(path, accept), path))
         except PacError as error:
             self.post_message(Refused("keep_episode", error))
+
+    def _save_state(self) -> None:
+        """Save the shown state of the selected environment."""
+        if self.debugger.shows_an_end:
+            self.notify(
+                "This is the end of an episode. Go one step back or forward.", title="State", severity="warning"
+            )
+        else:
+            self._send_save_state(self.state.env, self.debugger.back)
+
+    @work(thread=True, exclusive=True)
+    def _send_save_state(self, env: int, back: int) -> None:
+        """Have the session write files of a state, and name them."""
+        try:
+            answer = self.connection.call("save_state", env=env, back=back)
+        except PacError as error:
+            self.post_message(Refused("save_state", error))
+        else:
+            where = f" on {answer['host']}" if "host" in answer else ""
+            self.notify(f"saved {', '.join(answer['paths'])}{where}", title="State")
 
     def on_episode_kept(self, message: EpisodeKept) -> None:
         """Leave the screen to the replay; the session goes on."""

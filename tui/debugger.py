@@ -98,6 +98,13 @@ class EnvironmentDebugger:
         self.playing = False
 
     @property
+    def shows_an_end(self) -> bool:
+        """Whether the last state of an episode is shown, which the next episode has replaced in the environment."""
+        line = self._line
+        ended = line is not None and self.can_travel and self._ended_episode(line)
+        return ended and not self.after_end and not self.playing
+
+    @property
     def _line(self) -> RecentSteps | None:
         return self._state.snapshot.line if self._state.snapshot is not None else None
 

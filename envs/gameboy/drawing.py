@@ -7,7 +7,7 @@ import numpy as np
 from ..fields import Array
 from .compiled import compiled, inlined
 from .inspector import draw_code, draw_memory, draw_registers, draw_sprites, memory_byte
-from .layout import DISTANCE, FIRST_DISTANCE, FRAME, FRAME_BYTES, PC, STAGE, Machine
+from .layout import DISTANCE, FIRST_DISTANCE, FRAME, FRAME_BYTES, STAGE, Machine
 from .looks import HALF_PAGE
 from .memory import byte, word
 from .views import GameBoards, GameViews
@@ -59,7 +59,7 @@ def draw_boards(m: Machine, v: GameViews, b: GameBoards, env: int) -> None:
         draw_progress(m, v, b.progress[env])
     draw_values(m, v, b.values[env])
     draw_registers(m, v.looks, b.registers[env])
-    draw_code(m, v.looks, word(m, PC), b.code[env], 0)
+    draw_code(m, v.looks, b.code[env])
     draw_sprites(m, v.looks, b.sprites[env])
     draw_memory(m, v.numbers.page << 8, b.memory[env])
     draw_memory(m, (v.numbers.page << 8) + HALF_PAGE, b.memory_end[env])

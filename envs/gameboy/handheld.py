@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,27 +14,13 @@ from .cartridges import cartridge_for
 from .console import Console
 from .game_files import GameFiles
 from .games import BUTTONS, OWN_GAMES, Value
-from .inspector import draw_code, draw_instruction, draw_memory, draw_registers, draw_sprites
-from .layout import (
-    CLOCK,
-    ENABLING,
-    FRAME_CYCLES,
-    HALTED,
-    HIDDEN,
-    HIGH_PAGE,
-    IN_TIME,
-    INTERRUPTS_ON,
-    LOCKED,
-    PC,
-    STOP,
-)
+from .inspector import draw_code, draw_memory, draw_registers, draw_sprites
+from .layout import FRAME_CYCLES, HIDDEN, LOCKED
 from .looks import COLUMNS, MEMORY_COLUMNS, REGISTER_LINES, SPRITE_LINES, looks
-from .processor import run
-from .registers import IE, IF
 from .search import MemorySearch
+from .tracing import NOTHING, draw_last, no_instructions, run_traced
 
-LAST, CODE_LINES, MEMORY_LINES = 5, 16, 14
-"""Lines of the last instructions, of all code, and of memory."""
+CODE_LINES, MEMORY_LINES = 16, 14
 WORK_RAM = 0xC000
 MOST_VALUES = 4
 
@@ -70,7 +55,7 @@ class Handheld:
         self.used: set[str] = set()
         self.address = WORK_RAM
         self._looks = looks()
-        self._last: deque[int] = deque(maxlen=LAST)
+        self._last = no_instructions()
         self.boards = {
             "registers": np.zeros((REGISTER_LINES, COLUMNS), np.uint8),
             "code": np.zeros((CODE_LINES, COLUMNS), np.uint8),
@@ -87,7 +72,7 @@ class Handheld:
     def restart(self) -> None:
         """Begin as after power on."""
         self._switch_on()
-        self._last.clear()
+        self._last.fill(NOTHING)
 
     @property
     def locked(self) -> bool:
@@ -99,40 +84,26 @@ class Handheld:
         self.used |= set(buttons)
         self.console.press(sum(1 << BUTTONS.index(button) for button in buttons))
         self._begun[:] = self.console.words
-        self._last.clear()
+        self._last.fill(NOTHING)
         self.console.run_frames(1)
 
     def instruction(self) -> None:
         """Run one instruction, or four cycles of a halt."""
-        self._run_one(self.console)
+        run_traced(self.console.machine, self.console.clock + 1, self._last)
 
     def trace(self) -> None:
         """Find out which instructions the last frame ended with, by running it again."""
-        if self._last:
-            return
-        again = Console(self.cartridge, HIDDEN)
-        again.load(self._begun)
-        while again.words[CLOCK] < self._begun[CLOCK] + FRAME_CYCLES and self._run_one(again) == IN_TIME:
-            pass
-
-    def _run_one(self, console: Console) -> int:
-        """Run one instruction and note its address; return why it stopped."""
-        words, pending = console.words, int(console.bytes[HIGH_PAGE + IF] & console.bytes[HIGH_PAGE + IE]) & 31
-        if pending and (words[INTERRUPTS_ON] or words[ENABLING] == 1):
-            self._last.append(0x40 + 8 * ((pending & -pending).bit_length() - 1))
-        elif pending or not words[HALTED]:
-            self._last.append(int(words[PC]))
-        words[STOP] = words[CLOCK] + 1
-        return int(run(console.machine))
+        if (self._last == NOTHING).all():
+            again = Console(self.cartridge, HIDDEN)
+            again.load(self._begun)
+            run_traced(again.machine, again.clock + FRAME_CYCLES, self._last)
 
     def draw(self) -> None:
         """Draw the boards."""
         machine, code = self.console.machine, self.boards["code"]
         draw_registers(machine, self._looks, self.boards["registers"])
-        code[:LAST] = ord(" ")
-        for line, address in enumerate(self._last, LAST - len(self._last)):
-            draw_instruction(machine, self._looks, address, code[line])
-        draw_code(machine, self._looks, int(self.console.words[PC]), code, LAST)
+        draw_code(machine, self._looks, code)
+        draw_last(self.console, self._last, code)
         draw_memory(machine, self.address, self.boards["memory"])
         draw_sprites(machine, self._looks, self.boards["sprites"])
 

@@ -132,13 +132,16 @@ def draw_instruction(m: Machine, looks: Looks, address: int, line: Array) -> int
 
 
 @compiled
-def draw_code(m: Machine, looks: Looks, address: int, board: Array, first: int) -> None:
-    """Draw the instructions from an address on, from line `first` on; the one at PC is marked."""
-    for row in range(first, board.shape[0]):
-        here = address == word(m, PC)
-        address = draw_instruction(m, looks, address, board[row])
-        if here:
-            board[row, PAIR_DIGITS] = HERE
+def draw_code(m: Machine, looks: Looks, board: Array) -> None:
+    """Draw the instructions from PC on, after lines for the last ones, which are left blank."""
+    address = word(m, PC)
+    for row in range(board.shape[0]):
+        if row < at.LAST_LINES:
+            for column in range(at.COLUMNS):
+                board[row, column] = SPACE
+        else:
+            address = draw_instruction(m, looks, address, board[row])
+    board[at.LAST_LINES, PAIR_DIGITS] = HERE
 
 
 @compiled

@@ -11,6 +11,8 @@ from ..fields import Array
 from .disassembly import code_texts
 
 REGISTER_LINES, CODE_LINES, SPRITE_LINES, MEMORY_LINES, BYTES_PER_LINE = 6, 13, 21, 16, 8
+LAST_LINES = 5
+"""The first lines of code, for the last instructions; the next ones follow."""
 COLUMNS = 33
 MEMORY_COLUMNS = 5 + 3 * BYTES_PER_LINE
 HALF_PAGE = MEMORY_LINES * BYTES_PER_LINE

@@ -16,9 +16,23 @@ from numpy.typing import NDArray
 from ..errors import PacError
 from ..files import KIB, read_bytes
 from ..packed import BRIGHTEST, pack_pixels, unpack_pixels
+from ..task import Task
 from .cartridge import Cartridge
+from .cartridges import cartridge_for
 from .games import Game
-from .layout import DISTANCE, EPISODES, FIRST_DISTANCE, RETURN, RUN_SEED, STAGE, STEPS, block_bytes
+from .layout import (
+    DISTANCE,
+    EPISODES,
+    FIRST_DISTANCE,
+    FRAME,
+    FRAME_BYTES,
+    RETURN,
+    RUN_SEED,
+    STAGE,
+    STEPS,
+    WORDS,
+    block_bytes,
+)
 from .states import possible
 
 MAGIC = b"pac-tui Game Boy snapshot 1\n"
@@ -28,7 +42,7 @@ HEIGHT, WIDTH = 72, 80
 PICTURE_HEAD = re.compile(rb"P5\s+(\d{1,6})\s+(\d{1,6})\s+(\d{1,6})\s")
 LIMIT = 256 * KIB
 OF_EPISODES = (RUN_SEED, EPISODES, STEPS, RETURN, STAGE, DISTANCE, FIRST_DISTANCE)
-HOW_TO = "take one with the key s in pac-tui play"
+HOW_TO = "take one with the key s in pac-tui play, or g in a paused training"
 
 
 class BadSnapshot(PacError):
@@ -96,6 +110,13 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         )
     shades = BRIGHTEST - np.rint(np.minimum(pixels, most) * (BRIGHTEST / most)).astype(np.uint8)
     return pack_pixels(shades.reshape(HEIGHT, WIDTH)).reshape(-1)
+
+
+def state_files(task: Task, state: NDArray[np.int64]) -> dict[str, bytes]:
+    """Return the files of an environment's state, see `Task.state_files`: a start state, and its frame as a goal."""
+    frame = state.view(np.uint8)[8 * WORDS + FRAME :][:FRAME_BYTES]
+    cartridge = cartridge_for(task.values["rom"], task.values["game"])
+    return {".snapshot": snapshot_bytes(cartridge, state), ".pgm": picture_bytes(frame)}
 
 
 def check_files(game: Game, cartridge: Cartridge) -> None:

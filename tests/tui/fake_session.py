@@ -66,6 +66,7 @@ class FakeSession:
         commands: The commands that the app has sent, without `look`.
         looks: What the app has requested.
         refusal: The answer to every command; commands are accepted if it is empty.
+        answers: The answers to commands that have one, by command.
         facts: More fields of the description in its next segments.
         code: The exit code of the session's process; None while it runs.
     """
@@ -78,6 +79,7 @@ class FakeSession:
         self.commands: list[tuple[str, dict[str, object]]] = []
         self.looks: list[dict[str, object]] = []
         self.refusal = ""
+        self.answers: dict[str, dict[str, object]] = {}
         self.code: int | None = None
         self.killed = False
         self.facts: dict[str, object] = {}
@@ -100,7 +102,7 @@ class FakeSession:
             self.commands.append((request["command"], arguments))
             if self.refusal:
                 raise CommandRefused(self.refusal)
-        return None
+        return self.answers.get(request["command"])
 
     def _segment(self, num_envs: int) -> TelemetryWriter:
         self.generation += 1

@@ -24,12 +24,12 @@ def at_step(fake, block, step, *, now=100, env=2, **values):
     fake.write(block, **record)
 
 
-def paused(fake):
+def paused(fake, **values):
     """Pause the session at step 100, with a hundred stored steps."""
     with fake.writer.write("line") as line:
         line["env"], line["now"], line["count"] = 2, 100, 100
         line["ends"][59], line["rewards"][79] = 1, 0.5
-    at_step(fake, "detail", 100)
+    at_step(fake, "detail", 100, **values)
     fake.say(phase=Phase.PAUSED)
 
 
@@ -356,3 +356,44 @@ def chess_at(fake, block, step, **values):
         **values,
     }
     fake.write(block, **record)
+
+
+NO_TERMS = {"reward_terms": (0,) * 4, "terms": (0,) * 4}
+
+
+@pytest.fixture
+def console(runtime_directory):
+    """A paused session of a task that makes files of a state."""
+    fake = FakeSession(runtime_directory, "gameboy")
+    fake.answers["save_state"] = {"paths": ["/runs/a/states/env3-step99-1.snapshot"], "host": "box"}
+    yield fake
+    fake.close()
+
+
+async def test_a_key_saves_the_shown_state(console, open_app):
+    """The one that is shown, also an earlier one; the files and the machine that has them are named."""
+    paused(console, **NO_TERMS)
+    async with open_app(console, (120, 40)) as (app, pilot):
+        await go_back(pilot)
+        await until(lambda: looks_back(console, 1))
+        await pilot.press("g")
+        await seen(app, "saved /runs/a/states/env3-step99-1.snapshot on box")
+        assert console.commands[-1] == ("save_state", {"env": 2, "back": 1})
+
+
+async def test_the_end_of_an_episode_is_not_saved(console, open_app):
+    """The environment has begun the next episode, so the user is asked to go a step further."""
+    paused(console, **NO_TERMS)
+    async with open_app(console, (120, 40)) as (app, pilot):
+        await go_back(pilot, 0)
+        await pilot.press(*["pageup"] * 4, "g")
+        await seen(app, "This is the end of an episode")
+        assert not console.commands
+
+
+async def test_states_are_saved_only_while_paused(console, open_app):
+    """Otherwise the key shows which key pauses."""
+    async with open_app(console, (120, 40)) as (app, pilot):
+        await pilot.press("3", "g")
+        await seen(app, "pause the session first (Space)")
+        assert not console.commands

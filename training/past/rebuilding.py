@@ -1,10 +1,11 @@
-"""Makes a recorded episode of one that has ended, by replaying the actions that the session keeps."""
+"""Makes a recorded episode of one that has ended, or an earlier state, by replaying the actions that are kept."""
 
 from __future__ import annotations
 
 import time
 
 from ...envs import Task
+from ...envs.fields import Array
 from ..telemetry.moments import field_named
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, fingerprints_of
 from .history import ReplaySpan
@@ -39,8 +40,27 @@ def rebuilt(task: Task, seed: int, env: int, span: ReplaySpan, run: str) -> Epis
             names = CHECKED_LAST if index == len(span.actions) - 1 else CHECKED
             prints = fingerprints_of(task, names, replayed.row)
             steps.append(RecordedStep(action.astype(kind), float(replayed.row("reward")[0]), prints))
-            if time.monotonic() > end:
-                raise NotReplayable(f"{index + 1:,} of its {len(span.actions):,} steps took {MAX_SECONDS:g} s")
+            _check_time(end, index, span)
     finally:
         replayed.close()
     return Episode(task, seed, env, span.episode, run, replays=True, steps=tuple(steps))
+
+
+def replayed_state(task: Task, seed: int, span: ReplaySpan) -> Array:
+    """Return the state at the end of a span, as in the buffer; parameters and errors are those of `rebuilt`."""
+    replayed = ReplayedEnv(task, seed, span.env)
+    end = time.monotonic() + MAX_SECONDS
+    try:
+        go_to_start(replayed, span)
+        for index in range(len(span.actions)):
+            replay_step(replayed, span, index)
+            _check_time(end, index, span)
+        state: Array = replayed.row("state")[0].copy()
+        return state
+    finally:
+        replayed.close()
+
+
+def _check_time(end: float, index: int, span: ReplaySpan) -> None:
+    if time.monotonic() > end:
+        raise NotReplayable(f"{index + 1:,} of its {len(span.actions):,} steps took {MAX_SECONDS:g} s")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ...envs import PacError, Task, allocate
 from ...envs.fields import Array
-from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable
-from ..telemetry.moments import field_named, fill_moment
+from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable, load
+from ..telemetry.moments import drawn_fields, field_named, fill_moment
 from ..telemetry.step_results import fingerprints
 from .history import ReplaySpan
 
@@ -50,10 +50,12 @@ class ReplayedEnv:
         self._seats = slice(env * task.players, (env + 1) * task.players)
         self._environments = task.make(env, env + 1, self.buffers, seed)
         self._wanted = False
+        self._step: tuple[Array, Array] | None = None  # the state before the last step, and its actions
 
     def begin(self, episode: int) -> None:
         """Begin an episode, by its number."""
         self._ask_for_boards()
+        self._step = None
         self.buffers["episode"][0, self.env] = episode - 1
         self._environments.reset(np.ones(1, np.bool_), 0)
 
@@ -64,6 +66,7 @@ class ReplayedEnv:
             ImpossibleState: The task can never be in it.
         """
         self._ask_for_boards()
+        self._step = None
         self.buffers["state"][0, self.env] = state
         if self.task.saves:
             cast("Savable", self._environments).load(0)
@@ -74,10 +77,12 @@ class ReplayedEnv:
         """Take one action per seat, `(players, *action_shape)`."""
         self.buffers["action"][0, self._seats] = actions
         self._ask_for_boards()
+        if self.task.trace and self._wanted:
+            self._step = self.row("state")[0].copy(), np.asarray(actions)
         self._environments.step(0)
 
     def draw(self, *, wanted: bool) -> None:
-        """Request boards from now on, or no longer, of an environment that draws on request."""
+        """Request boards from now on, or no longer, of an environment that draws on request or is traced."""
         self._wanted = wanted
 
     def _ask_for_boards(self) -> None:
@@ -89,6 +94,9 @@ class ReplayedEnv:
     def fill(self, moment: Array, seat: int = 0, *, begun: bool = False) -> None:
         """Write the state of a seat into a moment; `begun` is that of `moments.fill_moment`."""
         fill_moment(moment, self.task, self.buffers, 0, self.env, seat=seat, begun=begun)
+        if self._step is not None and not moment["begun"]:
+            boards = {item.name: moment[f"board:{item.name}"] for item in drawn_fields(self.task)}
+            load(self.task.trace)(self.task, *self._step, boards)
 
     def row(self, name: str) -> Array:
         """Return a field of the environment, all seats: `(rows, ...)`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..ranks import Ranks, SingleRank
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
 from ..telemetry.records import encode_clipped
 from .history import History, ReplaySpan
+from .rebuilding import replayed_state
 from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step
 
 MAX_SECONDS = 10.0  # s for one replay
@@ -61,6 +62,7 @@ class Rewinder:
         self._known: OrderedDict[tuple[int, int, int, bool], Array] = OrderedDict()
         self._refusal = "environments that share memory cannot be replayed" if task.shared else ""
         self._wanted: tuple[int, int, int, bool] | None = None
+        self._traced: tuple[History, int, int] | None = None  # the last environment and step that `trace` requested
         self._requested = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -78,6 +80,42 @@ class Rewinder:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
                 self._thread.start()
+
+    def trace(self, env: int) -> Mapping[str, Array]:
+        """Return the boards of the newest step of a paused environment with what led to it, see `Task.trace`.
+
+        Empty until they are computed, which this requests; also if the task has no trace or the episode has ended.
+        """
+        history, step = self._current(), self._current().now
+        if not (self._task.trace and step):
+            return {}
+        moment = self._known.get((env, 0, step, False)) if history is self._history else None
+        if moment is None:
+            if self._traced != (history, env, step):
+                self._traced = history, env, step
+                self.request(env, 0)
+            return {}
+        return {} if moment["end"] else {item.name: moment[f"board:{item.name}"] for item in drawn_fields(self._task)}
+
+    def state(self, env: int, back: int) -> tuple[str, Array]:
+        """Return a name and the state of environment `env` `back` steps ago, as in the buffer; in the caller's thread.
+
+        After a step that ended an episode, this is the first state of the next one.
+
+        Raises:
+            NotReplayable: It is not kept, or its replay takes too long.
+            ReplayMismatch: Its replay differs from what was played.
+        """
+        history = self._current()
+        step = max(0, history.now - back)
+        span = None if self._refusal else history.replay_span(env, step)
+        if span is None:
+            raise NotReplayable(self._refusal or "its episode began before the oldest step that is kept")
+        number = self._ranks.first_env(history.num_envs) + env + 1
+        return f"env{number}-step{step}", replayed_state(self._task, self._own_seed(history), span)
+
+    def _own_seed(self, history: History) -> int:
+        return seed_from(self._seed, self._ranks.first_env(history.num_envs))
 
     def _run(self) -> None:
         while True:
@@ -118,6 +156,9 @@ class Rewinder:
             moment = self._find(history, env, seat, step, begun=begun)
         moment = moment.copy()
         moment["now"] = history.now
+        after = history.decision(env, step + 1, seat)
+        if after is not None and after.decided and (begun or not (self._task.begins_at_once and moment["end"])):
+            moment["decided"], moment["next_action"], moment["value"] = 1, after.action, after.value
         return moment
 
     def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
@@ -149,8 +190,7 @@ class Rewinder:
         """Replay a span; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
         self._publish_progress(history, span, seat, 0.0)
-        seed = seed_from(self._seed, self._ranks.first_env(history.num_envs))
-        replayed = ReplayedEnv(self._task, seed, span.env)
+        replayed = ReplayedEnv(self._task, self._own_seed(history), span.env)
         try:
             count = len(span.actions)
             replayed.draw(wanted=not count)
@@ -193,10 +233,10 @@ class Rewinder:
         self._publish(moment)
 
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
-        """Return a moment with the decisions before and after it, as they were kept, and nothing else."""
+        """Return a moment with the decision before it, as it was kept, and nothing else."""
         moment = np.zeros((), self._dtype)
         moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
-        before, after = history.decision(env, step, seat), history.decision(env, step + 1, seat)
+        before = history.decision(env, step, seat)
         ended = self._task.begins_at_once and before is not None and before.end > 0
         moment["begun"] = ended and begun
         episode = history.episode_at(env, step, seat, begun=bool(moment["begun"]))
@@ -204,6 +244,4 @@ class Rewinder:
         if before is not None and not moment["begun"]:
             moment["acted"], moment["action"], moment["reward"] = before.decided, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end
-        if after is not None and after.decided and (begun or not ended):
-            moment["decided"], moment["next_action"], moment["value"] = 1, after.action, after.value
         return moment

@@ -33,6 +33,8 @@ REPEATED = ("join", "look")
 """Commands that are sent again on a new connection: who the viewer is, and what it shows."""
 WITH_FILES = frozenset({"keep_episode"})
 """Commands whose answer names a file of the other machine, which is never opened here."""
+WITH_PATHS = frozenset({"save_state"})
+"""Commands whose answer only names files of the other machine, so viewers learn which machine that is."""
 RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Seconds between two attempts to connect again; the last one is repeated."""
 CLOSE_LIMIT = 3.0
@@ -163,7 +165,7 @@ class RemoteSession:
             refused = CommandRefused(str(answer.get("error", "")))
             refused.title = str(answer.get("title", "Not now"))[:TAIL]
             raise refused
-        return answer
+        return {**answer, "host": self.host} if command in WITH_PATHS else answer
 
     def _asked(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer to a command; None if there is no connection, or no answer."""

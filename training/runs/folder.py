@@ -24,6 +24,7 @@ METADATA = metadata.FILE
 METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
+STATES = "states"
 LOG = "session.log"
 WORKERS = "workers.log"
 LAST = "last"
@@ -189,6 +190,11 @@ class RunFolder:
     def episodes(self) -> Path:
         """The directory of recorded episodes."""
         return self.path / EPISODES
+
+    @property
+    def states(self) -> Path:
+        """The directory of states that viewers have saved."""
+        return self.path / STATES
 
     @property
     def log(self) -> Path:

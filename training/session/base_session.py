@@ -79,6 +79,7 @@ class BaseSession:
         self.timeline.add_lanes(self.processes.lanes)
         report = partial(self.events.add, Level.ERROR)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report, ranks=self.ranks)
+        self.monitor.publisher.trace = self.rewinder.trace
         self.state.started = time.time()
         self._facts: dict[str, Any] = {}
         self._generation = self._published_events = 0

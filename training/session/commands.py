@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from ...envs import PacError
 from ..limits import MAX_ENVS
+from ..past.state_files import save_state
 from ..schema import Bounds, InvalidValue, Length, checked_arguments
+from ..telemetry.moments import MAX_STEPS_BACK
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
@@ -40,6 +42,7 @@ StepCount: TypeAlias = Annotated[int, Bounds(ge=1, lt=2**31)]
 NumEnvs: TypeAlias = Annotated[int, Bounds(ge=1, le=MAX_ENVS)]
 Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
 EpisodeNumber: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
+Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 
 
@@ -174,6 +177,21 @@ class Commands(BaseCommands):
         except (PacError, OSError) as error:
             raise CommandRefused(f"this episode cannot be replayed: {error}") from error
         return {"path": str(path.resolve())}
+
+    def as_save_state(self, _viewer: Viewer, /, env: Whole, back: Back = 0) -> Mapping[str, Any]:
+        """Write the files that the task makes of the state of an environment `back` steps ago, in a paused session."""
+        session = self._session
+        if not session.task.state_files:
+            raise CommandRefused("this task has no files of a state")
+        if not session.gate.paused:
+            raise CommandRefused("pause the session to save a state (Space)")
+        if not 0 <= env < session.monitor.num_envs:
+            raise CommandRefused(f"environments are numbered 1 to {session.monitor.num_envs}, got {env + 1}")
+        try:
+            paths = save_state(session.task, session.rewinder, session.record.source.states, env, back)
+        except (PacError, OSError) as error:
+            raise CommandRefused(f"this state cannot be saved: {error}") from error
+        return {"paths": [str(path.resolve()) for path in paths]}
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""

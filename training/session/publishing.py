@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class Publisher:
 
     Attributes:
         due: When to publish next, by `time.perf_counter`.
+        trace: Returns boards of a paused environment with what led to its newest state, by name, see `Rewinder.trace`.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Publisher:
         self._num_envs = 0
         self._writer: TelemetryWriter | None = None
         self._source: MonitoredEnvs | None = None
+        self.trace: Callable[[int], Mapping[str, Array]] = lambda _env: {}
         self._workers: NDArray[np.int32] = np.zeros(0, "i4")
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
@@ -95,7 +98,7 @@ class Publisher:
             self._write_state(self._writer, mark)
             if self._source is not None:
                 write_throughput(self._writer, self._throughput, mark)
-                self._write_environments(self._writer, self._source.buffer)
+                self._write_environments(self._writer, self._source.buffer, at_gate=at_gate)
                 env = self._view.focus(self._num_envs)
                 self._debugger.request_boards(env)
                 if env is not None:
@@ -125,22 +128,24 @@ class Publisher:
             for name, value in values.items():
                 state[name] = encode_clipped(value, STATE[name].itemsize) if isinstance(value, str) else value
 
-    def _write_environments(self, writer: TelemetryWriter, buffer: Buffer) -> None:
+    def _write_environments(self, writer: TelemetryWriter, buffer: Buffer, *, at_gate: bool) -> None:
         columns = {"worker": self._workers, **self._debugger.columns(self._num_envs)}
         write_environments(writer, self._task, buffer, buffer.order.newest, self._counts, **columns)
-        self._write_boards(writer, buffer)
+        self._write_boards(writer, buffer, at_gate=at_gate)
         with writer.write("breakpoints") as block:
             self._debugger.breakpoints.write(block)
 
-    def _write_boards(self, writer: TelemetryWriter, buffer: Buffer) -> None:
+    def _write_boards(self, writer: TelemetryWriter, buffer: Buffer, *, at_gate: bool) -> None:
         """Write the boards that viewers display."""
         look, focus = self._view.look, self._view.focus(self._num_envs)
+        inspected = at_gate and look.detail and focus is not None and not (look.back or look.last)
+        traced = self.trace(focus) if inspected and focus is not None else {}
         lo, hi = look.first, min(self._num_envs, look.first + look.count)
         for item in self._task.boards:
             with writer.write(f"board:{item.name}") as boards:
                 boards[lo:hi] = buffer[item.name][0, lo:hi]
-                if focus is not None and not lo <= focus < hi:
-                    boards[focus] = buffer[item.name][0, focus]
+                if focus is not None and (item.name in traced or not lo <= focus < hi):
+                    boards[focus] = traced.get(item.name, buffer[item.name][0, focus])
 
     def _write_focus(
         self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool, actions_chosen: bool

@@ -31,6 +31,7 @@ class Description:
         folder: The run's folder; empty if nothing is kept.
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
+        state_files: Whether files of a state can be saved.
         first_env: The number of the first environment among those of all processes of the training, from 0.
         rank: The number of this process among those of the training, from 0.
         ranks: How many processes train together.
@@ -66,6 +67,7 @@ class Description:
     folder: str = ""
     watched: bool = False
     begins_at_once: bool = True
+    state_files: bool = False
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -118,5 +120,6 @@ def describe(task: Task, **facts: Any) -> Description:
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
         masked=task.masked,
         begins_at_once=task.begins_at_once,
+        state_files=bool(task.state_files),
         **facts,
     )

@@ -91,7 +91,7 @@ def _blank(episode: Episode, name: str) -> Snapshot:
         version=version("pac-tui"),
         pid=os.getpid(),
     )
-    description = replace(description, begins_at_once=False)  # nothing follows the episode
+    description = replace(description, begins_at_once=False, state_files=False)  # nothing follows the episode
     with tempfile.TemporaryDirectory() as folder:
         writer = TelemetryWriter(episode.task, description, 1, 1, Path(folder))
         with writer.write("state") as state:

@@ -11,7 +11,7 @@ from pac.envs.gameboy.cartridges import own_cartridge
 from pac.envs.gameboy.console import Console
 from pac.envs.gameboy.processor import run
 
-from .programs import cartridge, ran
+from .programs import cartridge, numbered_banks, ran
 
 LANES = 32
 
@@ -74,6 +74,22 @@ def test_pressed_buttons_are_read():
     console.press(0b10_0101)
     console.run_frames(2)
     assert console.registers["b"] & 15 == 0b1010
+
+
+@pytest.mark.parametrize(
+    ("banks", "chosen", "expected"), [(512, (255, 256, 511, 0), (255, 256, 511, 0)), (256, (255, 257), (255, 1))]
+)
+def test_mbc5_maps_banks_by_nine_bits(banks: int, chosen: tuple[int, ...], expected: tuple[int, ...]):
+    """A ROM of 8 MiB has 512 banks, bank 0 among them; in one of 4 MiB the ninth bit has no effect."""
+    lines = []
+    for index, bank in enumerate(chosen):
+        lines += [f"ld a, {bank & 255}", "ld ($2000), a", f"ld a, {bank >> 8}", "ld ($3000), a"]
+        for byte in range(2):
+            lines += [f"ld a, ($400{byte})", f"ld ($c0{index}{byte}), a"]
+    console = Console(numbered_banks("\n".join([*lines, "end:", "jr end"]), banks))
+    console.run_frames(1)
+    found = [console.peek(0xC000 + 16 * i) | console.peek(0xC001 + 16 * i) << 8 for i in range(len(chosen))]
+    assert tuple(found) == expected
 
 
 def test_an_illegal_code_locks_the_processor():

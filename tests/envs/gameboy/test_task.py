@@ -15,7 +15,7 @@ from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, WORDS
 from pac.envs.gameboy.starts import played
 from pac.envs.gameboy.views import views_of
 
-from .programs import cartridge
+from .programs import cartridge, with_checksum
 
 COUNT = 6
 RIGHT, DOWN = 1, 4
@@ -28,12 +28,6 @@ def made(spec: str, count: int = COUNT, seed: int = 3):
     environments = task.make(0, count, buffers, seed)
     environments.reset(np.ones(count, np.bool_), 0)
     return task, buffers, environments
-
-
-def with_checksum(data: bytearray) -> bytes:
-    """Return a file with the checksum of its header."""
-    data[0x14D] = -sum(data[0x134:0x14D]) - 25 & 0xFF
-    return bytes(data)
 
 
 @pytest.mark.parametrize("spec", ["gameboy", "gameboy:game=walk"])

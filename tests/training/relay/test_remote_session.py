@@ -106,6 +106,8 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
                     client.call("record", env=9)
                 with pytest.raises(CommandRefused, match="the file would be on box"):
                     client.call("keep_episode", env=0, episode=0, length=1)
+                with pytest.raises(CommandRefused, match="no files of a state"):
+                    client.call("save_state", env=0)
                 client.call("restart", num_envs=2)
                 client.call("resume")
                 until(lambda: seen(shown).num_envs == 2, "another N")
@@ -113,6 +115,23 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
         until(lambda: not relays(watched), "no relay")
         assert not shown.directory.exists()
         watched.until(lambda snapshot: snapshot.phase is Phase.RUNNING)
+
+
+def test_a_state_is_saved_on_the_machine_of_the_session(tmp_path):
+    """The answer names the machine, and the files are in the run's folder there."""
+    with session(tmp_path, task="gameboy", name="far") as watched:
+        watched.until(running)
+        with (
+            remote(tmp_path, str(watched.process.pid)) as shown,
+            contextlib.closing(SessionClient(shown.directory)) as client,
+        ):
+            client.call("join", name="me")
+            client.call("pause")
+            until(lambda: seen(shown).phase is Phase.PAUSED, "a pause")
+            answer = client.call("save_state", env=0)
+            assert answer["host"] == "box"
+            assert all(Path(path).parent == tmp_path / "far" / "states" for path in answer["paths"])
+            assert len(answer["paths"]) == 2
 
 
 def moved(shown: RemoteSession, before: int) -> bool:

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pac.envs.gameboy.cartridges import own_cartridge
+from pac.envs.gameboy.layout import CLOCK
+from pac.envs.gameboy.looks import LAST_LINES
+from pac.envs.gameboy.snapshots import read_picture, read_snapshot
 from pac.training.past.episode import check
 from pac.training.past.episode_file import read
 from pac.training.session.control import CommandRefused
@@ -177,6 +181,41 @@ def test_an_episode_of_the_list_is_written_for_a_replay(tmp_path):
     assert (episode.env, episode.number, episode.length) == tuple(wanted.values())
     assert sum(step.reward for step in episode.steps) == pytest.approx(float(row["ret"]))
     check(read(tmp_path / "first" / "episodes" / "best.jsonl"))
+
+
+@pytest.mark.parametrize("backend", ["shm", "device"])
+def test_states_of_a_paused_session_are_saved(tmp_path, backend):
+    """Any viewer may ask for the files of the newest state and of earlier ones, which go into the run's folder."""
+    with session(tmp_path, task="gameboy", backend=backend, name="first") as watched:
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 40)
+        with pytest.raises(CommandRefused, match="pause the session"):
+            watched.call("save_state", env=1)
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        newest = [Path(path) for path in watched.call("save_state", env=1)["paths"]]
+        picture = read_picture(newest[1])
+        watched.until(lambda _: (watched.see(focus=1).focus_boards["frame"].reshape(-1) == picture).all())
+        earlier = [Path(path) for path in watched.call("save_state", env=1, back=2)["paths"]]
+        with pytest.raises(CommandRefused, match="environments are numbered 1 to 4"):
+            watched.call("save_state", env=9)
+    clocks = [read_snapshot(path, own_cartridge("catch"))[CLOCK] for path in (newest[0], earlier[0])]
+    assert clocks[0] > clocks[1]
+    assert {path.parent for path in (*newest, *earlier)} == {tmp_path / "first" / "states"}
+
+
+def test_the_inspector_of_a_paused_session_shows_the_last_instructions(tmp_path):
+    """They are above the next ones, as soon as the step was played again."""
+    with session(tmp_path, task="gameboy") as watched:
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 40)
+        watched.call("look", focus=2, count=4, detail=True)
+        watched.call("pause")
+        watched.until(lambda _: (watched.see(focus=2).focus_boards["code"][LAST_LINES - 1] != ord(" ")).any())
+
+
+def test_a_task_without_files_of_a_state_saves_none(tmp_path):
+    """The command is refused."""
+    with session(tmp_path, task="noop") as watched, pytest.raises(CommandRefused, match="no files of a state"):
+        watched.call("save_state", env=0)
 
 
 def test_an_episode_can_be_run_to_its_end(tmp_path):

@@ -9,24 +9,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 
 import psutil
 
 from ..config import Config
+from ..relay.remote_session import RemoteSession, relay_command
+from ..session.control import SessionClient
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.records import Phase
-from .facts import Figures, Progress, ratios_of, summary_of
+from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed
 from .scaling import training
 from .terminal import Screen
+from .turns import compared
 
 TASK, NUM_ENVS = "drmario", 16
 SIZE = 120, 40
 KEYS = {"3": " Env 3/", "\t": " Env 4/", "t": "Time of a step by phase", "l": "Length, mean of 100", "0": "Throughput"}
 """Keys that open views, and what these draw."""
+PROGRAM = f"{sys.executable} -m pac.tui"
 LIMIT = 120.0
 PAUSE = 0.47
 SETTLE = 2.0
@@ -44,23 +49,31 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
 
     Returns:
         `bits_per_second` that the relay sends; `p95` and `milliseconds` from a key to the screen; `ratio` of the steps
-        per second with a remote viewer to those without.
+        per second with a remote viewer to those without. Its app runs on the same cores; in `elsewhere` nothing draws
+        what comes, as if the app ran on another machine. `cpu` has the shares of one core that relay and app use.
     """
     config = Config(task=TASK, num_envs=NUM_ENVS, device="cpu", checkpoint_every=0)
     with training(config) as session:
         reader = TelemetryReader(session.directory)
         _wait_until_it_runs(reader)
-        with_viewer, without, bits = [], [], []
+        windows: dict[str, list[float]] = {side: [] for side in ("without", "with_viewer", "elsewhere")}
+        bits, shares = [], []
         for number in range(rounds):
             progress("training speed", 0.7 * number / rounds)
-            without.append(_rate(reader, seconds))
+            windows["without"].append(_rate(reader, seconds))
             with _remote(session.pid) as screen:
                 screen.read_for(SETTLE)
                 relay = _relay_of(session.pid)
-                before, begun = relay.io_counters().write_chars, time.monotonic()
-                with_viewer.append(_rate(reader, seconds, screen))
-                sent = relay.io_counters().write_chars - before
-                bits.append(8 * sent / (time.monotonic() - begun))
+                used, sent, begun = _cpu(relay, screen.process), _written(relay), time.monotonic()
+                windows["with_viewer"].append(_rate(reader, seconds, screen))
+                spent = time.monotonic() - begun
+                bits.append(8 * (_written(relay) - sent) / spent)
+                shares.append(
+                    [(now - then) / spent for now, then in zip(_cpu(relay, screen.process), used, strict=True)]
+                )
+            with _read_only(session.pid):
+                time.sleep(SETTLE)
+                windows["elsewhere"].append(_rate(reader, seconds))
             time.sleep(SETTLE)
         progress("pressing keys", 0.7)
         with _remote(session.pid) as screen:
@@ -74,9 +87,9 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
         "presses": presses,
         "milliseconds": summary_of(times),
         "p95": times[min(len(times) - 1, round(0.95 * len(times)))],
-        "with_viewer": summary_of(with_viewer),
-        "without": summary_of(without),
-        **ratios_of(with_viewer, without),
+        **compared(windows, "with_viewer", "without"),
+        "elsewhere": compared(windows, "elsewhere", "without"),
+        "cpu": dict(zip(("relay", "app"), map(median, zip(*shares, strict=True)), strict=True)),
     }
 
 
@@ -98,20 +111,50 @@ def _rate(reader: TelemetryReader, seconds: float, screen: Screen | None = None)
 
 
 @contextmanager
-def _remote(pid: int) -> Iterator[Screen]:
-    """Attach to a session through a relay, whose transport runs the command on this machine."""
+def _transport() -> Iterator[str]:
+    """Write a transport that runs the command on this machine; return its path."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         transport = Path(folder) / "rsh"
         transport.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
         transport.chmod(0o700)
-        program = f"{sys.executable} -m pac.tui"
-        options = ["--rsh", str(transport), "--command", program, f"here:{pid}"]
+        yield str(transport)
+
+
+@contextmanager
+def _remote(pid: int) -> Iterator[Screen]:
+    """Attach to a session through a relay."""
+    with _transport() as transport:
+        options = ["--rsh", transport, "--command", PROGRAM, f"here:{pid}"]
         screen = Screen([sys.executable, "-m", "pac.tui", "attach", *options], SIZE)
         try:
             screen.wait_for(" running ")
             yield screen
         finally:
             screen.close(keys="qd")
+
+
+@contextmanager
+def _read_only(pid: int) -> Iterator[None]:
+    """Receive what a relay sends to an app that shows all boards, and draw nothing."""
+    with _transport() as transport:
+        session = RemoteSession("here", relay_command("here", str(pid), rsh=transport, command=PROGRAM))
+        session.start()
+        try:
+            with closing(SessionClient(session.directory)) as client:
+                client.call("join", name="benchmark")
+                client.call("look", count=NUM_ENVS)
+                yield
+        finally:
+            session.close()
+
+
+def _written(process: psutil.Process) -> int:
+    return int(process.io_counters().write_chars)
+
+
+def _cpu(*processes: psutil.Process) -> list[float]:
+    """Return the seconds of CPU that each process has used."""
+    return [sum(process.cpu_times()[:2]) for process in processes]
 
 
 def _relay_of(pid: int) -> psutil.Process:

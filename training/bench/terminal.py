@@ -15,6 +15,8 @@ import termios
 import time
 from collections.abc import Iterator
 
+import psutil
+
 from .measured_process import MeasurementFailed
 
 COLUMNS, LINES = 200, 60
@@ -42,10 +44,15 @@ def drain(terminal: int) -> None:
 
 
 class Screen:
-    """The app on a terminal, with methods to type and to wait for text."""
+    """The app on a terminal, with methods to type and to wait for text.
+
+    Attributes:
+        process: Its process.
+    """
 
     def __init__(self, command: list[str], size: tuple[int, int] = (COLUMNS, LINES)) -> None:
-        self._process, self._terminal = on_terminal(command, size)
+        self._started, self._terminal = on_terminal(command, size)
+        self.process = psutil.Process(self._started.pid)
 
     def press(self, key: str) -> None:
         """Type a key."""
@@ -76,7 +83,7 @@ class Screen:
         with contextlib.suppress(OSError):
             self.press(keys)
         drain(self._terminal)
-        self._process.wait()
+        self._started.wait()
         os.close(self._terminal)
 
 

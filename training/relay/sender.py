@@ -24,6 +24,8 @@ from .frames import MAX_FRAME, PROTOCOL, Bytes, Frame, Kind, changes, read_frame
 PERIOD, TICK = 0.1, 0.01
 """Seconds between two messages with changes; the same for `SOON` seconds after a command."""
 SOON = 0.3
+CHECK_PERIOD = 0.5
+"""Seconds between two looks at the log and at whether the session lives."""
 MOST_BYTES = 125_000 / 4
 """Bytes per second on average: a quarter of the 1 Mbit/s that a viewer may use."""
 KEEP_ALIVE = 5.0
@@ -60,20 +62,23 @@ class Relay:
 
     def run(self) -> None:
         """Send changes until the session or the other side is gone."""
-        allowed, last = 0.0, time.monotonic()
+        allowed, checked, last = 0.0, 0.0, time.monotonic()
         while not self._gone.is_set():
             now = time.monotonic()
             allowed = min(MOST_BYTES, allowed + (now - last) * MOST_BYTES)
             last = now
             if allowed > 0 or now < self._hurry:
                 allowed -= self._send_changes()
+            if now - checked > CHECK_PERIOD:
+                checked = now
+                if not is_owned(self._found.directory):
+                    self._send_changes()
+                    self._send_log()
+                    self._send_raw(Kind.END, b"")
+                    return
                 self._send_log()
-            if now - self._sent_at > KEEP_ALIVE:
-                self._send_raw(Kind.CHANGES, b"")
-            if self._ended():
-                self._send_changes()
-                self._send_raw(Kind.END, b"")
-                return
+                if now - self._sent_at > KEEP_ALIVE:
+                    self._send_raw(Kind.CHANGES, b"")
             self._pause()
 
     def answer_commands(self, source: IO[bytes]) -> None:
@@ -99,9 +104,6 @@ class Relay:
         hurried = time.monotonic() < self._hurry
         if self._woken.wait(TICK if hurried else PERIOD):
             self._woken.clear()
-
-    def _ended(self) -> bool:
-        return not is_owned(self._found.directory)
 
     def _send_changes(self) -> int:
         """Send what has changed since the last message; return how many bytes that took."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -15,6 +16,9 @@ from ...training.relay.sender import Relay
 from ...training.runs.sessions import find_session
 from ..terminal import check_terminal
 
+NICE = 10
+"""How much lower the priority of a relay is than that of the training, which it must not slow down."""
+
 
 def run_relay(name: str, runs_dir: Path) -> int:
     """Send the telemetry of a session to stdout and get commands on stdin, until one of them is closed.
@@ -23,6 +27,7 @@ def run_relay(name: str, runs_dir: Path) -> int:
         UnknownName: There is no such session.
     """
     relay = Relay(find_session(name, runs_dir), sys.stdout.buffer)
+    os.nice(NICE)
     Thread(target=relay.answer_commands, args=(sys.stdin.buffer,), daemon=True).start()
     with suppress(BrokenPipeError):
         relay.hello()

@@ -9,16 +9,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
-from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 
+from ..config import Config
 from .facts import Figures, Progress, summary_of
-from .measured_process import MeasurementFailed, figures_of
-from .terminal import COLUMNS, LINES, app_on_terminal, drain, on_terminal
+from .measured_process import MeasurementFailed
+from .scaling import measure
+from .terminal import COLUMNS, KEYS, LINES, app_on_terminal, drain, key_times, on_terminal, summary_of_keys
 from .turns import alternate
 
 SAMPLE = 0.25  # s between two measurements of the app's process
@@ -32,10 +35,12 @@ def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progr
     Returns:
         `ratio`: sps with the app divided by sps headless; `app_cpu` in % of a core; `app_rss`: peak in bytes.
     """
-    sides = {"headless": _headless, "with the app": _with_app}
-    found = alternate({name: partial(side, num_envs, seconds) for name, side in sides.items()}, pairs, progress)
-    plain, _, _ = zip(*found["headless"], strict=True)
-    watched, cpu, rss = zip(*found["with the app"], strict=True)
+    sides: dict[str, Callable[[], Any]] = {
+        "headless": lambda: measure(Config(num_envs=num_envs, seconds=seconds))["sps"],
+        "with the app": partial(_with_app, num_envs, seconds),
+    }
+    plain, with_app = alternate(sides, pairs, progress).values()
+    watched, cpu, rss = zip(*with_app, strict=True)
     return {
         "num_envs": num_envs,
         "seconds": seconds,
@@ -46,23 +51,12 @@ def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progr
     }
 
 
-def _options(num_envs: int, seconds: float, folder: str) -> list[str]:
-    return ["run", "--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder]
-
-
-def _headless(num_envs: int, seconds: float) -> tuple[float, float, int]:
-    """Return the sps of a headless training, without an app that needs CPU or memory."""
-    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        options = _options(num_envs, seconds, folder)
-        return figures_of("pac.tui", *options, "--headless", "--json", limit=seconds + LIMIT)["sps"], 0.0, 0
-
-
 def _with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:
     """Return the sps, the app's CPU in % of a core while it showed boards, and its peak memory in bytes."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         report = Path(folder, "report.json")
-        options = [*_options(num_envs, seconds, folder), "--report", str(report)]
-        process, terminal = on_terminal([sys.executable, "-m", "pac.tui", *options])
+        limits = ["--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder, "--report", str(report)]
+        process, terminal = on_terminal([sys.executable, "-m", "pac.tui", "run", *limits])
         threading.Thread(target=drain, args=(terminal,), daemon=True).start()
         share, peak = _app_load(process, seconds)
         os.close(terminal)
@@ -99,35 +93,16 @@ def key_latency(*, num_envs: int = 64, presses: int = 100, progress: Progress) -
         `milliseconds`: minimum, median and maximum; `p95`; and the same `by_key`.
     """
     kinds = {
-        "open an environment": ("3", f" Env 3/{num_envs} "),
-        "next environment": ("\t", f" Env 4/{num_envs} "),
-        "timing": ("t", "Time of a step by phase"),
-        "learning": ("l", "Length, mean of 100"),
-        "summary": ("0", "Throughput"),
+        **KEYS,
         "one environment more": ("]", f"num_envs={num_envs + 1} in"),
         "one environment less": ("[", f"num_envs={num_envs} in"),
     }
-    times: dict[str, list[float]] = {kind: [] for kind in kinds}
     progress("pressing keys", 0.0)
     with app_on_terminal(num_envs) as screen:
         screen.wait_for(" running ")
-        screen.press("l")
-        screen.wait_for(kinds["learning"][1])  # the first curves appear after an iteration and an episode
-        screen.read_for(PAUSE)
-        for kind, (key, text) in islice(cycle(kinds.items()), presses):
-            begin = time.perf_counter()
-            screen.press(key)
-            screen.wait_for(text, limit=5.0)
-            times[kind].append(1000 * (time.perf_counter() - begin))
-            screen.read_for(PAUSE)
-    every = sorted(value for values in times.values() for value in values)
-    return {
-        "num_envs": num_envs,
-        "presses": presses,
-        "milliseconds": summary_of(every),
-        "p95": every[min(len(every) - 1, round(0.95 * len(every)))],
-        "by_key": {kind: summary_of(values) for kind, values in times.items() if values},
-    }
+        times = key_times(screen, kinds, presses, pause=PAUSE)
+    by_key = {kind: summary_of(values) for kind, values in times.items() if values}
+    return {"num_envs": num_envs, **summary_of_keys(times), "by_key": by_key}
 
 
 def start_up(*, repetitions: int = 5, progress: Progress) -> Figures:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .facts import Figures, Progress
 from .measured_process import figures_of
+
+if TYPE_CHECKING:
+    from ..session.session import Session
 
 TASKS = {"holdem": 2, "drmario": 16}
 """Tasks, with the number of workers or environments."""
@@ -39,18 +40,22 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
     for number, (task, num_envs) in enumerate(TASKS.items()):
         progress(task, number / len(TASKS))
         seconds = every * (times + 0.5)
-        figures[task] = figures_of(__name__, task, num_envs, every, seconds, limit=seconds + LIMIT)
+        figures[task] = figures_of(_measure, task, num_envs, every, seconds, limit=seconds + LIMIT)
     return figures
 
 
-def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Path) -> Figures:
+def _measure(task: str, num_envs: int, every: float, seconds: float) -> Figures:
     """Train in this process, and read the counters while a checkpoint is written and while none is."""
     from ...backends.system.segment import own_directory
     from ..config import Config
     from ..session.session import Session
 
-    config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
-    session = Session(config, own_directory(), headless=True)
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
+        config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=Path(folder))
+        return _watched(Session(config, own_directory(), headless=True), seconds, Path(folder))
+
+
+def _watched(session: Session, seconds: float, folder: Path) -> Figures:
     counts, checkpoints = session.counter.counts, session.checkpoints
     reports: list[dict[str, Any]] = []
     training = threading.Thread(target=lambda: reports.append(session.run()), name="training")
@@ -77,9 +82,3 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
         "megabytes": sum(file.stat().st_size for file in newest.rglob("*")) / 1e6,
         "share_saving": spent[True] / sum(spent.values()),
     }
-
-
-if __name__ == "__main__":
-    chosen, size, interval, duration = sys.argv[1:]
-    with tempfile.TemporaryDirectory(prefix="pac-bench-") as where:
-        print(json.dumps(_measure(chosen, int(size), float(interval), float(duration), Path(where))))

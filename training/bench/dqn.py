@@ -1,12 +1,10 @@
 """Measures DQN: its gradient steps against those of Stable-Baselines3, and a replay of images.
 
-python -m pac.training.bench.dqn
+pac-tui bench dqn
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -17,7 +15,7 @@ import numpy as np
 from ...backends.core.layout import Layout
 from ...envs import Field, Task
 from ...envs.fields import DECIDES, Array
-from .facts import Figures, Progress, facts, summary_of
+from .facts import Figures, Progress, summary_of
 from .measured_process import figures_of
 from .turns import alternate, rate_of
 
@@ -32,7 +30,7 @@ IMAGE, FRAMES, GATHERED = (84, 84), 4, 256
 CAPACITY, SHARE, ROWS = 1_000_000, 10, 8
 
 
-def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress = lambda _what, _share: None) -> Figures:
+def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) -> Figures:
     """Measure gradient steps and a replay.
 
     Args:
@@ -43,16 +41,16 @@ def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress = l
     Returns:
         `gradient_steps`, per s, of both sides with one thread, the same network, batch and settings; `replay`, the
         memory of a million images, and the speed of gathering stacks, relative to copying as many bytes: once all of
-        two stacks per transition, and once only the different frames among them; the machine.
+        two stacks per transition, and once only the different frames among them.
 
     Raises:
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
     found: Figures = {}
-    for number, part in enumerate(("gradient_steps", "replay")):
-        progress(f"DQN, {part.replace('_', ' ')}", number / 2)
-        found[part] = figures_of(__spec__.name, part, seconds, rounds, limit=4 * seconds * rounds + LIMIT)
-    return {**found, **facts()}
+    for number, part in enumerate((gradient_steps, replay)):
+        progress(f"DQN, {part.__name__.replace('_', ' ')}", number / 2)
+        found[part.__name__] = figures_of(part, seconds, rounds, limit=4 * seconds * rounds + LIMIT)
+    return found
 
 
 def gradient_steps(seconds: float, rounds: int) -> Figures:
@@ -199,8 +197,3 @@ def _resident() -> int:
     import psutil
 
     return int(psutil.Process().memory_info().rss)
-
-
-if __name__ == "__main__":
-    measure = {"gradient_steps": gradient_steps, "replay": replay}[sys.argv[1]]
-    print(json.dumps(measure(float(sys.argv[2]), int(sys.argv[3]))))

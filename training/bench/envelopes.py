@@ -9,7 +9,6 @@ and is wider than they were: other machines round differently, and curves diverg
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -18,8 +17,8 @@ from typing import Any
 from ..config import Config
 from ..runs.folder import RunFolder
 from ..runs.metrics import DISCARDED
-from ..session.host import launch
 from .facts import Figures, Progress
+from .scaling import training
 
 STEPS = {"CartPole-v1": 30_000, "drmario": 30_000, "frames": 16_000}
 """The tasks, and the environment steps of a training."""
@@ -140,14 +139,8 @@ def _curves(task: str, settings: dict[str, Any], seeds: int, progress: Progress,
 
 def _points(config: Config) -> list[Figures]:
     """Train in a process of its own; return the mean return of the last 100 episodes at `POINTS` times."""
-    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        session = launch(config.model_copy(update={"runs_dir": Path(folder)}), headless=True)
-        try:
-            session.report()
-        finally:
-            if session.poll() is None:
-                session.kill()
-        (run,) = RunFolder.all(Path(folder))
+    with training(config) as session:
+        run = RunFolder(Path(session.report()["run"]))
         rows = [row for row in run.metrics() if "return_mean" in row and DISCARDED not in row]
     assert config.steps is not None
     wanted = [config.steps * number // POINTS for number in range(1, POINTS + 1)]

@@ -16,9 +16,7 @@ from ...backends import make
 from ...backends.device.budget import budget_of
 from ...backends.device.memory import DeviceMemory
 from ...envs import PacError, Task, find
-from ..ppo.trainer import PPO
-from ..trainer import Context, Envs, Timer
-from ..trainers import trainer_settings
+from .alone import started
 from .facts import Figures, Progress
 
 SLOTS = 33
@@ -103,16 +101,11 @@ def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
 
 def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
     """Return the steps per second of whole PPO, after two iterations, and the peak of the GPU's memory so far."""
-
-    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
-        return make(task, num_envs, "device", slots=slots, strict=True, **options)
-
     steps = SLOTS - 1
     chosen = {"batch": steps * num_envs, "minibatch": min(steps * num_envs, 16_384), "cuda_graph": graph}
     policy = "cpu" if device == "apart" else device
-    settings = trainer_settings("ppo", task, chosen)
-    with closing(PPO(Context(task, make_envs, settings, policy, 0, Timer(), envs_device=device))) as trainer:
-        trainer.start(num_envs)
+    trainer, _ = started("ppo", task, chosen, num_envs, "device", device=policy, envs_device=device)
+    with closing(trainer):
         for _ in range(2):  # compiles, captures
             trainer.iterate()
         _wait(device)

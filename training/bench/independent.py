@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -11,8 +9,9 @@ from typing import Any
 
 from ...envs import PacError
 from ..config import Config
-from ..session.host import launch
+from ..runs.folder import RunFolder
 from .facts import Figures, Progress, summary_of
+from .scaling import training
 from .turns import alternate
 
 TASK = "treasure:agents=2"
@@ -60,19 +59,16 @@ def compare(*, seconds: float = 20.0, rounds: int = 3, progress: Progress) -> Fi
 
 def _rate(way: dict[str, Any], seconds: float) -> float:
     """Return the gradient steps of the first agent per second of a training."""
-    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        config = Config(
-            task=TASK,
-            trainer="independent",
-            backend="inline",
-            num_envs=4,
-            seconds=seconds + 10,
-            runs_dir=Path(folder),
-            settings={**SETTINGS, **way},
-        )
-        launch(config, headless=True).report()
-        (metrics,) = Path(folder).glob("*/metrics.jsonl")
-        rows = [json.loads(line) for line in metrics.read_text().splitlines()]
+    config = Config(
+        task=TASK,
+        trainer="independent",
+        backend="inline",
+        num_envs=4,
+        seconds=seconds + 10,
+        settings={**SETTINGS, **way},
+    )
+    with training(config) as session:
+        rows = RunFolder(Path(session.report()["run"])).metrics()
     kept = [row for row in rows if row["updates"] >= WARM_UP]
     if len(kept) < 2:
         raise PacError(f"{seconds} s were too short for {WARM_UP} gradient steps; measure for longer")

@@ -1,12 +1,10 @@
 """Measures PPO that collects while it learns against PPO that does one after the other.
 
-python -m pac.training.bench.overlap waiting 2.0 5
+pac-tui bench overlap
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +19,8 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from ...backends import usable_cores
-from .facts import Figures, Progress, facts
+from .alone import started
+from .facts import Figures, Progress
 from .measured_process import figures_of
 from .peer import work_for
 from .turns import alternate, compared
@@ -100,9 +99,7 @@ CASES = {
 }
 
 
-def measure_overlap(
-    *, seconds: float = 4.0, rounds: int = 7, progress: Progress = lambda _what, _share: None
-) -> Figures:
+def measure_overlap(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Figures:
     """Measure PPO with and without `overlap` on environments that wait, over HTTP, and with both cores busy.
 
     Args:
@@ -114,7 +111,7 @@ def measure_overlap(
         Per case: environment steps per second of `plain` and `overlap` (median, min, max), `ratio`, the median over
         the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' figures; `busy_cores`, how
         many cores both ways keep busy, with workers and servers; `limit`, the ratio at which the work of `plain` would
-        keep all cores busy; the machine.
+        keep all cores busy.
 
     Raises:
         MeasurementFailed: A measurement failed.
@@ -122,12 +119,13 @@ def measure_overlap(
     found: Figures = {}
     for number, name in enumerate(CASES):
         progress(f"overlap, {name}", number / len(CASES))
-        found[name] = figures_of(__spec__.name, name, seconds, rounds, limit=20 * seconds * rounds + LIMIT)
-    return {**found, **facts()}
+        found[name] = figures_of(compare, name, seconds, rounds, limit=20 * seconds * rounds + LIMIT)
+    return found
 
 
-def compare(case: Case, seconds: float, rounds: int) -> Figures:
+def compare(name: str, seconds: float, rounds: int) -> Figures:
     """Measure both ways of a case in this process, in turn."""
+    case = CASES[name]
     with ExitStack() as stack:
         with training(case) as probe:
             epochs, share = (
@@ -154,20 +152,10 @@ def compare(case: Case, seconds: float, rounds: int) -> Figures:
 @contextmanager
 def training(case: Case, **settings: Any) -> Iterator[Training]:
     """Train by PPO without a session."""
-    from ...backends import make
     from ...envs import find
-    from ..ppo.trainer import PPO
-    from ..trainer import Context, Envs, Timer
-    from ..trainers import trainer_settings
 
     task = find(case.task.format(work=work_for(BURN)))
-
-    def make_envs(num_envs: int, slots: int, rollouts: int = 1) -> Envs:
-        return make(task, num_envs, case.backend, strict=True, slots=slots, workers=case.workers, rollouts=rollouts)
-
-    chosen, timer = trainer_settings("ppo", task, case.settings | settings), Timer()
-    trainer = PPO(Context(task=task, make_envs=make_envs, settings=chosen, device="cpu", seed=0, timer=timer))
-    trainer.start(case.num_envs)
+    trainer, timer = started("ppo", task, case.settings | settings, case.num_envs, case.backend, workers=case.workers)
     try:
         for _ in range(2):  # the first ones compile, and overlap nothing
             trainer.iterate()
@@ -210,7 +198,3 @@ def cpu_seconds() -> float:
     """Return the CPU time of this process and its workers so far, in s."""
     this = psutil.Process()
     return sum(sum(each.cpu_times()[:2]) for each in (this, *this.children(recursive=True)))
-
-
-if __name__ == "__main__":
-    print(json.dumps(compare(CASES[sys.argv[1]], float(sys.argv[2]), int(sys.argv[3]))))

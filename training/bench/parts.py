@@ -46,10 +46,14 @@ PARTS = {
         "Measure the decisions per second of the built-in games on one core, without a trainer.",
     ),
     "gameboy": Benchmark("games.gameboy:measure_gameboy", {"repeat": 1, "seconds": 0.5, "frames": 300}),
-    "transports": Benchmark("backends.transports:compare_transports", {"trips": 1000, "steps": 300}),
+    "transports": Benchmark("backends.transports:compare_transports", {"trips": 1000}),
     "matrix": Benchmark("matrix:matrix", {"steps": 8192}),
     "peers": Benchmark("peers:measure_peers", {"rounds": 5, "async_rounds": 3}),
-    "sb3": Benchmark("sb3:compare", {"seconds": 4.0, "pairs": 1}),
+    "sb3": Benchmark(
+        "sb3:compare",
+        {"seconds": 4.0, "pairs": 1},
+        "Compare PPO with SB3-contrib's MaskablePPO: the same game, network and settings.",
+    ),
     "overlap": Benchmark(
         "overlap:measure_overlap",
         {"seconds": 2.0, "rounds": 3},

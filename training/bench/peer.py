@@ -16,6 +16,7 @@ import sys
 import time
 from binascii import crc_hqx
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -199,17 +200,7 @@ def sb3_subproc(workload: Workload) -> Run:
     return workload.rate(envs.step)
 
 
-def pufferlib_serial(workload: Workload) -> Run:
-    """PufferLib's Serial."""
-    return _pufferlib(workload, "Serial")
-
-
-def pufferlib_multiprocessing(workload: Workload) -> Run:
-    """PufferLib's Multiprocessing, with as many processes as ours."""
-    return _pufferlib(workload, "Multiprocessing", num_workers=WORKERS, overwork=True)
-
-
-def _pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
+def pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
     """PufferLib gathers infos at every step, which is slow with a mask, so it gets environments without one."""
     from pufferlib import vector
     from pufferlib.emulation import GymnasiumPufferEnv
@@ -222,17 +213,8 @@ def _pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
     return workload.rate(lambda actions: vector.step(envs, actions), workload.actions.astype(np.int32))
 
 
-def inline(workload: Workload) -> Run:
-    """Our backend inline."""
-    return _ours(workload, "inline")
-
-
-def shm(workload: Workload) -> Run:
-    """Our backend shm."""
-    return _ours(workload, "shm")
-
-
-def _ours(workload: Workload, backend: str) -> Run:
+def ours(workload: Workload, backend: str) -> Run:
+    """One of our backends."""
     from ...backends import make
     from .backends.rates import SLOTS
 
@@ -257,10 +239,15 @@ PEERS: dict[str, Callable[[Workload], Run]] = {
     "gymnasium-async": gymnasium_async,
     "sb3-dummy": sb3_dummy,
     "sb3-subproc": sb3_subproc,
-    "pufferlib-serial": pufferlib_serial,
-    "pufferlib-multiprocessing": pufferlib_multiprocessing,
+    "pufferlib-serial": partial(pufferlib, backend="Serial"),
+    "pufferlib-multiprocessing": partial(pufferlib, backend="Multiprocessing", num_workers=WORKERS, overwork=True),
 }
-OURS: dict[str, Callable[[Workload], Run]] = {"loop": loop, "loops": loops, "inline": inline, "shm": shm}
+OURS: dict[str, Callable[[Workload], Run]] = {
+    "loop": loop,
+    "loops": loops,
+    "inline": partial(ours, backend="inline"),
+    "shm": partial(ours, backend="shm"),
+}
 
 
 def serve(cores: str, make: Callable[[], Callable[..., dict[str, Any]]]) -> None:

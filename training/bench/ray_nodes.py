@@ -15,7 +15,7 @@ from typing import Any
 from ...backends import make
 from ...envs import BadParameter, find
 from .backends.rates import SLOTS, random_stepper
-from .facts import Figures, Progress, facts
+from .facts import Figures, Progress
 from .peer import Burn, work_for
 from .turns import alternate, compared, portion, rate_of
 
@@ -27,7 +27,7 @@ Step = Callable[[], int]
 """Steps all environments, and returns the number of environment steps."""
 
 
-def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress = lambda _what, _share: None) -> Figures:
+def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Figures:
     """Start a cluster of two nodes with one CPU each on this machine, and measure collecting with random actions.
 
     Args:
@@ -53,7 +53,7 @@ def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress = l
                 found[peer]["burn_seconds"] = burn
             except ImportError as error:
                 found["absent"][peer] = f"{error}; install ray[rllib]"
-    return {**found, **facts()}
+    return found
 
 
 @contextmanager

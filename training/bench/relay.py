@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 
@@ -24,13 +23,11 @@ from ..telemetry.records import Phase
 from .facts import Figures, Progress, summary_of
 from .measured_process import MeasurementFailed
 from .scaling import training
-from .terminal import Screen
+from .terminal import KEYS, Screen, key_times, summary_of_keys
 from .turns import compared
 
 TASK, NUM_ENVS = "drmario", 16
 SIZE = 120, 40
-KEYS = {"3": " Env 3/", "\t": " Env 4/", "t": "Time of a step by phase", "l": "Length, mean of 100", "0": "Throughput"}
-"""Keys that open views, and what these draw."""
 PROGRAM = f"{sys.executable} -m pac.tui"
 LIMIT = 120.0
 PAUSE = 0.47
@@ -77,16 +74,14 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
             time.sleep(SETTLE)
         progress("pressing keys", 0.7)
         with _remote(session.pid) as screen:
-            times = sorted(_key_times(screen, presses))
+            times = key_times(screen, KEYS, presses, pause=PAUSE)
         session.kill()
     return {
         "task": TASK,
         "num_envs": NUM_ENVS,
         "terminal": "x".join(map(str, SIZE)),
         "bits_per_second": summary_of(bits),
-        "presses": presses,
-        "milliseconds": summary_of(times),
-        "p95": times[min(len(times) - 1, round(0.95 * len(times)))],
+        **summary_of_keys(times),
         **compared(windows, "with_viewer", "without"),
         "elsewhere": compared(windows, "elsewhere", "without"),
         "cpu": dict(zip(("relay", "app"), map(median, zip(*shares, strict=True)), strict=True)),
@@ -162,15 +157,3 @@ def _relay_of(pid: int) -> psutil.Process:
         if (process.info["cmdline"] or [])[-2:] == ["relay", str(pid)]:
             return process
     raise MeasurementFailed("the relay has ended")
-
-
-def _key_times(screen: Screen, presses: int) -> Iterator[float]:
-    """Open views in turn; yield the milliseconds from each key to the screen that shows it."""
-    screen.press("l")
-    screen.wait_for(KEYS["l"])  # the first curves appear after an iteration and an episode
-    for key, text in islice(cycle(KEYS.items()), presses):
-        screen.read_for(PAUSE)
-        begun = time.perf_counter()
-        screen.press(key)
-        screen.wait_for(text, limit=10.0)
-        yield 1000 * (time.perf_counter() - begun)

@@ -4,70 +4,55 @@ Each measurement has its own process, because threads and memory are set up per 
 and updates are timed separately within the same training. SB3 runs as its users run it: with `DummyVecEnv`, which is
 faster than its processes for environments this fast, and with PyTorch's default threads.
 
-    python -m pac.training.bench.sb3
+    pac-tui bench sb3
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from functools import partial
 from statistics import median
 
-from ...envs import Task, find
-from .facts import Figures, Progress, facts, summary_of
+from ...envs import find
+from ..config import Config
+from .alone import started
+from .facts import Figures, Progress, summary_of
+from .matrix import network
 from .measured_process import figures_of
 from .sb3_network import SETTINGS, check_same, sb3_policy
 from .turns import alternate
 
-GEMM = 1024
+TASK, NUM_ENVS, BACKEND = "drmario", 16, "threads"
 LIMIT = 120.0  # s in addition to the training time
 
 
-def compare(
-    task: str = "drmario",
-    *,
-    num_envs: int = 16,
-    seconds: float = 8.0,
-    pairs: int = 3,
-    backend: str = "threads",
-    progress: Progress = lambda _what, _share: None,
-) -> Figures:
+def compare(*, seconds: float = 8.0, pairs: int = 3, progress: Progress) -> Figures:
     """Train alternately with both; return their decisions per second and the ratios of the medians.
 
     Args:
-        task: The task's text.
-        num_envs: N of both.
         seconds: Length of each measurement, after one iteration to warm up.
         pairs: Repetitions.
-        backend: The backend of our side.
         progress: Called with the current measurement.
 
     Returns:
-        `rollout` and `training`, each with `ours`, `sb3` and `ratio`; `arithmetic` with the share of the machine's
-        matrix product rate that each update reaches; and the machine.
+        `rollout` and `training`, each with `ours`, `sb3` and `ratio`; the `network`.
 
     Raises:
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
-
-    def figures(side: str) -> Figures:
-        return dict(figures_of(__spec__.name, side, task, num_envs, seconds, backend, limit=seconds + LIMIT))
-
-    samples = alternate({side: partial(figures, side) for side in ("ours", "sb3")}, pairs, progress)
-    network = parameters_and_flops(find(task))
-    done = {"ours": parameters_and_flops(find(task), scalars=True), "sb3": network}
+    sides = {
+        side: partial(figures_of, function, seconds, limit=seconds + LIMIT)
+        for side, function in (("ours", measure_ours), ("sb3", measure_sb3))
+    }
+    samples = alternate(sides, pairs, progress)
     return {
-        "task": task,
-        "num_envs": num_envs,
-        "backend": backend,
+        "task": TASK,
+        "num_envs": NUM_ENVS,
+        "backend": BACKEND,
         "settings": SETTINGS,
-        "network": network,
+        "network": network(Config(task=TASK, settings=SETTINGS)),
         "rollout": _ratio(samples, "rollout_sps"),
         "training": _ratio(samples, "training_sps"),
-        "arithmetic": {side: _arithmetic(runs, done[side]["update_flops"]) for side, runs in samples.items()},
-        **facts(),
     }
 
 
@@ -76,84 +61,13 @@ def _ratio(samples: dict[str, list[Figures]], key: str) -> Figures:
     return {"ours": summary_of(ours), "sb3": summary_of(theirs), "ratio": median(ours) / median(theirs)}
 
 
-def _arithmetic(runs: list[Figures], flops: int) -> Figures:
-    """Return the GFLOP/s of the update and of a large matrix product, and their ratio."""
-    update = median(run["update_sps"] * flops / 1e9 for run in runs)
-    peak = median(run["gemm_gflops"] for run in runs)
-    return {"update_gflops": update, "gemm_gflops": peak, "share": update / peak}
-
-
-def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
-    """Return the board network's parameters and floating point operations per decision, forward and in an update.
-
-    The backward pass has one product for the weights and one for the input, which the first layer does not need.
-
-    Args:
-        task: The task.
-        scalars: Whether uniform planes are computed as scalars, as our side does and SB3 does not.
-    """
-    from ..nets.line_convolution import REACH
-    from ..ppo.networks import VALUE_CHANNELS, build_network
-    from ..ppo.settings import PpoSettings
-
-    settings = PpoSettings.for_task(task, SETTINGS)
-    network = build_network(task, settings)
-    planes, height, width = task.observation.shape
-    cells = height * width
-    lo, hi = task.observation.uniform if scalars else (0, 0)
-    first = 2 * cells * (2 * REACH + 1) * (planes - (hi - lo)) * settings.channels
-    first += (height + width) * (hi - lo) * settings.channels
-    rest = 2 * cells * settings.channels**2 * (settings.layers - 1)
-    rest += 2 * cells * settings.channels * (task.action_shape[0] + VALUE_CHANNELS)
-    rest += 2 * (VALUE_CHANNELS * cells + 1) * settings.hidden
-    return {
-        "channels": settings.channels,
-        "layers": settings.layers,
-        "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        "forward_flops": first + rest,
-        "update_flops": settings.epochs * (2 * first + 3 * rest),
-    }
-
-
-def gemm_gflops(seconds: float = 0.5) -> float:
-    """Return the highest rate of float32 matrix products on all cores, in GFLOP/s."""
-    import torch
-
-    threads = torch.get_num_threads()
-    from ...backends import usable_cores
-
-    torch.set_num_threads(usable_cores())
-    left, right = torch.randn(GEMM, GEMM), torch.randn(GEMM, GEMM)
-    best, end = 0.0, time.perf_counter() + seconds
-    while (begun := time.perf_counter()) < end:
-        torch.mm(left, right)
-        best = max(best, 2 * GEMM**3 / (time.perf_counter() - begun) / 1e9)
-    torch.set_num_threads(threads)
-    return best
-
-
 def _figures(decisions: int, rollout: float, update: float) -> Figures:
-    return {
-        "rollout_sps": decisions / rollout,
-        "update_sps": decisions / update,
-        "training_sps": decisions / (rollout + update),
-        "gemm_gflops": gemm_gflops(),
-    }
+    return {"rollout_sps": decisions / rollout, "training_sps": decisions / (rollout + update)}
 
 
-def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Figures:
+def measure_ours(seconds: float) -> Figures:
     """Measure our side for `seconds` after one iteration."""
-    from ...backends import make
-    from ..ppo.trainer import PPO
-    from ..trainer import Context, Envs, Timer
-    from ..trainers import trainer_settings
-
-    def envs(count: int, slots: int) -> Envs:
-        return make(task, count, backend, slots=slots, seed=0)
-
-    timer = Timer()
-    trainer = PPO(Context(task, envs, trainer_settings("ppo", task, SETTINGS), "cpu", 0, timer))
-    trainer.start(num_envs)
+    trainer, timer = started("ppo", find(TASK), SETTINGS, NUM_ENVS, BACKEND)
     trainer.iterate()
     timer.lap("python")
     before, update, begun = trainer.learner.decisions, timer.seconds["learner"], time.perf_counter()
@@ -164,13 +78,15 @@ def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Fig
     return _figures(trainer.learner.decisions - before, whole - update, update)
 
 
-def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
+def measure_sb3(seconds: float) -> Figures:
     """Measure SB3-contrib for `seconds` after one iteration."""
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     from ...envs.gym import TaskEnv
+
+    task = find(TASK)
 
     class Stopwatch(BaseCallback):
         """Measures the time of rollouts and updates."""
@@ -200,9 +116,9 @@ def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
 
     model = MaskablePPO(
         sb3_policy(),
-        DummyVecEnv([lambda: TaskEnv(task)] * num_envs),
+        DummyVecEnv([lambda: TaskEnv(task)] * NUM_ENVS),
         learning_rate=SETTINGS["learning_rate"],
-        n_steps=SETTINGS["batch"] // num_envs,
+        n_steps=SETTINGS["batch"] // NUM_ENVS,
         batch_size=SETTINGS["minibatch"],
         n_epochs=SETTINGS["epochs"],
         gamma=SETTINGS["gamma"],
@@ -219,20 +135,3 @@ def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
     watch = Stopwatch()
     model.learn(10**9, callback=watch)
     return _figures(watch.decisions, watch.rollout, watch.update)
-
-
-def main() -> None:
-    """Print the comparison as JSON; with arguments, one measurement."""
-    if len(sys.argv) == 1:
-        print(json.dumps(compare(), indent=2))
-        return
-    side, spec, num_envs, seconds, backend = sys.argv[1:]
-    task = find(spec)
-    if side == "ours":
-        print(json.dumps(measure_ours(task, int(num_envs), float(seconds), backend)))
-    else:
-        print(json.dumps(measure_sb3(task, int(num_envs), float(seconds))))
-
-
-if __name__ == "__main__":
-    main()

@@ -49,22 +49,12 @@ class Ours:
 
     def begin(self, seed: int) -> None:
         """Start new workers with empty tables."""
-        from ...backends import make
         from ...envs import find
-        from ..mccfr.trainer import MCCFR
-        from ..trainer import Context, Envs, Timer
-        from ..trainers import trainer_settings, transformed_task
+        from .alone import started
 
         self.close()
         task = find(self._spec)
-        settings = trainer_settings("mccfr", task, {})
-        dressed = transformed_task("mccfr", task, settings)
-
-        def envs(count: int, slots: int) -> Envs:
-            return make(dressed, count, "shm", workers=count, slots=slots, seed=seed, strict=True)
-
-        self._trainer = MCCFR(Context(dressed, envs, settings, "cpu", seed, Timer()))
-        self._trainer.start(self._workers)
+        self._trainer, _ = started("mccfr", task, {}, self._workers, "shm", seed=seed, workers=self._workers)
 
     def iterate(self) -> int:
         """Run some batches on every worker."""

@@ -13,14 +13,25 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle, islice
 
 import psutil
 
+from .facts import Figures, summary_of
 from .measured_process import MeasurementFailed
 
 COLUMNS, LINES = 200, 60
 LIMIT = 120.0  # s
+KEYS = {
+    "open an environment": ("3", " Env 3/"),
+    "next environment": ("\t", " Env 4/"),
+    "timing": ("t", "Time of a step by phase"),
+    "learning": ("l", "Length, mean of 100"),
+    "summary": ("0", "Throughput"),
+}
+"""Keys that open views, and what these draw."""
+KEY_LIMIT = 10.0  # s until a key must have changed the screen
 CHUNK = 1 << 16  # bytes
 
 
@@ -97,3 +108,34 @@ def app_on_terminal(num_envs: int, *more: str) -> Iterator[Screen]:
             yield screen
         finally:
             screen.close()
+
+
+def key_times(
+    screen: Screen, kinds: Mapping[str, tuple[str, str]], presses: int, *, pause: float
+) -> dict[str, list[float]]:
+    """Press keys in turn; return the milliseconds from each key to the last byte of the change on screen.
+
+    Args:
+        screen: The app, whose training runs.
+        kinds: For each kind of change its key and the text that it draws; one of them is `learning`.
+        presses: Number of key presses.
+        pause: Seconds between two of them.
+    """
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    key, text = kinds["learning"]
+    screen.press(key)
+    screen.wait_for(text)  # the first curves appear after an iteration and an episode
+    for kind, (key, text) in islice(cycle(kinds.items()), presses):
+        screen.read_for(pause)
+        begin = time.perf_counter()
+        screen.press(key)
+        screen.wait_for(text, limit=KEY_LIMIT)
+        times[kind].append(1000 * (time.perf_counter() - begin))
+    return times
+
+
+def summary_of_keys(times: Mapping[str, Sequence[float]]) -> Figures:
+    """Return the number of `presses`, a summary of their `milliseconds`, and the 95th percentile."""
+    every = sorted(value for values in times.values() for value in values)
+    p95 = every[min(len(every) - 1, round(0.95 * len(every)))]
+    return {"presses": len(every), "milliseconds": summary_of(every), "p95": p95}

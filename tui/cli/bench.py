@@ -89,6 +89,11 @@ def scaling(
     return shown.show("scaling", result, json=json)
 
 
+def _names(text: str) -> list[str]:
+    """Return the names that `a,b` lists."""
+    return [name for name in map(str.strip, text.split(",")) if name]
+
+
 def _counts(option: str, text: str) -> list[int]:
     """Return the numbers that `1,2,4` names."""
     texts = [part.strip() for part in text.split(",")]
@@ -144,7 +149,7 @@ def learning(
 
 @app.command
 def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) -> int:
-    """Measure the round-trip time of a step on each backend, and compare two memory layouts of the buffer.
+    """Measure the round-trip time of a step on each backend.
 
     Args:
         task: The task to step.
@@ -217,10 +222,11 @@ def traces(
     """
     from ...training.bench.backends.traces import compare_traces
 
-    names = [name for name in (part.strip() for part in backends.split(",")) if name]
     with progress_bar("traces") as progress:
         games = max(1, games // 10) if quick else games
-        result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=progress)
+        result = compare_traces(
+            task, games=games, num_envs=num_envs, seed=seed, backends=_names(backends), progress=progress
+        )
     shown.show("traces", result, json=json)
     return FAILED if result["difference"] else DONE
 
@@ -234,9 +240,7 @@ def gameboy(*, rom: tuple[Path, ...] = (), quick: Quick = False, json: Json = Fa
         quick: Take one short measurement, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
     """
-    with progress_bar("gameboy") as progress:
-        result = parts.PARTS["gameboy"](quick=quick, progress=progress, roms=rom)
-    return shown.show("gameboy", result, json=json)
+    return _measured("gameboy", quick=quick, json=json, roms=rom)
 
 
 @app.command
@@ -310,14 +314,12 @@ def envelopes(
     """
     from ...training.bench.envelopes import STEPS, check_envelopes, record_envelopes
 
-    names = [name for name in (part.strip() for part in tasks.split(",")) if name] or list(STEPS)
+    names = _names(tasks) or list(STEPS)
     if unknown := [name for name in names if name not in STEPS]:
         raise BadParameter(f"--tasks expects some of {', '.join(STEPS)}, got {unknown[0]!r}")
     with progress_bar("envelopes") as progress:
-        if record:
-            result = record_envelopes(tasks=names, progress=progress)
-        else:
-            result = check_envelopes(tasks=names, seeds=seeds, progress=progress)
+        measure = record_envelopes if record else partial(check_envelopes, seeds=seeds)
+        result = measure(tasks=names, progress=progress)
     shown.show("envelopes", result, json=json)
     return DONE if result.get("within", True) else FAILED
 

@@ -114,7 +114,7 @@ def bar(share: float) -> str:
 
 
 def transports(result: Figures) -> None:
-    """Print the round trips, then the two layouts."""
+    """Print the round trips."""
     console.print(f"{result['task']}: a step of all environments", style="bold")
     table = _numbers("transport", "N", "p50", "p95", "p99", "steps/s")
     for row in result["rows"]:
@@ -124,14 +124,6 @@ def transports(result: Figures) -> None:
     if result["http_over_shm"]:
         console.print(f"A round trip over http takes {result['http_over_shm']:.0f} times one over shm, at N = 1.")
     _absent(result)
-    console.print(
-        "\nA step of noop into a rollout: gathered from slots of 5,120 bytes, or written by field", style="bold"
-    )
-    table = _numbers("N", "slots", "fields", "gathering")
-    for row in result["layouts"]["rows"]:
-        times = [f"{row[f'{name}_us']:,.1f} us" for name in ("slots", "fields", "gather")]
-        table.add_row(str(row["num_envs"]), *times)
-    show_table(table)
 
 
 def traces(result: Figures) -> None:

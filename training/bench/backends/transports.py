@@ -15,7 +15,6 @@ from ....envs import Task, find
 from ..facts import Figures, Progress
 from ..turns import portion
 from .rates import RandomLegal
-from .slots_v1 import compare_layouts
 
 COUNTS = (1, 32)
 BLOCKS = 20
@@ -23,20 +22,18 @@ WARM_UP = 20
 """Steps before a block that are not counted, because workers sleep after a long wait."""
 
 
-def compare_transports(*, task: str = "noop", trips: int = 10_000, steps: int = 3000, progress: Progress) -> Figures:
+def compare_transports(*, task: str = "noop", trips: int = 10_000, progress: Progress) -> Figures:
     """Measure steps of 1 and of 32 environments with random legal actions, in alternating blocks.
 
     Args:
         task: The task's text.
         trips: Environment steps per transport and N; the number of round trips is `trips / N`.
-        steps: Steps of each layout of the buffer.
         progress: Called with the current measurement.
 
     Returns:
         `rows`: `transport`, `num_envs`, `workers`, `trips`, percentiles of a step of all environments in microseconds
         and `sps`, environment steps per second of the time in the backend; `p50_us` at N = 1 by transport;
-        `http_over_shm`, their ratio, if both run; `absent`: the reasons of backends that cannot run this task here;
-        `layouts`: the comparison of both layouts.
+        `http_over_shm`, their ratio, if both run; `absent`: the reasons of backends that cannot run this task here.
     """
     known = find(task)
     known.prepare()
@@ -52,7 +49,6 @@ def compare_transports(*, task: str = "noop", trips: int = 10_000, steps: int = 
         "p50_us": p50,
         "http_over_shm": p50["http"] / p50["shm"] if both else None,
         "absent": absent,
-        "layouts": compare_layouts(progress, steps),
     }
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from ..facts import Figures, Progress, summary_of
 from ..turns import alternate
-from .autochess import decisions_per_second
-from .drmario import placements_per_second
-from .poker import hands_per_second
-from .rates import steps_per_second
+from .rates import play_rate
 
 
 def measure_engine(*, repeat: int = 5, seconds: float = 2.0, progress: Progress) -> Figures:
     """Measure each game `repeat` times, in turn; return the summaries of the rates."""
-    rates: dict[str, Callable[[], float]] = {
-        "placements_per_second": lambda: placements_per_second(seconds),
-        "autochess_decisions_per_second": lambda: decisions_per_second("autochess:players=8", seconds)[0],
-        "treasure_agent_steps_per_second": lambda: steps_per_second("treasure:agents=8", seconds),
-        "holdem_hands_per_second": lambda: hands_per_second("holdem", seconds),
+    rates = {
+        "placements_per_second": partial(play_rate, "drmario", seconds),
+        "autochess_decisions_per_second": partial(play_rate, "autochess:players=8", seconds),
+        "treasure_agent_steps_per_second": partial(play_rate, "treasure:agents=8", seconds),
+        "holdem_hands_per_second": partial(play_rate, "holdem", seconds, episodes=True),
     }
     return {name: summary_of(values) for name, values in alternate(rates, repeat, progress).items()}

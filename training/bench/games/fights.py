@@ -21,7 +21,7 @@ from ....envs.autochess.work import RoundMemory, new_work
 from ....envs.registry import find
 from ....envs.task import allocate
 from ..facts import Figures, Progress
-from .autochess import choose
+from .rates import choose
 
 SEED = 7
 QUANTILES = (50, 95, 99)
@@ -57,10 +57,8 @@ def _measured(players: int, seconds: float) -> Figures:
     until = time.perf_counter() + seconds
     slot = 0
     while time.perf_counter() < until:
-        state = buffers["state"][0, 0]
-        actions = buffers["action"][slot]
-        for seat in range(players):
-            actions[seat] = choose(state, player(seat), random)
+        state, actions = buffers["state"][0, 0], buffers["action"][slot]
+        choose(buffers["action_mask"][slot], task.num_actions, actions, random)
         before, stage = state.copy(), state[STAGE]
         begun = time.perf_counter()
         envs.step(slot)

@@ -23,7 +23,7 @@ from ..facts import Figures, Progress, summary_of
 from ..measured_process import measured_cores
 from ..turns import alternate, compared, rate_of
 from .gameboy_frames import FRAMES, LONGEST, compare_frames, emulate, emulate_pyboy, played_per_second
-from .rates import steps_per_second
+from .rates import play_rate
 
 MANY = 64
 """Environments that are stepped at once."""
@@ -64,7 +64,7 @@ def measure_gameboy(
             figures[name]["differing_frames"] = compare_frames(data, name, frames).differ
     for number, name in enumerate(DIGESTS):
         progress(f"steps of {name}", (len(files) + number) / (len(files) + len(DIGESTS)))
-        rates = [steps_per_second(f"gameboy:game={name}", seconds) for _ in range(repeat)]
+        rates = [play_rate(f"gameboy:game={name}", seconds) for _ in range(repeat)]
         figures[name]["steps_per_second"] = summary_of(rates)
     if find_spec("pyboy") is not None:
         progress("many environments", 0.99)

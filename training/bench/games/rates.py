@@ -3,18 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from time import thread_time
 
 import numpy as np
 
+from ....envs.fields import DECIDES, Array
+from ....envs.native import below, compiler
 from ....envs.registry import find
 from ....envs.task import allocate
 from ..turns import rate_of
 
 RUNS = 5
-ENVIRONMENTS = 32
-STEPS = 16
+ENVIRONMENTS = 64
+SLOTS = 16
+
+compiled = compiler(Path(__file__).parent)
+
+
+@compiled
+def choose(masks: Array, count: int, actions: Array, random: Array) -> None:
+    """Write a legal action of each row: the first one from a random one on, or any if it has no legal one.
+
+    Args:
+        masks: The legal ones of `count` actions as bits, `(rows, bytes)`; no bytes if all are legal.
+        count: Number of actions.
+        actions: `(rows,)`.
+        random: The state of the random generator, `(1,)`.
+    """
+    for row in range(len(actions)):
+        first = below(random, 0, count)
+        actions[row] = first
+        for offset in range(count if masks.shape[1] else 0):
+            action = (first + offset) % count
+            if masks[row, action >> 3] >> (action & 7) & 1:
+                actions[row] = action
+                break
+
+
+@compiled
+def count_of(values: Array, value: int) -> int:
+    """Return how many of `(n,)` numbers have a value."""
+    found = 0
+    for each in values:
+        found += each == value
+    return found
 
 
 def median_rate(work: Callable[[], int], seconds: float) -> float:
@@ -26,23 +60,32 @@ def median_rate(work: Callable[[], int], seconds: float) -> float:
     return median(rate_of(work, seconds / RUNS, thread_time) for _ in range(RUNS))
 
 
-def steps_per_second(spec: str, seconds: float) -> float:
-    """Return steps of seats per second of one thread with random actions, with observations written into a rollout.
+def play_rate(spec: str, seconds: float, *, episodes: bool = False) -> float:
+    """Return decisions per second of one thread with random legal actions, with observations written into a rollout.
+
+    A seat that waits for others or has lost makes no decision.
 
     Args:
-        spec: The task and its parameters, without action masks.
+        spec: The task and its parameters.
         seconds: CPU time of the measurement, without compilation.
+        episodes: Whether to count episodes instead.
     """
     task = find(spec)
-    buffers = allocate(task, ENVIRONMENTS, STEPS + 1)
+    buffers = allocate(task, ENVIRONMENTS, SLOTS)
     environments = task.make(0, ENVIRONMENTS, buffers, 0)
     environments.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
-    actions = buffers["action"]
-    actions[...] = np.random.default_rng(0).integers(task.num_actions, size=actions.shape)
+    none, random = np.empty((SLOTS, 0, 0), np.uint8), np.zeros(1, np.int64)
+    masks = buffers["action_mask"] if task.masked else none
 
     def work() -> int:
-        for slot in range(STEPS):
+        counted = 0
+        for slot in range(SLOTS):  # a step of the last slot writes slot 0
+            choose(masks[slot], task.num_actions, buffers["action"][slot], random)
+            if episodes:
+                counted += ENVIRONMENTS - count_of(buffers["outcome"][slot], 0)
+            else:
+                counted += count_of(buffers["active"][slot], DECIDES)
             environments.step(slot)
-        return STEPS * ENVIRONMENTS * task.players
+        return counted
 
     return median_rate(work, seconds)

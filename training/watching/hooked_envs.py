@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from time import perf_counter
 from types import ModuleType
 from typing import Any
 
 from .after_import import Hook
-from .env_watch import EnvWatch
 from .interception import (
     CannotWatch,
+    MakeWatch,
     adopt,
     common_methods,
     fail,
@@ -23,28 +24,14 @@ from .interception import (
 )
 
 
-def _vector_watch(*args: Any, **kwargs: Any) -> EnvWatch:
-    from .vector import VectorWatch
+def _made_by(place: str) -> MakeWatch:
+    """Return what makes a watch of the class `module:Class` of this package, which is imported when it is needed."""
+    module, _, name = place.partition(":")
 
-    return VectorWatch(*args, **kwargs)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module(module, __package__), name)(*args, **kwargs)
 
-
-def _vec_env_watch(*args: Any, **kwargs: Any) -> EnvWatch:
-    from .sb3 import VecEnvWatch
-
-    return VecEnvWatch(*args, **kwargs)
-
-
-def _single_watch(*args: Any, **kwargs: Any) -> EnvWatch:
-    from .single import SingleWatch
-
-    return SingleWatch(*args, **kwargs)
-
-
-def _parallel_watch(*args: Any, **kwargs: Any) -> EnvWatch:
-    from .parallel import ParallelWatch
-
-    return ParallelWatch(*args, **kwargs)
+    return make
 
 
 def vector_env_methods(plain: Any) -> dict[str, Any]:
@@ -71,7 +58,7 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
             fail(self, error)
         return result
 
-    return {**common_methods(plain, _vector_watch), "reset": reset, "step": step}
+    return {**common_methods(plain, _made_by(".vector:VectorWatch")), "reset": reset, "step": step}
 
 
 def env_pool_methods(plain: Any) -> dict[str, Any]:
@@ -122,15 +109,11 @@ def vec_env_methods(plain: Any) -> dict[str, Any]:
         return result
 
     methods = {"reset": reset, "step_async": step_async, "step_wait": step_wait}
-    return {**common_methods(plain, _vec_env_watch), **methods}
+    return {**common_methods(plain, _made_by(".sb3:VecEnvWatch")), **methods}
 
 
 def env_methods(plain: Any) -> dict[str, Any]:
     """Return the methods of a watched single environment of Gymnasium."""
-
-    @functools.wraps(plain.reset)
-    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return reset_and_note(self, lambda watch, result: watch.begin(self, *result), *args, **kwargs)
 
     @functools.wraps(plain.step)
     def step(self: Any, action: Any) -> Any:
@@ -148,15 +131,11 @@ def env_methods(plain: Any) -> dict[str, Any]:
             fail(self, error)
         return result
 
-    return {**common_methods(plain, _single_watch), "reset": reset, "step": step}
+    return {**common_methods(plain, _made_by(".single:SingleWatch")), "step": step}
 
 
 def parallel_env_methods(plain: Any) -> dict[str, Any]:
     """Return the methods of a watched parallel environment of PettingZoo."""
-
-    @functools.wraps(plain.reset)
-    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return reset_and_note(self, lambda watch, result: watch.begin(self, *result), *args, **kwargs)
 
     @functools.wraps(plain.step)
     def step(self: Any, actions: Any) -> Any:
@@ -171,7 +150,7 @@ def parallel_env_methods(plain: Any) -> dict[str, Any]:
             fail(self, error)
         return result
 
-    return {**common_methods(plain, _parallel_watch), "reset": reset, "step": step}
+    return {**common_methods(plain, _made_by(".parallel:ParallelWatch")), "step": step}
 
 
 def _hook_make(registration: ModuleType) -> None:

@@ -96,6 +96,9 @@ def common_methods(plain: Any, make_watch: MakeWatch) -> dict[str, Any]:
         arguments = tuple(plain if argument is own else argument for argument in arguments)
         return (plain if make is own else make, arguments, *rest)
 
+    def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return reset_and_note(self, lambda watch, result: watch.begin(self, *result), *args, **kwargs)
+
     def close(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self._pac_watch is not None:
             self._pac_watch.close()
@@ -104,6 +107,7 @@ def common_methods(plain: Any, make_watch: MakeWatch) -> dict[str, Any]:
     return {
         "__init__": functools.wraps(plain.__init__)(initialize),
         "__reduce_ex__": reduce,
+        "reset": functools.wraps(plain.reset)(reset),
         "close": functools.wraps(plain.close)(close),
         "_pac_plain": plain,
         "_pac_make_watch": staticmethod(make_watch),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,13 +19,18 @@ NUMERIC = "biuf"
 Path: TypeAlias = tuple[str | int, ...]
 
 
+def each_part(whole: Any, make: Callable[[Any], Any]) -> Any:
+    """Return an observation or action with `make` called for each part, whatever Dicts and Tuples it is made of."""
+    if isinstance(whole, Mapping):
+        return {name: each_part(part, make) for name, part in whole.items()}
+    if isinstance(whole, tuple):
+        return tuple(each_part(part, make) for part in whole)
+    return make(whole)
+
+
 def observation_of(observations: Any, env: int) -> Any:
     """Return what one environment observes, out of a batch."""
-    if isinstance(observations, Mapping):
-        return {name: observation_of(part, env) for name, part in observations.items()}
-    if isinstance(observations, tuple):
-        return tuple(observation_of(part, env) for part in observations)
-    return observations[env] if isinstance(observations, np.ndarray) else None
+    return each_part(observations, lambda batch: batch[env] if isinstance(batch, np.ndarray) else None)
 
 
 def parts_of(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Array]]:

@@ -12,17 +12,14 @@ import numpy as np
 from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
 from .env_watch import EnvWatch
+from .observations import each_part
 from .rendering import render_of_several
 from .step_log import LoggedSteps, StepLog, join
 
 
 def batch_of(value: Any) -> Any:
     """Return one observation or action as a batch of one, whatever its space is made of."""
-    if isinstance(value, Mapping):
-        return {name: batch_of(part) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return tuple(batch_of(part) for part in value)
-    return np.asarray(value)[None]
+    return each_part(value, lambda part: np.asarray(part)[None])
 
 
 class SingleStepLog(StepLog):
@@ -146,11 +143,7 @@ def _column(values: Any, kind: Any) -> Array:
 
 def _only(batch: Any) -> Any:
     """Return the only item of a batch of one."""
-    if isinstance(batch, Mapping):
-        return {name: _only(part) for name, part in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple(_only(part) for part in batch)
-    return None if batch is None else batch[0]
+    return each_part(batch, lambda part: None if part is None else part[0])
 
 
 class SingleWatch(EnvWatch):

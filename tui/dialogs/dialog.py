@@ -61,10 +61,48 @@ class PanelDialog(ModalScreen[Result]):
         self._lines.show(framed(title, rows, width, height, note))
 
 
-class Dialog(ModalScreen[None]):
+class InputDialog(ModalScreen[Result]):
+    """Rows over an input. A subclass draws its rows in `draw`.
+
+    Args:
+        line: The input.
+    """
+
+    def __init__(self, line: Input) -> None:
+        super().__init__()
+        self.line, self.lines = line, TextLines()
+
+    def compose(self) -> ComposeResult:
+        """The rows and the input."""
+        with Vertical():
+            yield self.lines
+            yield self.line
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the rows."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Clear the input; if it is empty, close."""
+        if self.line.value:
+            self.line.value = ""
+        else:
+            self.dismiss(None)
+
+    def frame(self, title: str, rows: Sequence[Row], width: int, note: str | Row) -> None:
+        """Show rows in a frame of their height."""
+        self.lines.styles.height = len(rows) + 2
+        self.lines.show(framed(title, rows, width, len(rows) + 2, note))
+
+
+class Dialog(InputDialog[None]):
     """Rows over an input, which stay open while the session runs.
 
-    A subclass draws its rows in `draw`, and takes the input in `on_input_submitted`.
+    A subclass takes the input in `on_input_submitted`.
 
     Args:
         command: Sends a command.
@@ -79,22 +117,8 @@ class Dialog(ModalScreen[None]):
     SENDS: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, command: Callable[..., None], snapshot: Snapshot, line: Input) -> None:
-        super().__init__()
-        self.command = command
-        self.snapshot = snapshot
-        self.line = line
-        self.lines = TextLines()
-        self.error = ""
-
-    def compose(self) -> ComposeResult:
-        """The rows and the input."""
-        with Vertical():
-            yield self.lines
-            yield self.line
-
-    def on_resize(self) -> None:
-        """Draw for the size of the terminal."""
-        self.draw()
+        super().__init__(line)
+        self.command, self.snapshot, self.error = command, snapshot, ""
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a new snapshot."""
@@ -105,12 +129,3 @@ class Dialog(ModalScreen[None]):
         """Show why the session refused a command."""
         self.error = text
         self.draw()
-
-    def draw(self) -> None:
-        """Draw the rows."""
-        raise NotImplementedError
-
-    def frame(self, title: str, rows: Sequence[Row], width: int, note: str | Row) -> None:
-        """Show rows in a frame of their height."""
-        self.lines.styles.height = len(rows) + 2
-        self.lines.show(framed(title, rows, width, len(rows) + 2, note))

@@ -98,13 +98,6 @@ class EpisodesDialog(Dialog):
             self._selected, self.error = row.number, ""
             self._replay(row)
 
-    def action_leave(self) -> None:
-        """Clear the filter; if it is empty, close."""
-        if self.line.value:
-            self.line.value = ""
-        else:
-            self.dismiss()
-
     @property
     def _inner(self) -> int:
         """Columns within the frame."""

@@ -6,21 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ...envs import PacError
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, RED, SOFT, TEXT, YELLOW, Row, fit, styled
-from ..drawing.widgets import TextLines
 from ..keys import GROUPS, Key, owner_of, rebound, swapped, table
 from ..preferences import Preferences, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
-from .dialog import SELECT, first_shown
+from .dialog import SELECT, InputDialog, first_shown
 from .key_prompt import KeyPrompt
 
 MOST_COLUMNS, MARGIN, KEY = 84, 4, 11
@@ -41,7 +37,7 @@ class PaletteCommands:
     change: Callable[[Preferences], None]
 
 
-class CommandPalette(ModalScreen[str | None]):
+class CommandPalette(InputDialog[str | None]):
     """Lists the commands; the result is the one to execute.
 
     Args:
@@ -56,51 +52,32 @@ class CommandPalette(ModalScreen[str | None]):
     ]
 
     def __init__(self, commands: PaletteCommands) -> None:
-        super().__init__()
+        super().__init__(Input(placeholder="type to search: group, name, key", select_on_focus=False))
         self._commands = commands
         self._at = 0
         self._message, self._failed = "", False
         self._refused: tuple[str, str] | None = None
-        self._lines = TextLines()
-        self._input = Input(placeholder="type to search: group, name, key", select_on_focus=False)
-
-    def compose(self) -> ComposeResult:
-        """The list and an input."""
-        with Vertical():
-            yield self._lines
-            yield self._input
-
-    def on_resize(self) -> None:
-        """Draw for the size of the terminal."""
-        self._draw()
 
     def on_input_changed(self) -> None:
         """Show the commands that match."""
         self._at = 0
-        self._draw()
+        self.draw()
 
     def on_input_submitted(self) -> None:
         """Execute the selected command."""
         if found := self.shown:
             self.dismiss(found[self._at].id)
 
-    def action_leave(self) -> None:
-        """Clear the search; if it is empty, close."""
-        if self._input.value:
-            self._input.value = ""
-        else:
-            self.dismiss(None)
-
     def action_select(self, by: int) -> None:
         """Select another command."""
         self._at = min(len(self.shown) - 1, max(0, self._at + by))
         self._message = ""
-        self._draw()
+        self.draw()
 
     @property
     def shown(self) -> list[Key]:
         """The commands that contain every word of the search, by group; without a search, not each number."""
-        words = self._input.value.lower().split()
+        words = self.line.value.lower().split()
         keys = [key for key in table().values() if all(word in self._text(key) for word in words)]
         keys = [key for key in keys if words or not key.id.removeprefix("env.").isdigit()]
         return sorted(keys, key=lambda key: GROUPS.index(key.group))
@@ -133,7 +110,7 @@ class CommandPalette(ModalScreen[str | None]):
             title = self._commands.title_of(other.id)
             again = f"F2 and {other.shown} again swap the two keys."
             self._message = f'{other.shown} is the key of "{title}". {again}'
-        self._draw()
+        self.draw()
 
     def _use(self, keys: dict[str, str]) -> None:
         self._refused = None
@@ -145,20 +122,19 @@ class CommandPalette(ModalScreen[str | None]):
             self._message, self._failed = f"saved in {keep()}", False
         except PacError as error:
             self._message, self._failed = str(error), True
-        self._draw()
+        self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the list, scrolled to the selected command, over the whole height."""
         width = max(1, min(MOST_COLUMNS, self.size.width))
         inner, found = max(1, width - FRAME), self.shown
         foot = self._foot(found, inner)
         room = max(1, self.size.height - MARGIN - len(foot))
         rows, at = self._rows(found, inner)
         first = first_shown(at, room, len(rows))
-        height = room + len(foot) + 2
         body = [*rows[first : first + room], *(() for _ in range(room - len(rows)))]
-        self._lines.styles.height = height
         note = f"{self._at + 1} of {len(found)}" if found else ""
-        self._lines.show(framed("Commands", [*body, *foot], width, height, note))
+        self.frame("Commands", [*body, *foot], width, note)
 
     def _rows(self, found: list[Key], width: int) -> tuple[list[Row], int]:
         """The groups with their commands, and the number of the selected row."""

@@ -14,21 +14,20 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
 from ..drawing.widgets import TextLines
 from ..views.figures import hint
-from .dialog import SELECT, first_shown
+from .dialog import SELECT, InputDialog, first_shown
 from .run_rows import columns_of, curve, facts, heading, line
 
 PERIOD = 2.0  # s between two readings of the disk
 FACTS, LEAST_CHART = 34, 30
 
 
-class RunPicker(ModalScreen[RunOverview | None]):
+class RunPicker(InputDialog[RunOverview | None]):
     """Lists the runs in a folder and those that are running; the result is the run to open.
 
     Args:
@@ -54,19 +53,18 @@ class RunPicker(ModalScreen[RunOverview | None]):
         runs: list[RunOverview]
 
     def __init__(self, parent: Path, here: int) -> None:
-        super().__init__()
+        super().__init__(Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False))
         self._folder, self.here = parent, here
         self._runs: list[RunOverview] | None = None
         self._selected: tuple[str, Path | None] | None = None
         self._table, self._facts = TextLines(id="runs"), TextLines(id="run")
-        self._input = Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """A table, the facts of the selected run, and an input."""
         with Vertical():
             yield self._table
             yield self._facts
-            yield self._input
+            yield self.line
 
     def on_mount(self) -> None:
         """Read the disk, now and periodically."""
@@ -94,7 +92,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
     @property
     def shown(self) -> list[RunOverview]:
         """The runs that contain every word of the filter."""
-        words = self._input.value.lower().split()
+        words = self.line.value.lower().split()
         return [run for run in self._runs or () if all(word in _text(run) for word in words)]
 
     def _at(self, shown: Sequence[RunOverview]) -> int:
@@ -123,13 +121,6 @@ class RunPicker(ModalScreen[RunOverview | None]):
             self.dismiss(None)
         elif run.pid is not None or run.resumable:
             self.dismiss(run)
-
-    def action_leave(self) -> None:
-        """Clear the filter; if it is empty, close."""
-        if self._input.value:
-            self._input.value = ""
-        else:
-            self.dismiss(None)
 
     def draw(self) -> None:
         """Draw the list and the facts."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
 from ..curve_options import CurveOptions
 from ..drawing.plain import PlainContainer
+from ..drawing.widgets import TextLines
 from ..session_group import SeenSession
 
 
@@ -71,3 +75,21 @@ class BaseView(PlainContainer):
     def turn_page(self, by: int) -> None:
         """Show the page that is `by` further."""
         self._page = min(self._pages - 1, max(0, self._page + by))
+
+
+class LinesView(BaseView):
+    """A view whose panels are drawn as lines of one widget.
+
+    Attributes:
+        ID: Its name in the style sheet.
+    """
+
+    ID: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__(id=self.ID)
+        self._lines = TextLines()
+
+    def compose(self) -> ComposeResult:
+        """One widget."""
+        yield self._lines

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from textual.app import ComposeResult
 from textual.events import MouseDown, MouseEvent, MouseMove, MouseScrollDown, MouseScrollUp
 
 from ...training.telemetry.snapshot import Curve, Snapshot, ViewRequest
@@ -16,9 +15,8 @@ from ..curve_options import CurveOptions, Extent, Over, axis_of
 from ..drawing.chart import Axes, Reals
 from ..drawing.panels import FRAME, Rows, Section, columns, shares
 from ..drawing.styles import Row, fit, width_of
-from ..drawing.widgets import TextLines
 from ..messages import CurvePointed, CurvesZoomed
-from .base import BaseView, ViewUpdate
+from .base import LinesView, ViewUpdate
 from .curve_head import Head, head_rows
 from .curves import (
     SLACK,
@@ -52,15 +50,17 @@ class Place(NamedTuple):
     axes: Axes
 
 
-class LearningView(BaseView):
+class LearningView(LinesView):
     """As many charts as are legible, in pages.
 
     Attributes:
         extent: The range of all curves of the page; None before there is one.
     """
 
+    ID = "learning"
+
     def __init__(self) -> None:
-        super().__init__(id="learning")
+        super().__init__()
         self.extent: Extent | None = None
         self._names: list[str] = []
         self._wide: list[str] = []
@@ -70,11 +70,7 @@ class LearningView(BaseView):
         self._over: Over = STEPPED.over
         self._places: dict[str, Place] = {}
         self._missing: set[str] = set()
-        self._lines, self._curves = TextLines(), Curves()
-
-    def compose(self) -> ComposeResult:
-        """A grid of charts."""
-        yield self._lines
+        self._curves = Curves()
 
     def restyle(self, *, colors: bool) -> None:  # noqa: ARG002 - curves have no pieces
         """Forget the drawn curves."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from textual.app import ComposeResult
-
 from ...training.logs import LogLine, Logs, Severity
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME, framed
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, styled
-from ..drawing.widgets import TextLines
-from .base import BaseView, ViewUpdate
+from .base import LinesView, ViewUpdate
 from .figures import hint
 
 TITLE = "Output"
@@ -20,15 +17,17 @@ SOURCE, SIGN = 10, 2
 COLORS = {Severity.PLAIN: TEXT, Severity.WARNING: YELLOW, Severity.ERROR: RED}
 
 
-class LogView(BaseView):
+class LogView(LinesView):
     """The output of a session and its workers, the newest line at the bottom.
 
     Args:
         directory: Returns the session's folder once it is known.
     """
 
+    ID = "logs"
+
     def __init__(self, directory: Callable[[], Path | None]) -> None:
-        super().__init__(id="logs")
+        super().__init__()
         self._directory = directory
         self._logs: Logs | None = None
         self._watched = False
@@ -36,11 +35,6 @@ class LogView(BaseView):
         self._shift, self._cut = 0, False
         self._pattern = ""
         self._found: int | None = None
-        self._lines = TextLines()
-
-    def compose(self) -> ComposeResult:
-        """One panel."""
-        yield self._lines
 
     def show(self, update: ViewUpdate) -> None:
         """Read new lines and draw."""

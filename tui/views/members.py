@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from textual.app import ComposeResult
 
 from ...backends.system.segment import human_bytes
 from ...training.telemetry.processes import ProcessRole
@@ -14,10 +13,9 @@ from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import NA, clock, decimal, percent, whole
 from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, YELLOW, Row, fit, styled, width_of
-from ..drawing.widgets import TextLines
 from ..header_footer import PHASES
 from ..session_group import SeenSession, slowest
-from .base import BaseView, ViewUpdate
+from .base import LinesView, ViewUpdate
 from .figures import COLORS, NAMES, hint, shares, stacked
 
 NAME, MARK = 12, "  slowest"
@@ -30,16 +28,10 @@ FIXED = 13
 """Lines of the page besides those of the sessions, of which each has two."""
 
 
-class MembersView(BaseView):
+class MembersView(LinesView):
     """A table of all sessions with their sums, bars of their phases, and their workers by node."""
 
-    def __init__(self) -> None:
-        super().__init__(id="members")
-        self._lines = TextLines()
-
-    def compose(self) -> ComposeResult:
-        """One column of panels."""
-        yield self._lines
+    ID = "members"
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the panels."""

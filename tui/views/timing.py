@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import Units, plural
 from ..curve_options import CurveOptions
@@ -11,8 +9,7 @@ from ..drawing.chart import Line, chart
 from ..drawing.numbers import duration, steady, whole
 from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, CYAN, FAINT, LINE, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
-from ..drawing.widgets import TextLines
-from .base import BaseView, ViewUpdate
+from .base import LinesView, ViewUpdate
 from .curves import plot_of, points
 from .figures import COLORS, NAMES, hint, shares, stacked
 from .lanes import lanes_section
@@ -36,16 +33,10 @@ HIGH, LANE = 46, 2
 """Lines from which on there is room for explanations, and for lanes of so many lines."""
 
 
-class TimingView(BaseView):
+class TimingView(LinesView):
     """Bars in ms per step and in %, whose sum is the wall time of the window; lanes of processes; time over steps."""
 
-    def __init__(self) -> None:
-        super().__init__(id="timing")
-        self._lines = TextLines()
-
-    def compose(self) -> ComposeResult:
-        """One column of panels."""
-        yield self._lines
+    ID = "timing"
 
     def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - times are not of one environment
         """Request what threads and processes did last, and the speed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from textual.app import ComposeResult
 
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
@@ -15,8 +14,7 @@ from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
 from ..drawing.numbers import figure, spoken
 from ..drawing.panels import Section, column, taken
 from ..drawing.styles import BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, fit, styled
-from ..drawing.widgets import TextLines
-from .base import BaseView, ViewUpdate
+from .base import LinesView, ViewUpdate
 from .curves import Curves
 from .figures import hint
 from .process_table import process_rows
@@ -34,18 +32,14 @@ FPS = "fps"
 LEAST_CURVE = 10
 
 
-class WorkersView(BaseView):
+class WorkersView(LinesView):
     """The table of workers, the speed, and the log of events."""
 
-    def __init__(self) -> None:
-        super().__init__(id="workers")
-        self._first = 0
-        self._count = 0
-        self._lines, self._curves = TextLines(), Curves()
+    ID = "workers"
 
-    def compose(self) -> ComposeResult:
-        """A column of panels."""
-        yield self._lines
+    def __init__(self) -> None:
+        super().__init__()
+        self._first, self._count, self._curves = 0, 0, Curves()
 
     def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - workers are not of one environment
         """Request the speed."""

@@ -7,8 +7,9 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.timeline import Lane
 from pac.training.trainer import Lap
 from pac.tui.drawing.numbers import NA
-from pac.tui.drawing.styles import GROUND, hex_of
+from pac.tui.drawing.styles import GROUND, LINE, hex_of
 from pac.tui.views import environment_rows, figures, timing
+from pac.tui.views.curves import all_curves
 from pac.tui.views.figures import Entry, pairs
 from pac.tui.views.frames import frames_of
 from pac.tui.views.lanes import NAME, lanes_section
@@ -86,6 +87,41 @@ def test_a_lane_is_divided_by_time():
     ]
     assert "environment" in "".join(segment.text for segment in legend)
     assert lanes_section([], 1) is None
+
+
+def test_phases_of_learners_have_colors_of_their_own():
+    """None is that of another phase which is shown, and waiting is as faint as idling."""
+    training, learner = (
+        ("inference", "environment", "learner", "python"),
+        ("sample", "gradient step", "publish", "wait"),
+    )
+    lanes = [
+        Lane(name, 1, tuple(Lap(phase, at, at + 1.0) for at, phase in enumerate(phases)))
+        for name, phases in (("training", training), ("agent 1", learner))
+    ]
+    section = lanes_section(lanes, 1)
+    assert section is not None
+    legend = section.rows(150, 9)[-1]
+    marks = [cell.style.color.name for cell in legend if cell.text == "■ " and cell.style and cell.style.color]
+    assert len(set(marks)) == len(training + learner)
+    assert marks[-1] == hex_of(LINE)
+
+
+def test_metrics_of_several_learners_are_beside_each_other(fake):
+    """Returns come first, although no episode had ended when the others were first reported."""
+    names = [
+        "loss",
+        "learning_rate",
+        "learner1/loss",
+        "learner1/learning_rate",
+        "agent_return",
+        "learner1/agent_return",
+    ]
+    fake.history(**{name: [1.0, 2.0] for name in ("return_mean", *names)})
+    assert all_curves(take_snapshot(TelemetryReader(fake.directory), ViewRequest())) == [
+        *("return_mean", "agent_return", "learner1/agent_return", "loss", "learner1/loss"),
+        *("learning_rate", "learner1/learning_rate"),
+    ]
 
 
 def test_a_missing_number_has_no_unit():

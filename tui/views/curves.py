@@ -227,7 +227,7 @@ def all_curves(snapshot: Snapshot) -> list[str]:
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
     spread = [name for name in names if ONLY_CURVES.match(name)]
     own = [name for name in names if name.startswith("info/") and name not in spread]
-    last = [name for name in LAST if name in names]
+    last = [name for one in LAST for name in names if _plain(name) == one]
     rest = [name for name in names if name not in {*first, *own, *last, *spread}]
     return [*first, *own, *rest, *last, *spread]
 

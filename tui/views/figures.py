@@ -45,6 +45,8 @@ FAR = 9
 SHOWN_ABOVE = {"fps", "sps", "return_mean", "length_mean"}
 """Metrics that other panels show."""
 EPISODE_METRICS = ("return_mean", "length_mean", "return/", "length/", "rate/", "info/")
+AGENT_RETURN = "agent_return"
+"""The metric that `training/independent` has of each agent."""
 ONLY_CURVES = re.compile(r"rate/|.*/p[159]0$")
 """Metrics that are shown only as curves: rates of ends, and quantiles."""
 COLORS = {
@@ -258,10 +260,18 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def known(snapshot: Snapshot) -> list[str]:
-    """Return the names of the metrics, without those of episodes if there are none."""
-    if snapshot.description.units.episodes:
-        return list(snapshot.metrics)
-    return [name for name in snapshot.metrics if not name.startswith(EPISODE_METRICS)]
+    """Return the names of the metrics, without those of episodes if there are none.
+
+    Those of several learners are beside each other, with the returns first.
+    """
+    episodes = snapshot.description.units.episodes
+    plain = {
+        name: split_metric_name(name)[1]
+        for name in snapshot.metrics
+        if episodes or not name.startswith(EPISODE_METRICS)
+    }
+    places = {name: place for place, name in enumerate(dict.fromkeys((AGENT_RETURN, *plain.values())))}
+    return sorted(plain, key=lambda name: places[plain[name]])
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:

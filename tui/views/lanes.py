@@ -12,6 +12,7 @@ from ..drawing.numbers import duration
 from ..drawing.panels import Section
 from ..drawing.styles import (
     ACCENT,
+    BRIGHT,
     CYAN,
     FAINT,
     GREEN,
@@ -29,9 +30,10 @@ from ..drawing.styles import (
 from .figures import COLORS, NAMES
 
 NAME = 16
-OTHERS = (CYAN, GREEN, MAGENTA, YELLOW, ACCENT, ORANGE)
-"""Colors of phases that are not those of a training thread."""
+OTHERS = (CYAN, YELLOW, BRIGHT, GREEN, MAGENTA, ACCENT, ORANGE)
+"""Colors of phases that are not those of a training thread; those of the phases that are shown come last."""
 IDLE = "idle"
+WAITS = (IDLE, "wait")
 HALF = 2
 
 
@@ -68,10 +70,12 @@ def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float
 
 def _colors(lanes: Sequence[Lane]) -> dict[str, str]:
     """The colors of all phases, in order of appearance."""
-    known = {**COLORS, IDLE: LINE}
+    known = {**COLORS, **dict.fromkeys(WAITS, LINE)}
     names = list(dict.fromkeys(lap.phase for lane in lanes for lap in lane.laps))
     others = [name for name in names if name not in known]
-    return {name: known.get(name) or OTHERS[others.index(name) % len(OTHERS)] for name in names}
+    taken = {known[name] for name in names if name in known}
+    free = sorted(OTHERS, key=lambda color: color in taken)
+    return {name: known.get(name) or free[others.index(name) % len(free)] for name in names}
 
 
 def _phases(lane: Lane, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[str]:

@@ -18,7 +18,7 @@ MEANINGS = {
     "environment": "stepping the environments: in each step, the slowest worker",
     "transport": "additional waiting for workers: wake-ups, signals, uneven work",
     "inference": "computing actions",
-    "learner": "computing advantages, gradient steps; with overlap, waiting for them",
+    "learner": "gradient steps and what they need; with overlap or learner processes, waiting for them",
     "python": "the rest of the training loop",
     "ranks": "waiting for the slower ranks, and adding gradients",
     "unaccounted": "the rest of the wall time",

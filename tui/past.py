@@ -40,7 +40,10 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
         name: board if moment.shown else np.zeros_like(board)
         for name, board in (moment.boards or snapshot.focus_boards).items()
     }
-    policy = PolicyOutput(values["value"], float("nan"), (), ()) if moment.back else snapshot.policy
+    policy: PolicyOutput | None = snapshot.policy
+    if moment.back:
+        known_value = np.isfinite(values["value"]) or not snapshot.description.watched  # scripts may have no policy
+        policy = PolicyOutput(values["value"], float("nan"), (), ()) if known_value else None
     return replace(
         snapshot,
         environments=environments,

@@ -32,8 +32,10 @@ from .drawing.styles import (
 from .views.environment_rows import action_text
 
 ENDS = ("", "terminated", "truncated")
-LEAST_FIRST = ("source", "step", "place", "next", "end")
-"""The parts of the sentence that are left out if it is too long, in this order. The action is never left out."""
+LEAST_FIRST = ("source", "step", "missing", "place", "next", "end")
+"""The parts of the sentence that are left out if it is too long, in this order; of `missing` only the reason.
+
+The action is never left out."""
 
 
 def scrubber(about: Description, moment: Moment | None, line: RecentSteps | None, back: int, width: int) -> list[Row]:
@@ -56,14 +58,15 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     missing: Row = ()
     if moment.source is MomentSource.MISSING:
         what = "last board not kept" if moment.values["end"] else "not kept"
-        missing = (styled(f"{what}: {moment.note}", YELLOW),)
+        missing = (styled(what, YELLOW), styled(f": {moment.note}", YELLOW))
     elif back:
         how = "stored board" if moment.source is MomentSource.STORED else "replayed"
         source = (styled(f"{how}: {moment.note}" if moment.note else how, FAINT),)
     known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:
-        if width_of(_joined(head, known.values())) > width:
-            known.pop(least, None)
+        if width_of(_joined(head, known.values())) <= width:
+            break
+        known[least] = missing[:1] if least == "missing" else ()
     return _joined(head, known.values())
 
 

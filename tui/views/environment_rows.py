@@ -117,7 +117,7 @@ def action_parts(description: Description, action: Array | None) -> list[str]:
         return [" ".join(texts)]
     for index, ((low, high), number) in enumerate(zip(description.bounds, numbers, strict=False)):
         if (
-            low == 0 and float(high).is_integer() and number == int(number)
+            low == 0 and float(high).is_integer() and float(number).is_integer()
         ):  # a choice beside numbers is kept as a number
             texts[index] = str(int(number))
     pairs = zip(map(_part_name, description.component_names), texts, strict=False)

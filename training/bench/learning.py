@@ -34,6 +34,7 @@ NUM_ENVS = 8
 CHECKS = 20
 """Checks of a training by default."""
 OURS, SB3, CLEANRL = "pac-tui", "SB3", "CleanRL"
+CLEANRL_TRAINS = ("dqn", "ppo")
 
 
 def learning(
@@ -56,7 +57,8 @@ def learning(
         every: Decisions between two checks; by default, a training has `CHECKS`.
         stop: Whether to end a training when the goal is reached.
         sb3: Whether Stable-Baselines3 trains too, alternately.
-        cleanrl: Whether a DQN written as CleanRL's trains too, alternately, and both with CleanRL's settings.
+        cleanrl: Whether a loop written as CleanRL's trains too, alternately, with CleanRL's settings. With dqn, ours
+            has these settings, too.
         progress: Called with the current measurement.
 
     Returns:
@@ -74,7 +76,7 @@ def learning(
         raise BadParameter("--stop ends trainings at a goal; set --goal, for instance to 475")
     checks = Checks(config.steps, every or config.steps / CHECKS, goal if stop else None)
     sides = _sides(config, sb3=sb3, cleanrl=cleanrl)
-    if cleanrl:
+    if cleanrl and trainer_of(config) == "dqn":
         config = config.model_copy(update={"settings": {**CLEANRL_SETTINGS, **config.settings}})
     runs: dict[str, list[Figures]] = {side: [] for side in sides}
     for number in range(seeds * len(sides)):
@@ -104,10 +106,10 @@ def _sides(config: Config, *, sb3: bool, cleanrl: bool) -> list[str]:
     if sb3 and (trainer, config.task) not in SB3_SETTINGS:
         known = ", ".join(f"{name} on {task}" for name, task in SB3_SETTINGS)
         raise BadParameter(f"--sb3 trains {known}, got {trainer} on {config.task}")
-    if cleanrl and (trainer != "dqn" or sb3):
-        raise BadParameter(
-            "--cleanrl trains both sides with CleanRL's settings of DQN: set --trainer dqn, without --sb3"
-        )
+    if cleanrl and trainer == "dqn" and sb3:
+        raise BadParameter("with dqn, --cleanrl trains both sides with CleanRL's settings: omit --sb3")
+    if cleanrl and trainer not in CLEANRL_TRAINS:
+        raise BadParameter(f"--cleanrl trains {' and '.join(CLEANRL_TRAINS)}, got {trainer}")
     return [OURS, *[SB3] * sb3, *[CLEANRL] * cleanrl]
 
 
@@ -172,8 +174,12 @@ def greedy_returns(name: str, task: Task, settings: Mapping[str, Any], trainer: 
 def _train(side: str, config: Config, checks: Checks, report: Report) -> None:
     if side == SB3:
         train_sb3(trainer_of(config), config, checks, report)
-    elif side == CLEANRL:
+    elif side == CLEANRL and trainer_of(config) == "dqn":
         train_cleanrl(config, checks, report)
+    elif side == CLEANRL:
+        from .cleanrl_ppo import train_cleanrl_ppo
+
+        train_cleanrl_ppo(config, checks, report)
     else:
         train_ours(config, checks, report)
 

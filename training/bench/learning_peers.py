@@ -91,7 +91,7 @@ def train_sb3(name: str, config: Config, checks: Checks, report: Report) -> None
         def _on_rollout_start(self) -> None:  # after the update, as on our side
             if self.num_timesteps >= self.check and not self.over:
                 self.clock.stop()
-                mean = fmean(_return_of(config.task, self._action, number) for number in range(EPISODES))
+                mean = fmean(return_of(config.task, self._action, number) for number in range(EPISODES))
                 report({"decisions": self.num_timesteps, **self.clock.figures, "mean": mean})
                 self.check, self.over = checks.next(self.num_timesteps), checks.is_over(mean)
                 self.clock.start()
@@ -187,7 +187,7 @@ def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
             target.load_state_dict(online.state_dict())
         if step + 1 >= check:
             clock.stop()
-            mean = fmean(_return_of(config.task, greedy, number) for number in range(EPISODES))
+            mean = fmean(return_of(config.task, greedy, number) for number in range(EPISODES))
             report({"decisions": step + 1, **clock.figures, "mean": mean})
             if checks.is_over(mean):
                 break
@@ -195,7 +195,7 @@ def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
             clock.start()
 
 
-def _return_of(task: str, act: Callable[[Any], Any], number: int) -> float:
+def return_of(task: str, act: Callable[[Any], Any], number: int) -> float:
     """Return the return of an episode with the most likely actions."""
     import gymnasium
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pac.envs import BadParameter, find
+from pac.training.bench.cleanrl_ppo import train_cleanrl_ppo
 from pac.training.bench.facts import Figures
 from pac.training.bench.learning import CLEANRL, OURS, SB3, greedy_returns, learning, summary, train_ours
 from pac.training.bench.learning_checks import EPISODES, Checks
@@ -52,9 +53,23 @@ def test_dqn_of_others_trains_alternately(other, ends):
     assert [found["sides"][side]["decisions"] for side in (OURS, other)] == [512, ends]
 
 
+@pytest.mark.session
+def test_a_ppo_written_as_cleanrls_learns():
+    """Its mean return rises within a few updates; the clock stops while it plays."""
+    points: list[Figures] = []
+    train_cleanrl_ppo(Config(task="CartPole-v1", seed=1), Checks(4096, 2048), points.append)
+    assert [point["decisions"] for point in points] == [2048, 4096]
+    assert points[-1]["mean"] > 60
+    assert points[1]["seconds"] > points[0]["seconds"] > 0
+
+
 @pytest.mark.parametrize(
     ("trainer", "flags", "what"),
-    [("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"), ("ppo", {"cleanrl": True}, "set --trainer dqn")],
+    [
+        ("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"),
+        ("iqn", {"cleanrl": True}, "--cleanrl trains dqn and ppo, got iqn"),
+        ("dqn", {"cleanrl": True, "sb3": True}, "omit --sb3"),
+    ],
 )
 def test_a_peer_that_does_not_train_this_is_refused(trainer, flags, what):
     """With what it trains."""

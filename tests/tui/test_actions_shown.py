@@ -113,3 +113,15 @@ def test_each_part_of_an_action_has_a_row(tmp_path):
     task = replace(SEVERAL, num_actions=14, choices=(2,) * 7, component_names=tuple("abcdefg"))
     rows = texts(environment_rows.episode(seen(tmp_path, task, [1] * 7), 0, 31))
     assert rows[-6:] == ["action a=1", "b=1", "c=1", "d=1", "e=1", "and 2 more"]
+
+
+def test_actions_that_are_all_shown_stay_in_place(tmp_path):
+    """Sorted by probability, two rows would change places all the time."""
+    top, shares = [2, 0, 1, *[0] * 5], [0.5, 0.3, 0.2, *[0] * 5]
+    snapshot = seen(tmp_path, CHESS, 0, count=3, actions=top, probabilities=shares)
+    rows = texts(environment_rows.policy(snapshot, 0, 44))[2:]
+    assert [(row.split()[0], row.split()[-2]) for row in rows] == [
+        ("wait", "30.0"),
+        ("left", "20.0"),
+        ("right", "50.0"),
+    ]

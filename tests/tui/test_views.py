@@ -299,7 +299,14 @@ async def test_lanes_of_processes_are_drawn_below_the_times(fake, open_app):
         timeline.add("learner 2", lambda: [Lap("all reduce", 10.1, 10.5)])
         timeline.write(fake.writer)
         fake.say()
-        await seen(app, "Timeline", "training", "learner 2", "■ environment  ■ learner  ■ all reduce", "last 400.00 ms")
+        await seen(
+            app,
+            "Timeline",
+            "training",
+            "learner 2",
+            "■ environment, transport  ■ learner  ■ all reduce",
+            "last 400.00 ms",
+        )
 
 
 async def test_curves_run_over_steps_or_time(fake, open_app):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from rich.segment import Segment
@@ -12,6 +15,7 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
+from ...training.trainer import PolicyOutput
 from ...training.units import plural
 from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
@@ -183,11 +187,30 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     return pairs(entries, width)
 
 
+def in_place(output: PolicyOutput, description: Description) -> PolicyOutput:
+    """Return what a policy computed, with actions in their own order if these are all: so rows stay in place."""
+    if len(output.actions) != description.num_actions or description.choices:
+        return output
+    order = np.argsort(output.actions).tolist()
+
+    def sorted_by_action(values: Sequence[Any]) -> list[Any]:
+        return [values[at] for at in order] if len(values) == len(order) else list(values)
+
+    return replace(
+        output,
+        actions=sorted_by_action(output.actions),
+        probabilities=sorted_by_action(output.probabilities),
+        values=sorted_by_action(output.values),
+        ranges=sorted_by_action(output.ranges),
+    )
+
+
 def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """Value, entropy, and the most probable actions, their values, or the mean and deviation of continuous ones."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
         return hint("shown after the next action", width)
+    output = in_place(output, snapshot.description)
     if output.values:
         names = [action_name(snapshot.description, int(action)) for action in output.actions]
         return action_values(output, names, width, chosen=int(snapshot.environments["action"][env]))

@@ -13,7 +13,7 @@ from ..drawing.numbers import decimal, figure, percent, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .environment_rows import action_name, action_rows, action_text, seat_of
+from .environment_rows import action_name, action_rows, action_text, in_place, seat_of
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 
@@ -85,6 +85,7 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
         if moment.back:
             rows += hint("the policy's output of past steps is not stored", width)
         return rows
+    output = in_place(output, about)
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
@@ -140,8 +141,9 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     rows: list[Row] = [
         (blank(name), styled(f"Env {env + 1}".ljust(room + 7), FAINT), styled("all".ljust(room + 7), FAINT)),
     ]
-    for action in np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS].tolist():
-        if shares_of[:, action].max() == 0:
+    most_first = np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS]
+    for action in most_first.tolist() if counts.shape[1] > MOST_ACTIONS else range(counts.shape[1]):
+        if counts.shape[1] > MOST_ACTIONS and shares_of[:, action].max() == 0:
             break
         bars = [
             segment

@@ -97,6 +97,10 @@ def _line(colors: Sequence[str]) -> Row:
     return tuple(styled("▌" * count, left, ground=right) for (left, right), count in runs)
 
 
+LANE_NAMES = {**NAMES, "environment": "environment, transport"}
+"""A lap of a lane contains both; what is waiting for workers is known only of many."""
+
+
 def _overlap(figures: Mapping[str, float]) -> list[Row]:
     """The efficiency of collecting while learning and the idle times, if they are known."""
     found = {label: figures.get(f"overlap/{name}") for name, label in OVERLAP.items()}
@@ -113,7 +117,7 @@ def _legend(colors: Mapping[str, str], width: int) -> Row:
     row: Row = (blank(NAME),)
     used = NAME
     for name, color in colors.items():
-        label = f"{NAMES.get(name, name)}  "
+        label = f"{LANE_NAMES.get(name, name)}  "
         used += len(label) + HALF
         if used <= width:
             row = (*row, styled("■ ", color), styled(label, FAINT))

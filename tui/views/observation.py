@@ -46,7 +46,8 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         return [row for part in parts for row in _part(*part, width, height)]
     if len(flat) <= height:
         most = float(np.abs(_finite(flat)).max())
-        return [_number(str(index), value, most, width) for index, value in enumerate(flat.tolist())]
+        wide = min(_label(width), len(str(len(flat))) + 2)
+        return [_number(str(index), value, most, width, wide) for index, value in enumerate(flat.tolist())]
     return _slice("all", flat, width)
 
 
@@ -155,7 +156,7 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
     low, high = float(known.min()), float(known.max())
     most = max(abs(low), abs(high)) or 1.0
     if len(values) == 1:
-        return [_number(name, float(values[0]), most, width)]
+        return [_number(name, float(values[0]), most, width, _label(width))]
     sizes = np.rint(8 * np.abs(known) / most).astype(np.int64).tolist()
     signs = [
         styled(levels[size], RED if value < 0 else CYAN)
@@ -181,9 +182,8 @@ def _label(width: int) -> int:
     return NAME if width > 2 * NAME else width // 3
 
 
-def _number(name: str, value: float, most: float, width: int) -> Row:
-    """A name, a bar and a number."""
-    wide = _label(width)
+def _number(name: str, value: float, most: float, width: int, wide: int) -> Row:
+    """A name in `wide` columns, a bar and a number."""
     room, color = max(0, width - wide - 11), CYAN if value >= 0 else RED
     number = styled(f"{figure(value):>11}", TEXT) if math.isfinite(value) else styled(f"{value:>11}", RED, bold=True)
     return (styled(fit(name, wide), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

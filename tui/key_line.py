@@ -10,95 +10,44 @@ from ..training.units import plural
 from .drawing.styles import BRIGHT, FAINT, RAISED, SOFT, Row, blank, styled, width_of
 from .keys import together
 
-Hints: TypeAlias = tuple[tuple[str, str], ...]
-"""Command ids, separated by spaces, and a word for them; the most useful ones first."""
+Hints: TypeAlias = tuple[str | tuple[str, str], ...]
+"""Command ids, separated by spaces, the most useful ones first; with another word than the last part of the first."""
 
-ALWAYS: Hints = (("help", "help"), ("quit", "quit"))
+ALWAYS: Hints = ("help", "quit")
 BROWSE: Hints = (
     ("view.next", "view"),
     ("env.1-9", "{env}"),
     ("view.learning", "curves"),
-    ("view.timing", "timing"),
-    ("view.workers", "workers"),
+    "view.timing",
+    "view.workers",
     ("view.logs", "output"),
 )
-CURVES: Hints = (
-    ("select.left select.right", "cursor"),
-    ("curves.in curves.out", "zoom"),
-    ("curves.smooth", "smooth"),
-    ("curves.log", "log"),
-    ("axis", "x axis"),
-    ("curves.runs", "compare"),
-    ("curves.choose", "choose"),
-)
-RESIZE: Hints = (("envs.fewer envs.more", "{envs}"), ("baseline", "baseline"))
+ZOOM, COMPARE, X_AXIS = ("curves.in curves.out", "zoom"), ("curves.runs", "compare"), ("axis", "x axis")
+CURSOR, TIME, STEP = (("select.left select.right", word) for word in ("cursor", "time", "step"))
+OPEN, PAGE, PAGES = ("accept", "open"), ("page.next", "page"), ("page.previous page.next", "pages")
+RESUME, PLAY, SPEED = ("pause", "resume"), ("pause", "play"), ("faster slower", "speed")
+OUTPUT, PICTURE = ("view.logs", "output"), ("screenshot", "picture")
+SCROLL, FOLLOW, TO_SUMMARY = ("select.up select.down", "scroll"), ("travel.last", "follow"), ("cancel", "summary")
+OLDEST, FIRST = (("travel.first travel.last", words) for words in ("oldest, newest", "first, last"))
+TEN_STEPS = ("travel.back travel.on", "10 steps")
+EPISODE: Hints = (("episode", "to end"), "record", "play")
+CURVES: Hints = (CURSOR, ZOOM, "curves.smooth", "curves.log", X_AXIS, COMPARE, "curves.choose")
+RESIZE: Hints = (("envs.fewer envs.more", "{envs}"), "baseline")
 RUNNING: dict[str, Hints] = {
-    "summary": (("pause", "pause"), *BROWSE, ("accept", "open"), ("breaks", "breaks"), *RESIZE, ("runs", "runs")),
-    "environment": (
-        ("pause", "pause"),
-        ("inspect", "inspect"),
-        ("episode", "to end"),
-        ("record", "record"),
-        ("play", "play"),
-        ("breaks", "breaks"),
-        ("faster slower", "speed"),
-        *BROWSE[:1],
-        ("cancel", "summary"),
-    ),
-    "timing": (("pause", "pause"), *BROWSE, *RESIZE, ("sweep", "sweep")),
-    "members": (("pause", "pause"), ("page.next", "page"), ("view.summary", "summary"), *BROWSE[2:]),
-    "learning": (*CURVES[:2], ("page.next", "page"), ("pause", "pause"), *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
-    "workers": (("pause", "pause"), ("page.next", "page"), *BROWSE[:4], *BROWSE[5:], *RESIZE),
-    "logs": (
-        ("logs.search", "search"),
-        ("select.up select.down", "scroll"),
-        ("page.previous page.next", "pages"),
-        ("travel.last", "follow"),
-        ("pause", "pause"),
-        *BROWSE[:-1],
-    ),
+    "summary": ("pause", *BROWSE, OPEN, "breaks", *RESIZE, "runs"),
+    "environment": ("pause", "inspect", *EPISODE, "breaks", SPEED, BROWSE[0], TO_SUMMARY),
+    "timing": ("pause", *BROWSE, *RESIZE, "sweep"),
+    "members": ("pause", PAGE, "view.summary", *BROWSE[2:]),
+    "learning": (*CURVES[:2], PAGE, "pause", *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
+    "workers": ("pause", PAGE, *BROWSE[:4], *BROWSE[5:], *RESIZE),
+    "logs": ("logs.search", SCROLL, PAGES, FOLLOW, "pause", *BROWSE[:-1]),
 }
-PAUSED: Hints = (
-    ("pause", "resume"),
-    ("step", "step"),
-    ("steps", "steps"),
-    ("accept", "open"),
-    ("inspect", "inspect"),
-    ("breaks", "breaks"),
-    *BROWSE,
-    *RESIZE,
-)
-PAUSED_ENVIRONMENT: Hints = (
-    ("select.left select.right", "time"),
-    ("pause", "resume"),
-    ("episode", "to end"),
-    ("record", "record"),
-    ("play", "play"),
-    ("inspect", "inspect"),
-    ("step", "step"),
-    ("travel.first travel.last", "oldest, newest"),
-    ("breaks", "breaks"),
-    ("steps", "steps"),
-    ("cancel", "summary"),
-)
-STARTING: Hints = (("view.logs", "output"), ("view.summary", "summary"), ("settings", "settings"))
-OVER: Hints = (
-    ("view.logs", "output"),
-    ("view.learning", "curves"),
-    ("runs", "runs"),
-    *BROWSE[:2],
-    ("screenshot", "picture"),
-)
+PAUSED: Hints = (RESUME, "step", "steps", OPEN, "inspect", "breaks", *BROWSE, *RESIZE)
+PAUSED_ENVIRONMENT: Hints = (TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, "breaks", "steps", TO_SUMMARY)
+STARTING: Hints = (OUTPUT, "view.summary", "settings")
+OVER: Hints = (OUTPUT, ("view.learning", "curves"), "runs", *BROWSE[:2], PICTURE)
 MEMBERS: Hints = (("member.previous member.next", "switch"), ("members", "all"))
-REPLAY: Hints = (
-    ("select.left select.right", "step"),
-    ("pause", "play"),
-    ("travel.first travel.last", "first, last"),
-    ("inspect", "inspect"),
-    ("faster slower", "speed"),
-    ("travel.back travel.on", "10 steps"),
-    ("screenshot", "picture"),
-)
+REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", SPEED, TEN_STEPS, PICTURE)
 
 
 class Situation(NamedTuple):
@@ -137,7 +86,7 @@ def hints(situation: Situation) -> Hints:
     if phase is Phase.PAUSED and view == "summary":
         return PAUSED
     if phase is Phase.PAUSED:
-        return tuple((name, "resume" if name == "pause" else word) for name, word in RUNNING[view])
+        return tuple(RESUME if hint == "pause" else hint for hint in RUNNING[view])
     return RUNNING[view]
 
 
@@ -145,11 +94,11 @@ def key_line(width: int, situation: Situation, unavailable: Callable[[str], str]
     """Return the keys that fit into `width` columns, `unavailable` ones last and grey; help and quit always."""
     words = {"{env}": situation.env, "{envs}": plural(situation.env)}
     first, *others = hints(situation)
-    listed = (first, *(MEMBERS if situation.members else ()), *others)
+    listed = map(named, (first, *(MEMBERS if situation.members else ()), *others))
     shown = [hint for hint in listed if situation.pages > 1 or hint[0] != "page.next"]
     found = [(bool(unavailable(names.split()[-1])), names, words.get(word, word)) for names, word in shown]
     parts = [_key(names, word, grey=grey) for grey, names, word in sorted(found, key=lambda item: item[0])]
-    end = tuple(segment for names, word in ALWAYS for segment in _key(names, word, grey=False))
+    end = tuple(segment for names, word in map(named, ALWAYS) for segment in _key(names, word, grey=False))
     row: Row = ()
     for part in parts:
         if width_of((*row, *part, *end)) > width:
@@ -157,6 +106,11 @@ def key_line(width: int, situation: Situation, unavailable: Callable[[str], str]
         row = (*row, *part)
     row = (*row, *end)
     return (*row, blank(width - width_of(row), RAISED))
+
+
+def named(hint: str | tuple[str, str]) -> tuple[str, str]:
+    """Return the command ids of a hint and their word."""
+    return (hint, hint.rpartition(".")[2]) if isinstance(hint, str) else hint
 
 
 def _key(names: str, word: str, *, grey: bool) -> Row:

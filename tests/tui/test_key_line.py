@@ -4,7 +4,7 @@ import pytest
 
 from pac.training.telemetry.records import Phase
 from pac.tui.drawing.styles import width_of
-from pac.tui.key_line import RUNNING, Situation, hints, key_line
+from pac.tui.key_line import RUNNING, Situation, hints, key_line, named
 from pac.tui.keys import table
 
 from .fake_session import seen, until
@@ -34,7 +34,7 @@ def test_the_key_line_is_as_wide_as_the_screen(width):
 def test_every_command_of_the_key_line_exists():
     """And is there only once per situation."""
     for situation in SITUATIONS:
-        names = [name for commands, _ in hints(situation) for name in commands.split()]
+        names = [name for commands, _ in map(named, hints(situation)) for name in commands.split()]
         assert set(names) <= {*table(), "env.1-9"}
         assert len(names) == len(set(names)), situation
 

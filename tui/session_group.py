@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ..envs import PacError
 from ..training.session.host import RunningSession
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
+from ..training.units import RETURN
 from .connection import SessionConnection
 
 PERIOD, SEARCH_PERIOD = 0.5, 2.0
@@ -201,7 +202,7 @@ def _refreshed(member: SeenSession, connection: SessionConnection) -> SeenSessio
     if not connection.started:
         return replace(member, over=connection.failed)
     try:
-        snapshot = connection.take(ViewRequest(count=0))
+        snapshot = connection.take(ViewRequest(count=0, curves=(RETURN.name,)))
     except (PacError, OSError, ValueError):
         return replace(member, over=True)
     gone = connection.exit_code() is not None

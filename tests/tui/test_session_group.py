@@ -55,6 +55,24 @@ async def test_one_page_shows_all_ranks_with_their_sums(ranks, size):
         )
 
 
+async def test_a_rank_that_does_not_train_says_why_in_place_of_its_phases(ranks):
+    """What it waits for, or the error that it has ended with."""
+    ranks[0].say(phase=Phase.STARTING, message=b"compiling the game")
+    ranks[1].say(phase=Phase.FAILED, message=b"rank 0 of 2 has failed")
+    async with opened(ranks) as (app, pilot):
+        await pilot.press("a")
+        await seen(app, "compiling the game", "rank 0 of 2 has failed")
+
+
+async def test_returns_of_all_ranks_are_curves_where_there_is_room(ranks):
+    """With a color for each."""
+    for fake in ranks:
+        fake.history(return_mean=[1.0, 2.0, 4.0])
+    async with opened(ranks) as (app, pilot):
+        await pilot.press("a")
+        await seen(app, "Return, mean of 100", "■ rank 0", "■ rank 1")
+
+
 async def test_keys_select_a_rank_and_commands_go_to_it(ranks):
     """`>` goes from rank 0 to rank 1; the rank that is left need not draw any more."""
     first, second = ranks

@@ -1,4 +1,4 @@
-"""All sessions of a group on one page: a line each, their sums, the time of a step side by side, workers by node."""
+"""All sessions of a group on one page: a line each, their sums, phases and returns side by side, workers by node."""
 
 from __future__ import annotations
 
@@ -6,17 +6,38 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from rich.segment import Segment
 
 from ...backends.system.segment import human_bytes
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
+from ...training.units import RETURN
+from ..curve_options import CurveOptions
+from ..drawing.chart import Line, chart
 from ..drawing.numbers import NA, clock, decimal, percent, whole
 from ..drawing.panels import Section, column
-from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, YELLOW, Row, fit, styled, width_of
+from ..drawing.styles import (
+    BRIGHT,
+    CYAN,
+    FAINT,
+    GREEN,
+    MAGENTA,
+    ORANGE,
+    RED,
+    SOFT,
+    TEXT,
+    YELLOW,
+    Row,
+    fit,
+    styled,
+    width_of,
+)
 from ..header_footer import PHASES
 from ..session_group import SeenSession, slowest
 from .base import LinesView, ViewUpdate
+from .curves import has_points, lines_of, plot_of
 from .figures import COLORS, NAMES, hint, shares, stacked
+from .status_message import HEADS
 
 NAME, MARK = 12, "  slowest"
 COLUMNS = {"state": 10, "N": 8, "steps/s": 11, "waits": 8, "steps": 12, "episodes": 10, "return": 13, "cpu": 8}
@@ -26,6 +47,9 @@ LEFT_OUT = ("node", "process", "time", "rss", "episodes", "cpu", "N", "return", 
 SUMMED = ("N", "steps/s", "steps", "episodes", "cpu", "rss")
 FIXED = 13
 """Lines of the page besides those of the sessions, of which each has two."""
+ROOMY, LEAST_CURVE = 30, 8
+"""Lines of a page on which bars are apart, and of a curve."""
+CURVES = (GREEN, MAGENTA, ORANGE, YELLOW, CYAN, RED)
 
 
 class MembersView(LinesView):
@@ -46,8 +70,9 @@ class MembersView(LinesView):
         what = "ranks" if ranks else "sessions"
         sections = [
             Section(f"All {what}", lambda wide, _: member_rows(members, here, update.selected, wide)),
-            Section("Time of a step by phase", lambda wide, _: phase_rows(members, here, wide)),
+            Section("Time of a step by phase", lambda wide, _: phase_rows(members, here, wide, apart=height > ROOMY)),
             Section("Workers by node", lambda wide, _: node_rows(members, wide), note=f"{len(members)} {what}"),
+            *returns(members, here),
         ]
         self._lines.show(column(sections, width, height))
 
@@ -123,16 +148,22 @@ def total_rate(members: Sequence[SeenSession]) -> float:
     return float(np.nansum(rates))
 
 
-def phase_rows(members: Sequence[SeenSession], here: Sequence[int], width: int) -> list[Row]:
-    """Return a bar of the phases for each of the sessions `here`, and a line that explains the colors."""
+def phase_rows(members: Sequence[SeenSession], here: Sequence[int], width: int, *, apart: bool = False) -> list[Row]:
+    """Return a bar of the phases for each of the sessions `here`, and a line that explains the colors.
+
+    One that does not train has what it does, or its error, in place of the bar. Bars are `apart` with a line between.
+    """
     label = min(width // 3, max(NAME, *(len(members[index].label) + 2 for index in here)))
     rows: list[Row] = []
     phases: dict[str, None] = {}
     for index in here:
         snapshot = members[index].snapshot
         name = styled(fit(members[index].label, label), SOFT)
-        if snapshot is None or float(snapshot.times["wall"]) <= 0:
-            rows.append((name, *hint("waiting for the first 2 s", width - label)[0]))
+        if apart and rows:
+            rows.append(())
+        if snapshot is None or snapshot.phase in HEADS or float(snapshot.times["wall"]) <= 0:
+            said = snapshot.message if snapshot is not None and snapshot.phase in HEADS else ""
+            rows.append((name, *hint(said or "waiting for the first 2 s", width - label)[0]))
             continue
         phases |= dict.fromkeys(phase for phase, _ in shares(snapshot))
         rows.append((name, *stacked(snapshot, width - label)))
@@ -142,6 +173,32 @@ def phase_rows(members: Sequence[SeenSession], here: Sequence[int], width: int) 
         if width_of((*legend, *part)) <= width:
             legend = (*legend, *part)
     return [*rows, legend]
+
+
+def returns(members: Sequence[SeenSession], here: Sequence[int]) -> list[Section]:
+    """Return a panel with the curve of the return of each of the sessions `here`; none before there is a curve."""
+    lines: list[Line] = []
+    legend: list[Segment] = []
+    for index in here:
+        member = members[index]
+        if member.snapshot is None or not has_points(member.snapshot.curves.get(RETURN.name)):
+            continue
+        color = CURVES[len(lines) % len(CURVES)]
+        lines.append(lines_of(member.snapshot, RETURN.name, CurveOptions())[0]._replace(color=color))
+        legend += [styled("  ■ ", color), styled(member.label, FAINT)]
+        first = member.snapshot
+    if not lines:
+        return []
+    plot = plot_of(first, RETURN.name, CurveOptions())
+    return [
+        Section(
+            f"{RETURN.title}, {RETURN.note}",
+            lambda width, height: chart(lines, width, height, plot).rows,
+            fills=True,
+            note=tuple(legend),
+            least=LEAST_CURVE,
+        )
+    ]
 
 
 class WorkersOfNode(NamedTuple):

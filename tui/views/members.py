@@ -47,8 +47,7 @@ LEFT_OUT = ("node", "process", "time", "rss", "episodes", "cpu", "N", "return", 
 SUMMED = ("N", "steps/s", "steps", "episodes", "cpu", "rss")
 FIXED = 13
 """Lines of the page besides those of the sessions, of which each has two."""
-ROOMY, LEAST_CURVE = 30, 8
-"""Lines of a page on which bars are apart, and of a curve."""
+LEAST_CURVE = 8
 CURVES = (GREEN, MAGENTA, ORANGE, YELLOW, CYAN, RED)
 
 
@@ -67,10 +66,10 @@ class MembersView(LinesView):
         self._page = min(self._page, self._pages - 1)
         here = range(self._page * room, min(len(members), (self._page + 1) * room))
         ranks = all(member.snapshot is None or member.snapshot.description.ranks > 1 for member in members)
-        what = "ranks" if ranks else "sessions"
+        what, apart = "ranks" if ranks else "sessions", FIXED + 3 * len(here) + LEAST_CURVE <= height
         sections = [
             Section(f"All {what}", lambda wide, _: member_rows(members, here, update.selected, wide)),
-            Section("Time of a step by phase", lambda wide, _: phase_rows(members, here, wide, apart=height > ROOMY)),
+            Section("Time of a step by phase", lambda wide, _: phase_rows(members, here, wide, apart=apart)),
             Section("Workers by node", lambda wide, _: node_rows(members, wide), note=f"{len(members)} {what}"),
             *returns(members, here),
         ]

@@ -113,6 +113,11 @@ def make(
             f"the {backend} backend cannot write into memory of the device {device!r}; use the backend device"
         )
     kind, note = _available(backend, task, layout, strict=strict)
+    if task.gpu_only and device == "cpu":
+        reason = f"{task.gpu_only} needs environments on a GPU (--backend device --device cuda)"
+        if strict:
+            raise BackendUnavailable(reason)
+        note = "; ".join(filter(None, (note, f"{reason}, using the CPU")))
     device = device if kind.name == "device" else "cpu"
     _check_memory(Layout(task, num_envs, slots, device, ring=ring, rollouts=rollouts))
     made = kind(

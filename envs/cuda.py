@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from .driver import NativeEnvironments
+from .driver import KernelPhase, NativeEnvironments
 from .fields import Array
 from .kernel_tables import KernelTable
 from .launching import SIMULATED
@@ -67,15 +67,18 @@ def unavailable() -> str:
 
 
 def kernel_of(envs: NativeEnvironments, name: str) -> Kernel:
-    """Return a kernel of a game: `reset`, `step` or `show`.
+    """Return a kernel of a game: `reset`, `step` or `show`; or a phase of its step, `step 0` and so on.
 
     Its arguments are the words of the table of arrays; the bytes between the working memories of two environments, for
     each array of it; the words of `LaunchArrays`; the number of environments; a slot; and the next slot, of `reset`
     the seed. An environment with an illegal action is not stepped, and the first of them is noted.
     """
-    run = _inlined(getattr(envs.kernels, name))
+    phase = phase_of(envs, name)
+    run = _inlined(phase.run if phase else getattr(envs.kernels, name))
+    threads = phase.threads if phase else 1
     places = [each.place for each in envs.packed.arrays if each.works]
     own = _own_memory(places)
+    note = _inlined(_note_illegal)
 
     def reset_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, seed: int) -> None:
         env = cuda.grid(1)
@@ -85,12 +88,13 @@ def kernel_of(envs: NativeEnvironments, name: str) -> Kernel:
     def step_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, following: int) -> None:
         env = cuda.grid(1)
         if env < envs:
-            wrong = run(own(table, sizes, env), env, env + 1, slot, following)
-            if wrong != ALL_LEGAL:
-                illegal = launch_arrays(arrays).illegal
-                if illegal[env, 0] == ALL_LEGAL:
-                    illegal[env, 0] = wrong
-                    illegal[env, 1] = slot
+            note(run(own(table, sizes, env), env, env + 1, slot, following), arrays, env, slot)
+
+    def run_phase(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, following: int) -> None:
+        index = cuda.grid(1)
+        env = index // threads
+        if env < envs:
+            note(run(own(table, sizes, env), env, index % threads, slot, following), arrays, env, slot)
 
     def show_environment(table: Any, sizes: Any, arrays: Any, envs: int, slot: int, _following: int) -> None:  # noqa: ARG001
         env = cuda.grid(1)
@@ -98,10 +102,31 @@ def kernel_of(envs: NativeEnvironments, name: str) -> Kernel:
             run(own(table, sizes, env), env, env + 1, slot)
 
     functions = {"reset": reset_environment, "step": step_environment, "show": show_environment}
+    function = run_phase if phase else functions[name]
     number = types.int64
     words = (len(envs.packed.words), max(1, len(places)), 5)
     tuples = (types.UniTuple(number, count) for count in words)  # type: ignore[no-untyped-call]
-    return Kernel(functions[name], types.void(*tuples, number, number, number))
+    return Kernel(function, types.void(*tuples, number, number, number))
+
+
+def phase_of(envs: NativeEnvironments, name: str) -> KernelPhase | None:
+    """Return the phase of a game's step that a kernel is, None if it is another kernel."""
+    kind, _, index = name.partition(" ")
+    return envs.kernels.phases[int(index)] if kind == "step" and index else None
+
+
+def step_names(envs: NativeEnvironments) -> tuple[str, ...]:
+    """Return the kernels that a step consists of, one after the other."""
+    return tuple(f"step {index}" for index in range(len(envs.kernels.phases))) or ("step",)
+
+
+def _note_illegal(wrong: int, arrays: Any, env: int, slot: int) -> None:
+    """Note the first illegal action of an environment."""
+    if wrong != ALL_LEGAL:
+        illegal = launch_arrays(arrays).illegal
+        if illegal[env, 0] == ALL_LEGAL:
+            illegal[env, 0] = wrong
+            illegal[env, 1] = slot
 
 
 def _own_memory(places: list[int]) -> Any:
@@ -126,9 +151,9 @@ def _own_memory(places: list[int]) -> Any:
     return in_python if SIMULATED else intrinsic(shift)
 
 
-def step_kernel(task: Task) -> Kernel:
-    """Return the kernel that steps environments of a native task."""
-    return kernel_of(cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 2), 0)), "step")
+def step_kernel(task: Task, name: str = "step") -> Kernel:
+    """Return the kernel that steps environments of a native task, or a phase of it."""
+    return kernel_of(cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 2), 0)), name)
 
 
 def fight_kernel() -> Kernel:

@@ -17,6 +17,19 @@ from .slots import next_slot
 from .task import MASK_64, Task, allocate
 
 
+class KernelPhase(NamedTuple):
+    """A kernel that is a part of a step on a GPU, where it runs after the one before it.
+
+    Attributes:
+        run: Called with the table, an environment, a number below `threads`, a slot and the next; returns what a step
+            of this environment does.
+        threads: Threads of an environment.
+    """
+
+    run: Callable[[Array, int, int, int, int], int]
+    threads: int = 1
+
+
 class Kernels(NamedTuple):
     """The kernels of a game. Each gets the table of the arrays that it works on, see `KernelTable`.
 
@@ -25,11 +38,13 @@ class Kernels(NamedTuple):
         step: Called with the table, first and last environment, a slot and the next; steps and returns `ALL_LEGAL`, or
             steps nothing and returns the first row whose action is illegal.
         show: Called with the table, first and last environment and a slot; writes the observations of the states.
+        phases: What a GPU runs instead of `step`, one after the other, with the same result.
     """
 
     reset: Callable[[Array, int, int, Array, np.uint64], None]
     step: Callable[[Array, int, int, int, int], int]
     show: Callable[[Array, int, int, int], None]
+    phases: tuple[KernelPhase, ...] = ()
 
 
 class Limits:

@@ -131,6 +131,7 @@ class Task:
         version: Incremented when the meaning of observations or actions changes; policies of other versions are
             refused.
         note: A sentence for the user, which a session shows at its start.
+        gpu_only: A parameter that only has an effect where a GPU steps the environments; elsewhere, a backend warns.
         begins_at_once: Whether the step that ends an episode also begins the next one, and so leads to two states.
     """
 
@@ -170,6 +171,7 @@ class Task:
     shared: tuple[Field, ...] = ()
     transform: TaskTransform | None = None
     note: str = ""
+    gpu_only: str = ""
     version: int = 1
     begins_at_once: bool = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from numba import cuda
 from numpy.typing import NDArray
 
-from ...envs.cuda import compiled_for_device, kernel_of
+from ...envs.cuda import compiled_for_device, kernel_of, phase_of, step_names
 from ...envs.driver import NativeEnvironments
 from ...envs.launching import SIMULATED, Illegal
 from ...envs.native import ALL_LEGAL
@@ -24,6 +25,9 @@ THREADS = 64
 """Threads of a block. Kernels use many registers, so larger blocks leave more of a multiprocessor unused."""
 NEVER = 1 << 40
 """A slot after all others."""
+
+compiled: dict[tuple[Hashable, ...], Any] = {}
+"""Kernels of this process, which another number of environments uses, too."""
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +46,7 @@ class CudaLauncher:
     def __init__(self, envs: NativeEnvironments, memory: DeviceMemory) -> None:
         self._envs, self._memory, self._num_envs = envs, memory, memory.num_envs
         self._own = [each for each in envs.packed.arrays if each.works]
+        self._places = tuple(each.place for each in self._own)
         self._sizes = tuple(stride_of(each) for each in self._own) or (0,)
         blocks = {id(each): memory.block(stride_of(each) * self._num_envs) for each in self._own}
         words = envs.packed.moved(
@@ -51,8 +56,8 @@ class CudaLauncher:
         self._illegal = memory.array((self._num_envs, 2), torch.int64, ALL_LEGAL)
         launch = (self._mask.data_ptr(), self._num_envs, self._illegal.data_ptr(), self._num_envs, 2)
         self._arguments = tuple(words.tolist()), self._sizes, launch, self._num_envs
-        self._kernels: dict[str, Any] = {}
         self._streams: dict[int, Any] = {}
+        self._step_names = step_names(envs)
 
     def reset(self, mask: NDArray[np.bool_], slot: int, seed: int) -> None:
         """Begin the next episode of the masked environments, as `Launcher.reset` says."""
@@ -62,7 +67,8 @@ class CudaLauncher:
 
     def step(self, slot: int) -> None:
         """Step all environments whose action is legal, as `Launcher.step` says."""
-        self._launch("step", slot, next_slot(slot, self._memory.slots))
+        for name in self._step_names:
+            self._launch(name, slot, next_slot(slot, self._memory.slots))
 
     def show(self, slot: int) -> None:
         """Write the observations of the states, as `Launcher.show` says."""
@@ -80,18 +86,20 @@ class CudaLauncher:
 
     def _launch(self, name: str, slot: int, last: int) -> None:
         with self._device():
-            kernel = self._kernels.get(name) or self._compile(name)
-            kernel[self._grid()](*self._arguments, slot, last)
+            self._compiled(name)[self._grid(name)](*self._arguments, slot, last)
 
-    def _compile(self, name: str) -> Any:
-        begun = time.perf_counter()
-        self._kernels[name] = made = compiled_for_device(kernel_of(self._envs, name))
-        log.info("compiled the kernel %s for the GPU in %.0f s", name, time.perf_counter() - begun)
-        return made
+    def _compiled(self, name: str) -> Any:
+        key = name, self._envs.kernels, len(self._arguments[0]), self._places, self._memory.where.index
+        if key not in compiled:
+            begun = time.perf_counter()
+            compiled[key] = compiled_for_device(kernel_of(self._envs, name))
+            log.info("compiled the kernel %s for the GPU in %.0f s", name, time.perf_counter() - begun)
+        return compiled[key]
 
-    def _grid(self) -> tuple[Any, ...]:
+    def _grid(self, name: str) -> tuple[Any, ...]:
         """Return blocks, threads and PyTorch's current stream, in which networks compute before and after."""
-        blocks = -(-self._num_envs // THREADS)
+        phase = phase_of(self._envs, name)
+        blocks = -(-self._num_envs * (phase.threads if phase else 1) // THREADS)
         if SIMULATED:
             return blocks, THREADS
         handle = torch.cuda.current_stream(self._memory.where).cuda_stream

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ..driver import Kernels, NativeEnvironments, NativeGame, compile_kernels
+from ..driver import KernelPhase, Kernels, NativeEnvironments, NativeGame, compile_kernels
+from ..fields import Buffers
+from ..task import Task
 from .kernels import reset_envs, show_envs, step_envs
-from .layout import EPISODES
+from .layout import EPISODES, MOST_FIGHTS
 from .states import possible
 from .views import TABLE, views_of
 
@@ -14,6 +16,18 @@ class AutochessEnvironments(NativeEnvironments):
 
     game = NativeGame(TABLE, views_of, EPISODES, lambda _, states: possible(states))
     kernels = Kernels(reset_envs, step_envs, show_envs)
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        super().__init__(task, lo, hi, buffers, seed)
+        if task.values["combat"] == "device":
+            from . import side_by_side
+
+            phases = (
+                KernelPhase(side_by_side.play),
+                KernelPhase(side_by_side.run, MOST_FIGHTS),
+                KernelPhase(side_by_side.end),
+            )
+            self.kernels = self.kernels._replace(phases=phases)
 
 
 def compile_all() -> None:

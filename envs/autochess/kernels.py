@@ -14,7 +14,7 @@ from .display import draw_film
 from .layout import Floats, Ints
 from .legal import is_legal, survey
 from .reward import last_terms, round_terms
-from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
+from .rounds import begin, bury, close_turns, go_on, is_last, pair_up, rank, run_fights
 from .tables import XP_NEEDED
 from .turn import take
 from .view import draw, draw_numbers, observe
@@ -46,7 +46,14 @@ def pay_round(game: Ints, preset: int, work: RoundMemory, players: int) -> None:
 def play_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None:
     """Run the fights, pay the round, and open the next stage unless the game is over."""
     close_turns(game)
+    pair_up(game)
     run_fights(game, work)
+    end_round(game, preset, players, work)
+
+
+@compiled
+def end_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None:
+    """Pay the round after its fights, and open the next stage unless the game is over."""
     pay_round(game, preset, work, players)
     if not game[at.OVER]:
         go_on(game)
@@ -70,10 +77,10 @@ def all_ended(game: Ints, players: int) -> bool:
 
 
 @compiled
-def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: int, work: RoundMemory) -> bool:
-    """Play the actions of the seats that have not ended their turn. Once all have, play the bots and run the fights.
+def play_turns(game: Ints, actions: Ints, bots: int, turn_actions: int, work: RoundMemory) -> bool:
+    """Play the actions of the seats that have not ended their turn. Once all have, play the bots.
 
-    Returns whether the fights ran.
+    Returns whether the fights come next.
     """
     players = actions.shape[0]
     work.terms[:] = 0
@@ -83,7 +90,15 @@ def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: i
     fought = all_ended(game, players)
     if fought:
         play_bots(game, players, bots)
-        play_round(game, preset, players, work)
+    return fought
+
+
+@compiled
+def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: int, work: RoundMemory) -> bool:
+    """Play the actions of all seats, and the round if it ends by them; return whether the fights ran."""
+    fought = play_turns(game, actions, bots, turn_actions, work)
+    if fought:
+        play_round(game, preset, actions.shape[0], work)
     game[at.STEPS] += 1
     return fought
 
@@ -165,7 +180,7 @@ def forget(v: SeatViews, slot: int, env: int) -> None:
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next game of the chosen environments and write their observations."""
-    v, x, _ = views(table)
+    v, x, _, _ = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
@@ -236,7 +251,7 @@ def first_illegal(v: SeatViews, lo: int, hi: int, slot: int) -> int:
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Step every game by one action per seat, or none and return the first row with an illegal action."""
-    v, x, work = views(table)
+    v, x, work, _ = views(table)
     wrong = first_illegal(v, lo, hi, slot)
     if wrong != ALL_LEGAL:
         return wrong
@@ -252,7 +267,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, including restored ones."""
-    v, x, _ = views(table)
+    v, x, _, _ = views(table)
     for env in range(lo, hi):
         for seat in range(at.SEATS):
             survey(v.state[env], player(seat))

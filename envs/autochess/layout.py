@@ -118,6 +118,8 @@ TURN_ACTIONS = 11
 """Actions after which a turn ends, by default: games of 25 to 30 rounds then take 100 to 300 steps."""
 MOST_TURN_ACTIONS = 30
 MOVES_IN_ROW = 2
+MOST_FIGHTS = SEATS // 2
+"""Fights of a round between players; one without a partner fights a ghost."""
 LAST_STAGE = 45
 GEAR_SLOTS = 3
 """What one creature can carry."""

@@ -11,7 +11,7 @@ from .bag import keep, player
 from .combat import fight
 from .compiled import compiled
 from .creatures import COMMON
-from .display import keep_film, load, shown_seat
+from .display import VIEWER, keep_film, load, shown_seat
 from .layout import Ints
 from .legal import survey
 from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receive
@@ -164,8 +164,8 @@ def count_streak(game: Ints, me: int) -> None:
 
 
 @compiled
-def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
-    """Run the fight of a player against another, a ghost (8 + seat) or wild creatures (-1)."""
+def prepare_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> int:
+    """Muster the teams of a player and another, a ghost (8 + seat) or wild creatures (-1); return the fight's seed."""
     me = player(seat)
     work.sizes[0] = muster(game, me, game[at.WEATHER], work.one, work.cells)
     if foe == at.NOBODY:
@@ -176,27 +176,50 @@ def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
     shown = shown_seat(game)
     filmed = shown == seat or shown == foe  # noqa: PLR1714 - kernels
     load(work.film, int(shown == foe) if filmed else at.NOBODY)
-    fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result, work.film)
-    if filmed:
+    return seed
+
+
+@compiled
+def settle_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
+    """Write the result of a fight for both sides, and keep its film."""
+    if work.film[VIEWER] >= 0:
         keep_film(game, work.film)
-    settle(game, me, 0, work, foe == at.NOBODY)
+    settle(game, player(seat), 0, work, foe == at.NOBODY)
     if 0 <= foe < at.SEATS:
         settle(game, player(foe), 1, work, wild=False)
 
 
 @compiled
-def run_fights(game: Ints, work: RoundMemory) -> None:
-    """Run the fights of all living players, each pair once."""
+def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
+    """Run a fight."""
+    seed = prepare_fight(game, seat, foe, work)
+    fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result, work.film)
+    settle_fight(game, seat, foe, work)
+
+
+@compiled
+def pair_up(game: Ints) -> bool:
+    """Give all living players an opponent, in rounds against wild creatures nobody; return whether it is one."""
     for seat in range(at.SEATS):
         game[player(seat) + at.FOE] = at.NOBODY
-    wild = WILD_TEAMS[game[at.STAGE], 0] > 0
+    wild = bool(WILD_TEAMS[game[at.STAGE], 0] > 0)
     if not wild:
         match(game)
+    return wild
+
+
+@compiled
+def has_fight(game: Ints, seat: int) -> bool:
+    """Return whether a player has a fight that is not that of an earlier seat."""
+    return bool(game[player(seat) + at.ALIVE] and not 0 <= game[player(seat) + at.FOE] < seat)
+
+
+@compiled
+def run_fights(game: Ints, work: RoundMemory) -> None:
+    """Run the fights of all living players who were paired up, each pair once."""
     for seat in range(at.SEATS):
-        me = player(seat)
-        foe = game[me + at.FOE]
-        if game[me + at.ALIVE] and not 0 <= foe < seat:
-            run_fight(game, seat, foe, work)
+        if has_fight(game, seat):
+            run_fight(game, seat, game[player(seat) + at.FOE], work)
 
 
 @compiled

@@ -22,6 +22,12 @@ PARAMETERS = (
     Parameter(
         "turn_actions", at.TURN_ACTIONS, low=1, high=at.MOST_TURN_ACTIONS, help="actions after which a turn ends"
     ),
+    Parameter(
+        "combat",
+        "inline",
+        choices=("inline", "device"),
+        help="fights of a round: one after the other in the game's step (inline), or side by side on a GPU (device)",
+    ),
 )
 SLICES = {
     "player": (0, 14),
@@ -121,7 +127,7 @@ ACTION_NAMES = (
 )
 
 
-def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) -> Task:
+def build(spec: str, players: int, bots: int, reward: str, turn_actions: int, combat: str) -> Task:
     """One step is one action of every seat that has not ended its turn; the last END_TURN runs the fights.
 
     For a seat that has ended its turn, and for a dead one, only END_TURN is legal; see the field `active`.
@@ -147,7 +153,10 @@ def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) ->
         state=Field("state", "int64", (at.WORDS,), timed=False),
         slices=MappingProxyType(SLICES),
         action_names=ACTION_NAMES,
-        values=MappingProxyType({"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions}),
+        values=MappingProxyType(
+            {"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions, "combat": combat}
+        ),
+        gpu_only="combat=device" if combat == "device" else "",
         settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from ..fields import Array, Buffers
 from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
 from ..task import Task
-from .layout import PRESETS
-from .work import RoundMemory, new_work
+from .layout import MOST_FIGHTS, PRESETS
+from .work import FightMemory, RoundMemory, new_fights, new_work
 
 
 class SeatViews(NamedTuple):
@@ -67,6 +67,7 @@ class AutochessViews(NamedTuple):
     seats: SeatViews
     display: DisplayViews
     memory: RoundMemory
+    fights: FightMemory
 
 
 def views_of(task: Task, buffers: Buffers) -> AutochessViews:
@@ -88,7 +89,8 @@ def views_of(task: Task, buffers: Buffers) -> AutochessViews:
         state=fields["state"],
         reals=fields.flat("state", np.float32),
     )
-    return AutochessViews(seats, _display(fields), new_work())
+    side_by_side = MOST_FIGHTS if task.values["combat"] == "device" else 0
+    return AutochessViews(seats, _display(fields), new_work(), new_fights(side_by_side))
 
 
 def _display(fields: FieldArrays) -> DisplayViews:
@@ -118,5 +120,5 @@ def _boards(fields: FieldArrays, prefix: str) -> AutochessBoards:
     return AutochessBoards(**cells, kinds=fields[f"{prefix}kinds"], seats=fields[f"{prefix}seats"])
 
 
-TABLE = table_of(views_of, "autochess", working=("memory",))
+TABLE = table_of(views_of, "autochess", working=("memory", "fights"))
 views = TABLE.unpack

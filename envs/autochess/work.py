@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..fields import Array
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
 from .layout import FILM_WORDS, SEATS, TERMS, Floats, Ints
 
@@ -21,6 +22,35 @@ class RoundMemory(NamedTuple):
     result: Ints
     film: Ints
     terms: Floats
+
+
+class FightMemory(NamedTuple):
+    """Memory for the fights of a round that run side by side, a row each: `combat=device`.
+
+    Attributes:
+        status: `(2,)`: what the step is, and how many fights are to run.
+        seats: `(fights, 2)`, the player and its opponent, as `rounds.run_fight` takes them.
+        seeds: `(fights,)`.
+    """
+
+    status: Ints
+    seats: Ints
+    seeds: Ints
+    one: Array
+    other: Array
+    cells: Array
+    sizes: Array
+    arena: Array
+    result: Array
+    film: Array
+
+
+def new_fights(count: int) -> FightMemory:
+    """Allocate the working memory of a game's thread for `count` fights."""
+    work = new_work()._asdict()
+    del work["terms"]
+    rows = {name: np.zeros((count, *array.shape), np.int64) for name, array in work.items()}
+    return FightMemory(np.zeros(2, np.int64), np.zeros((count, 2), np.int64), np.zeros(count, np.int64), **rows)
 
 
 def new_work() -> RoundMemory:

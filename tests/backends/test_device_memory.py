@@ -126,6 +126,16 @@ def test_only_the_device_backend_has_memory_elsewhere() -> None:
         make("drmario", 2, "device", device="cuda:99", strict=True)
 
 
+@pytest.mark.parametrize("backend", ["inline", "device"])
+def test_what_only_a_gpu_does_is_a_warning_elsewhere(backend: str) -> None:
+    """The CPU runs the fights of auto-chess instead; with `strict`, it is an error."""
+    with closing(make("autochess:combat=device", 2, backend)) as envs:
+        expected = "combat=device needs environments on a GPU (--backend device --device cuda), using the CPU"
+        assert [event.text for event in envs.drain_events()] == [expected]
+    with pytest.raises(BackendUnavailable, match="combat=device needs environments on a GPU"):
+        make("autochess:combat=device", 2, backend, strict=True)
+
+
 def test_a_game_in_python_is_not_on_the_device(toy) -> None:
     """The fallback has a buffer in memory of the host."""
     with closing(make(toy("Counter"), 2, "device", device="apart")) as envs:

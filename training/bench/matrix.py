@@ -33,17 +33,24 @@ class Combination:
         num_envs: N.
         device: Device of the policy.
         target: Steps per second that were planned; 0 if none were.
+        options: Parameters of the task that differ from those of the other combinations, `name=value`.
     """
 
     transport: str
     num_envs: int
     device: str = "cpu"
     target: float = 0.0
+    options: str = ""
 
     @property
     def name(self) -> str:
         """The name in tables."""
-        return f"{self.transport}, N={self.num_envs}, {self.device}"
+        name = f"{self.transport}, N={self.num_envs}, {self.device}"
+        return f"{name}, {self.options}" if self.options else name
+
+    def spec(self, task: str) -> str:
+        """Return the spec of a task with the options."""
+        return f"{task}{',' if ':' in task else ':'}{self.options}" if self.options else task
 
 
 COMBINATIONS = (
@@ -52,8 +59,14 @@ COMBINATIONS = (
     Combination("shm", 1, target=1_600),
     Combination("shm", 32),
     Combination("threads", 32),
+    Combination("device", 32),
     Combination("shm", 1, "cuda", target=7_000),
     Combination("shm", 32, "cuda", target=100_000),
+    *(
+        Combination("device", num_envs, "cuda", options=options)
+        for num_envs in (32, 256, 1_024)
+        for options in ("", "combat=device")
+    ),
 )
 FIRST, LAST = COMBINATIONS[0], COMBINATIONS[3]
 """The slowest and the fastest combination on a CPU, whose ratio is reported."""
@@ -77,11 +90,11 @@ def matrix(
         progress: Called with the current measurement.
 
     Returns:
-        `rows`, one per combination: `transport`, `num_envs`, `device`; medians of `sps`, `rollout_sps` (without the
-        time of the update) and `games_per_s`; `cpu` in % of a core, session and workers together; `gpu` in % and `vram`
-        in bytes, None without a GPU; peak `rss` in bytes; `return_mean` of the last episodes; the `target`. The ratios
-        `rollout_ratio` and `training_ratio` of `shm` at N = 32 over `http` at N = 1, medians of the rounds, None where
-        one is missing; the `network`; and the reasons of combinations that are `absent`.
+        `rows`, one per combination: `name`, `transport`, `num_envs`, `device`; medians of `sps`, `rollout_sps` (without
+        the time of the update) and `games_per_s`; `cpu` in % of a core, session and workers together; `gpu` in % and
+        `vram` in bytes, None without a GPU; peak `rss` in bytes; `return_mean` of the last episodes; the `target`. The
+        ratios `rollout_ratio` and `training_ratio` of `shm` at N = 32 over `http` at N = 1, medians of the rounds, None
+        where one is missing; the `network`; and the reasons of combinations that are `absent`.
 
     Raises:
         SessionFailed: A session failed.
@@ -145,6 +158,7 @@ def _missing(combination: Combination, absent: dict[str, str]) -> bool:
 def _session(config: Config, combination: Combination, steps: int) -> Figures:
     """Run one session and return its figures."""
     changes = {
+        "task": combination.spec(config.task),
         "backend": combination.transport,
         "num_envs": combination.num_envs,
         "device": combination.device,
@@ -187,6 +201,7 @@ def _systems(session: SessionProcess) -> Iterator[Any]:
 def _row(combination: Combination, sessions: Sequence[Figures]) -> Figures:
     middle = {key: _median(found[key] for found in sessions) for key in sessions[0]}
     return {
+        "name": combination.name,
         "transport": combination.transport,
         "num_envs": combination.num_envs,
         "device": combination.device,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .chart import Group, bar_chart
 from .facts import Figures
-from .matrix import COMBINATIONS, Combination
+from .matrix import COMBINATIONS
 from .table import measured_on
 
 HEAD = "| combination | steps/s | target | rollout only | games/s | CPU | memory | GPU | VRAM | mean return |"
@@ -44,7 +44,7 @@ def matrix_markdown(result: Figures, picture: str = "") -> str:
         "|---" * HEAD.count(" | ") + "|---|",
         *(_line(row) for row in result["rows"]),
     ]
-    lines += [f"| {name} | not measured: {reason} |" + " |" * 8 for name, reason in result["absent"].items()]
+    lines += [f"| {name} | N/A: {reason} |" + " |" * 8 for name, reason in result["absent"].items()]
     lines.append("")
     for key, what in (("rollout_ratio", "rollout (environment and inference)"), ("training_ratio", "whole training")):
         if result[key] is not None:
@@ -56,31 +56,24 @@ def matrix_markdown(result: Figures, picture: str = "") -> str:
 
 def matrix_svg(result: Figures) -> str:
     """Return a bar chart of the rates, with the targets."""
-    rates = {
-        (row["transport"], row["num_envs"], row["device"]): (row["sps"], row["rollout_sps"]) for row in result["rows"]
-    }
-    combinations = [combination for combination in COMBINATIONS if _key(combination) in rates]
-    groups = [Group(combination.name, rates[_key(combination)], combination.target) for combination in combinations]
+    rates = {row["name"]: (row["sps"], row["rollout_sps"]) for row in result["rows"]}
+    combinations = [combination for combination in COMBINATIONS if combination.name in rates]
+    groups = [Group(combination.name, rates[combination.name], combination.target) for combination in combinations]
     title = f"{result['task']}: environment steps per second"
     return bar_chart(title, ("training", "rollout only"), groups, "target")
 
 
-def _key(combination: Combination) -> tuple[str, int, str]:
-    return combination.transport, combination.num_envs, combination.device
-
-
 def _line(row: Figures) -> str:
-    name = Combination(row["transport"], row["num_envs"], row["device"]).name
     cells = (
-        name,
+        row["name"],
         _number(row["sps"]),
         _number(row["target"]),
         _number(row["rollout_sps"]),
         _number(row["games_per_s"], digits=2),
         _number(row["cpu"], " %"),
         _number(row["rss"] and row["rss"] / 1e6, " MB"),
-        _number(row["gpu"], " %"),
-        _number(row["vram"] and row["vram"] / 1e6, " MB"),
+        _number(row["gpu"], " %") or "N/A",
+        _number(row["vram"] and row["vram"] / 1e6, " MB") or "N/A",
         _number(row["return_mean"], digits=2),
     )
     return "| " + " | ".join(cells) + " |"

@@ -14,6 +14,7 @@ from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
 from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
+from ..device import envs_device
 from ..past.history import MIN_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase
 from ..trainer import Trainer
@@ -210,6 +211,8 @@ class SessionEnvs:
     ) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
+        if not self.made and device == "cpu":
+            self._warn_of_host_memory()
         self.made = True
         session.set_phase(session.state.phase, self._units.translate("starting the environments"))
         backend = make_backend(
@@ -235,6 +238,16 @@ class SessionEnvs:
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
+
+    def _warn_of_host_memory(self) -> None:
+        """Warn if the environments could be on a device, and the trainer keeps them in memory of the host."""
+        session, possible = self._session, envs_device(self._config.backend, self._session.state.device)
+        if possible != "cpu":
+            session.events.add(
+                Level.WARNING,
+                f"{session.kind.name} keeps its environments in memory of the host, not on the device {possible!r}; "
+                "only PPO has them there",
+            )
 
     def _check_each_step(self, backend: Backend) -> None:
         from ...backends.device.backend import DeviceBackend

@@ -15,7 +15,7 @@ from pac.training.config import Config
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROW = {
-    *("transport", "num_envs", "device", "sps", "rollout_sps", "games_per_s", "return_mean", "workers"),
+    *("name", "transport", "num_envs", "device", "sps", "rollout_sps", "games_per_s", "return_mean", "workers"),
     *("cpu", "rss", "gpu", "vram", "sps_spread", "target"),
 }
 
@@ -23,6 +23,7 @@ ROW = {
 def result(**changed):
     """Return results in the form of `matrix`, with the machine."""
     row = {
+        "name": "http, N=1, cpu",
         "transport": "http",
         "num_envs": 1,
         "device": "cpu",
@@ -52,12 +53,21 @@ def test_the_ratio_is_that_of_its_ends():
 def test_the_report_contains_rates_targets_and_gaps():
     """Each combination is a line with its figures and its target, or with the reason why it was not measured."""
     text = matrix_markdown(result(absent={"shm, N=32, cuda": "no GPU"}, rollout_ratio=41.25))
-    assert "| http, N=1, cpu | 1,000 | 670 | 1,200 | 1.50 | 97 % | 300 MB |  |  | -0.25 |" in text
-    assert "| shm, N=32, cuda | not measured: no GPU |" in text
+    assert "| http, N=1, cpu | 1,000 | 670 | 1,200 | 1.50 | 97 % | 300 MB | N/A | N/A | -0.25 |" in text
+    assert "| shm, N=32, cuda | N/A: no GPU |" in text
     assert "over `http` at N = 1: 41.2x" in text
     assert "whole training" not in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert len(widths) == 1
+
+
+def test_combinations_may_differ_in_a_parameter_of_the_task():
+    """It is added to the spec, after others if there are any, and is part of the name."""
+    combination = Combination("device", 32, "cuda", options="combat=device")
+    assert combination.name == "device, N=32, cuda, combat=device"
+    assert combination.spec("autochess") == "autochess:combat=device"
+    assert combination.spec("autochess:players=8") == "autochess:players=8,combat=device"
+    assert Combination("device", 32).spec("autochess") == "autochess"
 
 
 def test_the_report_is_kept_in_three_files(tmp_path):

@@ -59,13 +59,12 @@ check: $(STAMP)  ## Check format, lint, types and layers, and run the tests
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
 
-gpu: $(STAMP)  ## Run the tests and the benchmark that need a GPU, in less than ten minutes
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]' $(WHEELS)
-	timeout 300 $(BIN)/python -m pytest -q -n 0 -m "gpu and not slow" -rs
-	timeout 280 $(BIN)/pac-tui bench gpu --json | tee gpu.json
+gpu:  ## Run the tests and the benchmark that need a GPU, in less than ten minutes
+	$(if $(shell nvidia-smi -L 2>/dev/null),,$(error make gpu needs an NVIDIA GPU and its driver, but nvidia-smi lists none))
+	.ci/gpu
 
-gpu-pack: $(STAMP)  ## Pack the sources and the compiler's wheels into build/gpu.tar, for a machine without internet
-	.ci/pack-gpu $(BIN)/python
+gpu-pack: $(STAMP)  ## Pack sources and wheels into build/gpu.tar.xz, for make gpu without internet; GPU_PYTHON=3.12
+	$(BIN)/python .ci/pack-gpu $(GPU_PYTHON)
 
 format: $(STAMP)  ## Format, and fix what the linter can fix
 	$(BIN)/ruff format .

@@ -172,11 +172,13 @@ def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
     from torch import nn
 
     from ..watching.hooked_envs import vector_env_methods
-    from ..watching.interception import adopt
+    from ..watching.interception import intercept_instances, making
 
-    pair = [gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync") for _ in range(2)]
-    bare, watched = pair
-    adopt(watched, vector_env_methods)
+    make = partial(gymnasium.make_vec, "CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
+    intercept_instances(gymnasium.vector.VectorEnv, vector_env_methods)
+    with making():
+        bare = make()
+    pair = bare, watched = bare, make()
     actor = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
     critic = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 1))
     optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=2.5e-4)
@@ -216,10 +218,12 @@ def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
     from torch import nn
 
     from ..watching.hooked_envs import env_methods
-    from ..watching.interception import adopt
+    from ..watching.interception import intercept_instances, making
 
-    bare, watched = (gymnasium.make("CartPole-v1") for _ in range(2))
-    adopt(watched, env_methods)
+    intercept_instances(gymnasium.Env, env_methods)
+    with making():
+        bare = gymnasium.make("CartPole-v1")
+    watched = gymnasium.make("CartPole-v1")
     network = nn.Sequential(nn.Linear(4, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 2))
     optimizer = torch.optim.Adam(network.parameters(), lr=2.5e-4)
     seen, following = torch.zeros(REPLAY, 4), torch.zeros(REPLAY, 4)

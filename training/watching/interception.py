@@ -167,9 +167,12 @@ def is_watched(env: Any) -> bool:
 
 
 def follow(env: Any) -> None:
-    """Follow a new object of a watched class from now on, if it can be followed."""
+    """Follow a new object of a watched class from now on, if it can be followed.
+
+    Its `__dict__` is not touched: from then on, Python would look up every attribute of the environment in a dictionary.
+    """
     try:
-        vars(env)[KEY] = type(env)._pac_make_watch(label=creation_label(), unchanged=True)  # noqa: SLF001 - as above
+        object.__setattr__(env, KEY, type(env)._pac_make_watch(label=creation_label(), unchanged=True))  # noqa: SLF001
     except Exception as error:
         report(env, error)
 
@@ -195,7 +198,7 @@ def watch_object(env: Any, methods: Methods, name: str | None) -> None:
         env.__class__ = watched_class(type(env), methods)
     if env._pac_watch is not None:  # noqa: SLF001 - as above
         env._pac_watch.close()  # noqa: SLF001 - as above
-    vars(env)[KEY] = type(env)._pac_make_watch(name)  # noqa: SLF001 - as above
+    object.__setattr__(env, KEY, type(env)._pac_make_watch(name))  # noqa: SLF001 - as above
 
 
 def release(env: Any) -> None:

@@ -178,13 +178,13 @@ def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
     intercept_instances(gymnasium.vector.VectorEnv, vector_env_methods)
     with making():
         bare = make()
-    pair = bare, watched = bare, make()
+    watched = make()
     actor = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
     critic = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 1))
     optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=2.5e-4)
     seen, actions = torch.zeros(STEPS, NUM_ENVS, 4), torch.zeros(STEPS, NUM_ENVS, dtype=torch.long)
     log_probs, rewards = torch.zeros(STEPS, NUM_ENVS), torch.zeros(STEPS, NUM_ENVS)
-    newest = {way: envs.reset(seed=1)[0] for way, envs in zip((False, True), pair, strict=True)}
+    newest = {way: envs.reset(seed=1)[0] for way, envs in zip((False, True), (bare, watched), strict=True)}
 
     def iterate(envs: Any, way: bool) -> None:
         for step in range(STEPS):

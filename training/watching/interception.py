@@ -169,7 +169,7 @@ def is_watched(env: Any) -> bool:
 def follow(env: Any) -> None:
     """Follow a new object of a watched class from now on, if it can be followed.
 
-    Its `__dict__` is not touched: from then on, Python would look up every attribute of the environment in a dictionary.
+    Its `__dict__` is not touched: Python would then look up every attribute of the environment in a dictionary.
     """
     try:
         object.__setattr__(env, KEY, type(env)._pac_make_watch(label=creation_label(), unchanged=True))  # noqa: SLF001

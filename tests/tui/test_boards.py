@@ -370,6 +370,12 @@ def test_a_title_keeps_the_number_of_its_board(width, shown):
     assert shortened("Env 10/65,535", width) == shown
 
 
+@pytest.mark.parametrize(("width", "shown"), [(14, "Env 10/65,535"), (13, "10/65,535"), (9, "10"), (2, "10")])
+def test_a_title_leaves_a_gap_before_the_sign_unless_its_number_would_be_cut(width, shown):
+    """A sign beside a digit would be hard to read."""
+    assert shortened("Env 10/65,535", width, gap=True) == shown
+
+
 def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
     """The lines of divided cells are the same until a column changes its action."""
     renderer = renderer_for(NAMED_GRID, colors=True)

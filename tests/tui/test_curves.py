@@ -54,14 +54,15 @@ async def test_the_arrow_keys_move_a_cursor_over_all_curves(curves, open_app):
 
 
 async def test_rates_of_ends_and_quantiles_come_last(fake, open_app):
-    """A curve of the trainer is more important, although it is newer."""
+    """As what wrappers repeat of returns. A curve of the trainer is more important, although it is newer."""
     rising = [k / 10 for k in range(1, POINTS + 1)]
-    fake.history(return_mean=rising, **{"rate/done": rising, "return/p50": rising, LOSS: rising})
+    repeated = "info/episode.r"
+    fake.history(return_mean=rising, **{repeated: rising, "rate/done": rising, "return/p50": rising, LOSS: rising})
     async with open_app(fake) as (app, pilot):
         await opened(app, pilot)
-        await seen(app, "done, rate", "p50, return", "policy, loss")
+        await seen(app, "done, rate", "p50, return", "policy, loss", "episode.r, info")
         text = screen_text(app)
-        assert text.index("policy, loss") < min(map(text.index, ("done, rate", "p50, return")))
+        assert text.index("policy, loss") < min(map(text.index, ("done, rate", "p50, return", "episode.r, info")))
 
 
 async def test_a_click_moves_the_cursor(curves, open_app):

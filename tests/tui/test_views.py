@@ -119,7 +119,7 @@ async def test_a_narrow_board_shows_the_return_of_a_finished_episode(fake, open_
         table["last_outcome"][:2], table["last_return"][:2] = (1, 2), (2.25, -0.75)
     fake.say()
     async with open_app(fake, (80, 24)) as (app, _):
-        await seen(app, "Env 1/8✓", " 2.25 ", "Env 2/8✗", " -0.75 ")
+        await seen(app, " 1/8  ✓ ", " 2.25 ", " 2/8  ✗ ", " -0.75 ")
 
 
 @pytest.mark.thorough
@@ -419,7 +419,7 @@ async def test_a_resized_terminal_is_filled_again(fake, open_app):
         await until(lambda: app.query_one("#grid").grid_layout is not None)
         await pilot.resize_terminal(80, 24)
         await until(lambda: app.query_one("#grid").grid_layout.scale.name == "half")
-        await seen(app, "Env 8/8")
+        await seen(app, " 8/8 ")
         assert {len(line) for line in screen_text(app).splitlines()} == {80}
 
 

@@ -225,7 +225,7 @@ def _edges(frame: BoardFrame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     corners = HEAVY if frame.selected else (*SIGNS.corners, "─", "│")
     left_top, right_top, left_bottom, right_bottom, flat, side = corners
     inner = scale.columns
-    title = shortened(frame.title, max(0, inner - len(frame.sign)))
+    title = shortened(frame.title, max(0, inner - len(frame.sign)), gap=len(frame.sign) > 0)
     color = ACCENT if frame.selected else frame.color
     airy = len(title) + len(frame.sign) + 4 <= inner
     name, sign = (f" {title} ", f" {frame.sign} " if frame.sign else "") if airy else (title, frame.sign)
@@ -251,8 +251,11 @@ def _edges(frame: BoardFrame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     return top, edge, edge, bottom
 
 
-def shortened(title: str, width: int) -> str:
-    """Return a title in at most `width` columns: `Env 10/65,535`, where that is too long `10/65,535`, else `10`."""
+def shortened(title: str, width: int, *, gap: bool = False) -> str:
+    """Return a title in at most `width` columns: `Env 10/65,535`, where that is too long `10/65,535`, else `10`.
+
+    With a `gap`, the first two are a column shorter than that.
+    """
     counted = title.rpartition(" ")[2]
-    shown = next((text for text in (title, counted) if len(text) <= width), counted.partition("/")[0])
+    shown = next((text for text in (title, counted) if len(text) + gap <= width), counted.partition("/")[0])
     return fit(shown, min(len(shown), width))

@@ -26,6 +26,7 @@ from ..drawing.styles import (
     blank,
     fit,
     styled,
+    width_of,
 )
 from .figures import COLORS, NAMES
 
@@ -63,7 +64,7 @@ def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float
             line = _line([colors.get(phase, GROUND) for phase in phases])
             found.append((styled(fit(lane.name, NAME - 1), SOFT), blank(1), *line))
             found += [(blank(NAME), *line)] * (lines - 1)
-        return [*found, _legend(colors, width), *_overlap(figures or {})]
+        return [*found, *_legend(colors, width), *_overlap(figures or {})]
 
     return Section("Timeline", rows, note=f"last {duration(end - begin)}", whole=True)
 
@@ -112,13 +113,12 @@ def _overlap(figures: Mapping[str, float]) -> list[Row]:
     return [(styled("   ".join(shown), SOFT),)] if shown else []
 
 
-def _legend(colors: Mapping[str, str], width: int) -> Row:
-    """The names of the phases, as many as fit."""
-    row: Row = (blank(NAME),)
-    used = NAME
+def _legend(colors: Mapping[str, str], width: int) -> list[Row]:
+    """The names of the phases, wrapped."""
+    rows: list[Row] = [(blank(NAME),)]
     for name, color in colors.items():
-        label = f"{LANE_NAMES.get(name, name)}  "
-        used += len(label) + HALF
-        if used <= width:
-            row = (*row, styled("■ ", color), styled(label, FAINT))
-    return row
+        part = (styled("■ ", color), styled(f"{LANE_NAMES.get(name, name)}  ", FAINT))
+        if width_of((*rows[-1], *part)) > width and len(rows[-1]) > 1:
+            rows.append((blank(NAME),))
+        rows[-1] = (*rows[-1], *part)
+    return rows

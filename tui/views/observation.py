@@ -15,7 +15,7 @@ from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
 from ..drawing.numbers import figure
-from ..drawing.styles import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
+from ..drawing.styles import CYAN, FAINT, LINE, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .figures import hint
 from .images import channels_first, image_rows, images_in
 
@@ -159,7 +159,7 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
         return [_number(name, float(values[0]), most, width, _label(width))]
     sizes = np.rint(8 * np.abs(known) / most).astype(np.int64).tolist()
     signs = [
-        styled(levels[size], RED if value < 0 else CYAN)
+        styled(levels[size] if size else ".", (RED if value < 0 else CYAN) if size else LINE)
         if math.isfinite(value)
         else styled(SIGNS.broken, RED, bold=True)
         for size, value in zip(sizes, values.tolist(), strict=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from ..envs import BadParameter, Task, UnknownName, find
 from ..envs.errors import brief
 from ..envs.foreign import importing
+from ..envs.task import load
 from .core.errors import BackendUnavailable
 from .core.layout import Layout
 from .core.memory import TooManyEnvironments, check_memory
@@ -174,8 +174,7 @@ def _fallback(kind: type[Backend], task: Task) -> str:
 
 def _class(name: str) -> type[Backend]:
     if name in _BUILT_IN:
-        module, _, attribute = _BUILT_IN[name][0].partition(":")
-        built_in: type[Backend] = getattr(import_module(module, __package__), attribute)
+        built_in: type[Backend] = load(_BUILT_IN[name][0], __package__)
         return built_in
     from .core.base import Backend
 

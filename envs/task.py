@@ -229,10 +229,10 @@ class Task:
             load(self.kernels)()
 
 
-def load(path: str) -> Any:
-    """Return the object that `module:attribute` names."""
+def load(path: str, package: str | None = None) -> Any:
+    """Return the object that `module:attribute` names; a module that begins with a dot is one of `package`."""
     module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
+    return getattr(import_module(module, package), attribute)
 
 
 def transformed(task: Task, transform: TaskTransform | None) -> Task:

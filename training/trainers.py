@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import resolve_name
 from typing import Any
@@ -18,7 +17,7 @@ from ..envs import BadParameter, Task, UnknownName, families, find
 from ..envs.errors import brief
 from ..envs.foreign import importing
 from ..envs.registry import split_spec
-from ..envs.task import transformed
+from ..envs.task import load, transformed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
@@ -214,8 +213,7 @@ def _load(kind: TrainerKind, path: str) -> Any:
     Raises:
         BadParameter: A package's module cannot be imported, or lacks the attribute.
     """
-    module, _, attribute = path.partition(":")
     if kind.name in BUILT_IN:
-        return getattr(import_module(module, __package__), attribute)
+        return load(path, __package__)
     with importing(f"the trainer {kind.name} of an installed package"):
-        return getattr(import_module(module), attribute)
+        return load(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadParameter
 from ..family import Parameter
-from ..task import Task
+from ..task import Task, load
 from .layout import HandLayout
 
 if TYPE_CHECKING:
@@ -39,29 +39,14 @@ class PokerFamily:
     streets: tuple[str, ...] = ("",)
 
 
-def _kuhn() -> PokerGame:
-    from .small import kuhn
+def _of(place: str) -> Callable[..., PokerGame]:
+    """Return what calls `module:function` of this package, which is imported when a game is built."""
 
-    return kuhn()
+    def build(**values: Any) -> PokerGame:
+        game: PokerGame = load(place, __package__)(**values)
+        return game
 
-
-def _leduc(*, suits: bool) -> PokerGame:
-    from .small import leduc
-
-    return leduc(suits=suits)
-
-
-def _liars_dice(faces: int) -> PokerGame:
-    from .small import liars_dice
-
-    return liars_dice(faces)
-
-
-def _holdem(betting: str, stack: int, flop: int, turn: int, river: int) -> PokerGame:
-    from .holdem import holdem
-    from .sizes import sizes_of
-
-    return holdem(sizes_of(betting), stack, (flop, turn, river))
+    return build
 
 
 def _holdem_layout(betting: str, **_: object) -> HandLayout:
@@ -91,19 +76,19 @@ def _buckets(street: str) -> Parameter:
 
 
 FAMILIES: Mapping[str, PokerFamily] = {
-    "kuhn": PokerFamily("Kuhn poker", (), lambda: HandLayout(POKER_ACTIONS, 3, 3), _kuhn),
+    "kuhn": PokerFamily("Kuhn poker", (), lambda: HandLayout(POKER_ACTIONS, 3, 3), _of(".small:kuhn")),
     "leduc": PokerFamily(
         "Leduc poker",
         (Parameter("suits", default=True, help="distinguish the suits: 936 information sets instead of 288"),),
         _leduc_layout,
-        _leduc,
+        _of(".small:leduc"),
         ("first", "second"),
     ),
     "liars_dice": PokerFamily(
         "Liar's dice",
         (Parameter("faces", 6, low=2, high=6, help="faces per die; the highest is wild"),),
         _dice_layout,
-        _liars_dice,
+        _of(".small:liars_dice"),
     ),
     "holdem": PokerFamily(
         "Heads-up no-limit hold'em",
@@ -113,7 +98,7 @@ FAMILIES: Mapping[str, PokerFamily] = {
             *(_buckets(street) for street in ("flop", "turn", "river")),
         ),
         _holdem_layout,
-        _holdem,
+        _of(".holdem:holdem_of"),
         ("preflop", "flop", "turn", "river"),
     ),
 }

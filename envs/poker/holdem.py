@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .cards.notation import CLASSES
 from .game import PokerGame
-from .sizes import STREETS, BetSize, BetSizes
+from .sizes import STREETS, BetSize, BetSizes, sizes_of
 from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, BettingStatus, compile_tree
 
 FOLDS, CALLS, RAISES = range(3)
@@ -144,3 +144,8 @@ def holdem(sizes: BetSizes, stack: int, buckets: tuple[int, int, int]) -> PokerG
     """
     tree = compile_tree(NoLimitBetting(sizes, stack * sizes.blinds[1]))
     return PokerGame("holdem", tree, (len(CLASSES), *buckets), hands=CLASSES)
+
+
+def holdem_of(betting: str, stack: int, flop: int, turn: int, river: int) -> PokerGame:
+    """Return hold'em for the values of the task's parameters."""
+    return holdem(sizes_of(betting), stack, (flop, turn, river))

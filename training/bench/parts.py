@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
+from ...envs.task import load
 from .facts import Figures, Progress
 
 WATCHED = 4.0
@@ -34,8 +34,7 @@ class Benchmark:
 
     def load(self) -> Callable[..., Figures]:
         """Import the function."""
-        module, _, name = self.function.partition(":")
-        found: Callable[..., Figures] = getattr(import_module(f".{module}", __package__), name)
+        found: Callable[..., Figures] = load(f".{self.function}", __package__)
         return found
 
 

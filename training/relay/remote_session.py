@@ -18,7 +18,7 @@ from ...backends.system.segment import new_directory, remove_directory
 from ...envs import PacError
 from ...envs.files import parse_json
 from ...envs.printable import printable
-from ..runs.sessions import UNKNOWN_EXIT_CODE
+from ..runs.sessions import UNKNOWN_EXIT_CODE, ForeignSession
 from ..session.control import CommandRefused, ControlServer
 from ..session.viewers import Viewers
 from ..telemetry.records import Phase
@@ -62,7 +62,7 @@ class RelayFailed(PacError):
     title = "No connection"
 
 
-class RemoteSession:
+class RemoteSession(ForeignSession):
     """A session that a relay shows. A broken connection is made again until the session ends.
 
     Args:
@@ -133,16 +133,6 @@ class RemoteSession:
     def poll(self) -> int | None:
         """Return None while the session lives, as far as is known, then `UNKNOWN_EXIT_CODE`."""
         return UNKNOWN_EXIT_CODE if self._over else None
-
-    def report(self) -> dict[str, Any]:
-        """Its report goes to who started it."""
-        return {}
-
-    def terminate(self) -> None:
-        """Leave it running."""
-
-    def kill(self) -> None:
-        """Leave it running: its process belongs to the other machine."""
 
     # -- commands -----------------------------------------------------------------------------------------------------
 

@@ -73,7 +73,25 @@ class AmbiguousSession(BadParameter):
         self.sessions = found
 
 
-class ConnectedSession:
+class ForeignSession:
+    """A session that the app shows and did not start: it leaves it running."""
+
+    def poll(self) -> int | None:
+        """Return the exit code; None while it runs."""
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """Its report goes to who started it."""
+        return {}
+
+    def terminate(self) -> None:
+        """Leave it running."""
+
+    def kill(self) -> None:
+        """Leave it running."""
+
+
+class ConnectedSession(ForeignSession):
     """A session that another process started, as an app uses it.
 
     Attributes:
@@ -94,13 +112,6 @@ class ConnectedSession:
     def poll(self) -> int | None:
         """Return None while its process lives, then `UNKNOWN_EXIT_CODE`."""
         return None if is_owned(self.directory) else UNKNOWN_EXIT_CODE
-
-    def report(self) -> dict[str, Any]:
-        """Its report goes to who started it."""
-        return {}
-
-    def terminate(self) -> None:
-        """Leave it running."""
 
     def kill(self) -> None:
         """End it at once, if it is a process of this machine's; a script that is watched is not ours to end."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...backends.system.arrays import NamedArrays
 from ...backends.system.segment import Segment
 from ...backends.workers.control import Link
 from ...envs import Task, find
-from ...envs.task import transformed
+from ...envs.task import load, transformed
 from ..telemetry.timeline import SharedLaps, laps_specs
 from ..trainer import Stopped
 from .gate import Gate
@@ -73,8 +72,7 @@ class AttachedSession:
 
 def run(link: Link, given: Mapping[str, Any]) -> None:
     """Call the function of a trainer until it returns or is stopped."""
-    module, _, name = given["function"].partition(":")
-    function = getattr(import_module(module), name)
+    function = load(given["function"])
     session = AttachedSession(link, transformed(find(given["spec"]), given["transform"]), given)
     link.ready()
     with suppress(Stopped):

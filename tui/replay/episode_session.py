@@ -14,6 +14,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ...training.past.episode import Episode, episode_moments
+from ...training.runs.sessions import ForeignSession
 from ...training.session.control import CommandRefused
 from ...training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from ...training.telemetry.description import describe
@@ -26,7 +27,7 @@ from ..past import snapshot_at
 UNKNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
 
 
-class EpisodeSession:
+class EpisodeSession(ForeignSession):
     """An episode that looks to the app like a session.
 
     Attributes:
@@ -63,20 +64,6 @@ class EpisodeSession:
         if seat not in self._seats:
             self._seats[seat] = episode_moments(self._episode, seat)
         return self._seats[seat]
-
-    def poll(self) -> int | None:
-        """Return None: it does not end."""
-        return None
-
-    def report(self) -> dict[str, Any]:
-        """Return an empty report."""
-        return {}
-
-    def terminate(self) -> None:
-        """There is nothing to end."""
-
-    def kill(self) -> None:
-        """There is nothing to end."""
 
 
 def _blank(episode: Episode, name: str) -> Snapshot:

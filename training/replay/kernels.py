@@ -189,6 +189,23 @@ def draw_below(state: Array, bound: int) -> int:
 
 
 @compiled
+def _touch(ring: RingViews, window: Array, which: RowRange, state: Array, count: int) -> int:
+    """Read what `draw_uniform` reads for its next draws, without deciding anything by it; return a sum that is not < 0.
+
+    The places are far apart. Nothing waits for a read here, so the processor fetches several places at once.
+    """
+    slots, players = len(ring.active), ring.active.shape[1] // ring.frames.shape[1]
+    span, ahead, total = window[1] - window[0] + 1, state.copy(), 0
+    for _ in range(count):
+        number = draw_below(ahead, span * which.rows)
+        slot, row = (window[1] - number // which.rows) % slots, which.first + number % which.rows * which.step
+        after = (slot + 1) % slots
+        total += ring.active[slot, row] + ring.age[slot, row] + ring.active[after, row] + (ring.reward[after, row] > 0)
+        total += ring.terminated[after, row] + ring.truncated[after, row] + ring.frames[after, row // players]
+    return total
+
+
+@compiled
 def draw_uniform(
     ring: RingViews,
     walk: Walk,
@@ -216,6 +233,8 @@ def draw_uniform(
     slots = len(ring.active)
     span = window[1] - window[0] + 1
     left, missing = tries, 0
+    if _touch(ring, window, which, state, len(found)) < 0:
+        return -1
     for index in range(len(found)):
         while True:
             if left == 0:
@@ -233,63 +252,3 @@ def draw_uniform(
         left = tries
         found[index, 0], found[index, 1], found[index, 2] = position, row, end
     return missing
-
-
-@compiled
-def stack_places(ring: RingViews, position: int, row: int, last: int, places: Array) -> None:
-    """Write which rows `slot * R + row` of the ring are the frames of a stack, oldest first; -1 for a last observation.
-
-    A stack contains no frame of an earlier episode: it repeats the first one instead.
-
-    Args:
-        ring: The ring.
-        position: The position of the newest frame.
-        row: The row.
-        last: 1 if the newest frame is the last observation of the episode that ended at `position`.
-        places: `(k,)` int64, written.
-    """
-    slots, rows = ring.active.shape
-    depth = len(places)
-    age = int(ring.age[(position - last) % slots, row]) + last
-    for index in range(depth):
-        back = min(depth - 1 - index, age)
-        places[index] = -1 if last and back == 0 else (position - back) % slots * rows + row
-
-
-@compiled
-def newest_places(ring: RingViews, position: int, places: Array) -> None:
-    """Write the frames of all rows' stacks at `position` into `places` `(R, k)`."""
-    for row in range(len(places)):
-        stack_places(ring, position, row, 0, places[row])
-
-
-@compiled
-def batch_places(ring: RingViews, found: Array, numbers: Array, steps: int, places: Array, following: Array) -> bool:
-    """Write the frames before and after drawn transitions.
-
-    Args:
-        ring: The ring.
-        found: `(B, 3)` from `draw_uniform`.
-        numbers: `(B, 4)` from `draw_uniform`.
-        steps: n of the n-step return.
-        places: `(B, k)` int64, written: the frames before.
-        following: `(B, k)` int64, written: the frames after; where nothing follows, those before moved by n.
-
-    Returns:
-        Whether all frames after are those before, moved by n, so that k - n of them are the same.
-    """
-    depth = places.shape[1]
-    moved = steps < depth
-    for index in range(len(found)):
-        position, row, end = found[index]
-        stack_places(ring, position, row, 0, places[index])
-        if end == NOTHING:
-            for frame in range(depth):
-                following[index, frame] = places[index, min(frame + steps, depth - 1)]
-        elif end == RING:
-            stack_places(ring, int(numbers[index, 2]), row, 0, following[index])
-        else:
-            stack_places(ring, int(numbers[index, 3]), row, 1, following[index])
-        for frame in range(depth - steps):
-            moved = moved and following[index, frame] == places[index, frame + steps]
-    return bool(moved)

@@ -14,7 +14,8 @@ from ...backends.system.futex import fence
 from ...envs import PacError, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import MASK_64
-from .kernels import FINAL, NOTHING, RowRange, Walk, batch_places, draw_uniform
+from .batches import BatchPlaces, find_batch, find_overwritten
+from .kernels import FINAL, RowRange, Walk, draw_uniform
 from .priorities import Priorities
 from .ring import ReplayRing
 from .settings import MARGIN, ReplaySettings
@@ -111,31 +112,32 @@ class Replay(ReplayRing):
             NothingToSample: There is none.
         """
         found, numbers = np.empty((count, 3), np.int64), np.empty((count, 4), np.float64)
-        densities = None if self._priorities is None else np.empty(count)
-        stale = np.arange(count)
-        while len(stale):
+        densities = self._draw(found, numbers)
+        while True:
+            batch = self.gather(found, numbers, densities)
+            fence()
+            stale = self._stale(found, numbers)
+            if not len(stale):
+                break
+            self.overwritten += len(stale)
             some, their = np.empty((len(stale), 3), np.int64), np.empty((len(stale), 4), np.float64)
             how_likely = self._draw(some, their)
             found[stale], numbers[stale] = some, their
             if densities is not None:
                 densities[stale] = how_likely
-            batch = self.gather(found, numbers, densities)
-            fence()
-            stale = self._stale(found, numbers)
-            self.overwritten += len(stale)
         self._sampled = found[:, 0]
         return batch
 
-    def _draw(self, found: Array, numbers: Array) -> Array:
+    def _draw(self, found: Array, numbers: Array) -> Array | None:
         """Draw transitions below the present head into `found` and `numbers`, see `draw_uniform`.
 
         Returns:
-            `(B,)`, their probabilities relative to uniform sampling.
+            `(B,)`, their probabilities relative to uniform sampling; None if it is uniform.
         """
         head = self.head
         fence()
         self._window[:] = self._window_at(head)
-        missing, densities = -1, np.ones(len(found))
+        missing, densities = -1, None
         if self._window[1] < self._window[0]:
             pass
         elif self._priorities is None:
@@ -143,6 +145,7 @@ class Replay(ReplayRing):
                 self._ring, self._walk, head, self._window, self._range, self._random, TRIES, found, numbers
             )
         else:
+            densities = np.ones(len(found))
             missing = self._priorities.draw(
                 self._walk,
                 head,
@@ -166,34 +169,28 @@ class Replay(ReplayRing):
     def _stale(self, found: Array, numbers: Array) -> Array:
         """Return which drawn transitions may have been overwritten since, as indices."""
         oldest = self.head - self._slots + 1  # the slot of the position before is being written
-        stale = found[:, 0] - (self._settings.stack - 1) < oldest
-        (truncated,) = np.nonzero(found[:, 2] == FINAL)
-        if not len(truncated):
-            return np.flatnonzero(stale)
-        rows, at = found[truncated, 1], numbers[truncated, 2].astype(np.int64)
-        stale[truncated] |= self._ring.final_at[rows, at] != numbers[truncated, 3]
-        return np.flatnonzero(stale)
+        which = np.empty(len(found), np.int64)
+        return which[: find_overwritten(self._ring, found, numbers, oldest, self._settings.stack, which)]
 
     def gather(self, found: Array, numbers: Array, densities: Array | None = None) -> Transitions:
         """Return the transitions that the kernels found."""
-        count, depth = len(found), self._settings.stack
-        places, following = np.empty((count, depth), np.int64), np.empty((count, depth), np.int64)
-        moved = batch_places(self._ring, found, numbers, self._settings.steps, places, following)
-        truncated = np.flatnonzero(found[:, 2] == FINAL)
-        here = found[:, 0] % self._slots * self._rows + found[:, 1]
-        before, after, frames = self._stacks(places, following, moved=moved)
-        if len(truncated):
-            rows, at = found[truncated, 1], numbers[truncated, 2].astype(np.int64)
-            self._put_finals(after, following, truncated, self._finals[rows, at])
+        places = BatchPlaces.empty(len(found), self._settings.stack, self._settings.steps)
+        moved, finals = find_batch(self._ring, found, numbers, self._settings.steps, places)
+        before, after, frames = self._stacks(places, moved=moved)
         masks = None
         if self._task.masked:
-            masks = self._flat["action_mask"].take(following[:, -1], axis=0, mode="wrap")
-            masks[truncated] = 0xFF
+            masks = self._flat["action_mask"].take(places.after[:, -1], axis=0, mode="wrap")
+        if finals:
+            truncated = np.flatnonzero(found[:, 2] == FINAL)
+            rows, at = found[truncated, 1], numbers[truncated, 2].astype(np.int64)
+            self._put_finals(after, places.after, truncated, self._finals[rows, at])
+            if masks is not None:
+                masks[truncated] = 0xFF
         return Transitions(
             observations=before,
-            actions=self._flat["action"].take(here, axis=0, mode="wrap"),
-            rewards=numbers[:, 0].astype(np.float32),
-            discounts=np.where(found[:, 2] == NOTHING, 0.0, numbers[:, 1]).astype(np.float32),
+            actions=self._flat["action"].take(places.here, axis=0, mode="wrap"),
+            rewards=places.rewards,
+            discounts=places.discounts,
             following=after,
             masks=masks,
             places=found[:, :2],
@@ -201,19 +198,16 @@ class Replay(ReplayRing):
             frames=frames,
         )
 
-    def _stacks(
-        self, places: NDArray[np.int64], following: NDArray[np.int64], *, moved: bool
-    ) -> tuple[Array, Array, Array | None]:
-        """Return the observations at two places each.
+    def _stacks(self, places: BatchPlaces, *, moved: bool) -> tuple[Array, Array, Array | None]:
+        """Return the observations before and after.
 
         If those after are those before, moved by n, both are views of k + n frames per transition, which are returned
         too: `(B, k + n, *stored_shape)`.
         """
         if not moved:
-            return self._frames(places), self._frames(following), None
-        depth, steps = self._settings.stack, self._settings.steps
-        frames = self._frames(np.concatenate((places, following[:, -steps:]), axis=1))
-        return frames[:, :depth], frames[:, steps:], frames
+            return self._frames(places.before), self._frames(places.after), None
+        frames = self._frames(places.frames)
+        return frames[:, : self._settings.stack], frames[:, self._settings.steps :], frames
 
     def _put_finals(self, frames: Array, places: Array, which: Array, finals: Array) -> None:
         if self._settings.stack == 1:

@@ -12,7 +12,8 @@ from ...backends.system.arrays import NamedArrays
 from ...backends.system.futex import fence
 from ...envs import BadParameter, Task
 from ...envs.fields import FINAL_OBSERVATION, Array, Buffers
-from .kernels import RingViews, add, newest_places
+from .batches import newest_places
+from .kernels import RingViews, add
 from .settings import ReplaySettings
 
 SAVED = ("observation", "action_mask", "action", "active", "reward", "terminated", "truncated", "frames")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...envs.openmp import unavailable
 from ...envs.task import load
 from .facts import Figures, Progress
 
@@ -33,7 +34,8 @@ class Benchmark:
         return figures
 
     def load(self) -> Callable[..., Figures]:
-        """Import the function."""
+        """Import the function; load OpenMP before PyTorch does, so that its threads sleep, as in a session."""
+        unavailable()
         found: Callable[..., Figures] = load(f".{self.function}", __package__)
         return found
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -27,3 +31,18 @@ def test_without_a_gpu_the_reason_is_named() -> None:
     """One sentence, before anything is measured."""
     with pytest.raises(PacError, match="finds no GPU"):
         measure_gpu(progress=lambda _text, _share: None)
+
+
+@pytest.mark.session
+@pytest.mark.skipif(sys.platform != "linux", reason="Numba may use another OpenMP")
+def test_threads_of_openmp_sleep_in_benchmarks() -> None:
+    """Threads that spin made steps of the device backend up to 50 times slower on busy cores."""
+    code = "from pac.training.bench.parts import PARTS; PARTS['device'].load()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"OMP_DISPLAY_ENV": "verbose"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "GOMP_SPINCOUNT = '0'" in done.stderr

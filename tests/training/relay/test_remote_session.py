@@ -149,6 +149,7 @@ def test_a_broken_connection_is_made_again(tmp_path, part, times):
             contextlib.closing(SessionClient(shown.directory)) as client,
         ):
             watched.call("look", focus=0, count=4, detail=True)
+            watched.call("speed", sps=50.0)  # it need not keep a core busy
             client.call("join", name="me")
             client.call("look", focus=2, count=4, detail=True)
             for _ in range(times):

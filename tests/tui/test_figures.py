@@ -1,7 +1,10 @@
 """Numbers of a session as rows: uncut at any width, with correct sums."""
 
+from dataclasses import replace
+
 import pytest
 
+from pac.envs import Field
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.timeline import Lane
@@ -14,7 +17,7 @@ from pac.tui.views.figures import Entry, pairs
 from pac.tui.views.frames import frames_of
 from pac.tui.views.lanes import NAME, lanes_section
 
-from .fake_session import play
+from .fake_session import CHESS, FakeSession, play
 
 
 def test_numbers_are_aligned_and_joined_to_their_labels():
@@ -141,3 +144,15 @@ def test_the_figures_of_overlap_are_below_the_lanes():
     text = "".join(segment.text for segment in section.rows(76, 9)[-1])
     assert text.strip() == "overlap efficiency 1.87 of 2   training idle 3%   learner idle 11%"
     assert len(text) <= 76
+
+
+def test_what_wrappers_repeat_of_an_episode_is_not_shown_again(tmp_path):
+    """The panel of the episode has return and length; other scalars stay."""
+    names = ("episode.r", "coins", "episode.l")
+    fake = FakeSession(tmp_path, replace(CHESS, info=tuple(Field(name, "float32") for name in names)), 1)
+    try:
+        snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=0))
+    finally:
+        fake.writer.unlink()
+    rows = ["".join(segment.text for segment in row) for row in environment_rows.info(snapshot, 0, 30)]
+    assert [row.split()[0] for row in rows] == ["coins"]

@@ -29,13 +29,11 @@ from ..drawing.styles import (
     styled,
 )
 from .base import ViewUpdate
-from .figures import ONLY_CURVES, hint, known
+from .figures import ONLY_CURVES, REPEATED, hint, known
 
 FIRST = (RETURN.name, LENGTH.name)
 RATES = ("fps", "sps")
-LAST = (*RATES, "learning_rate")
-REPEATED = ("info/episode.r", "info/episode.l", "info/episode.t")
-"""Return, length and time, which wrappers of scripts report at the end of an episode."""
+LAST = (*RATES, "learning_rate", *(f"info/{name}" for name in REPEATED))
 LEAST_CHART = 6
 SHOWN = 6
 """Most curves beside boards: the measure of success, up to four charts, and one more."""
@@ -228,8 +226,8 @@ def all_curves(snapshot: Snapshot) -> list[str]:
     goals = (figure.name for figure in snapshot.description.figures)
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
     spread = [name for name in names if ONLY_CURVES.match(name)]
-    own = [name for name in names if name.startswith("info/") and name not in {*spread, *REPEATED}]
-    last = [name for one in (*LAST, *REPEATED) for name in names if _plain(name) == one]
+    own = [name for name in names if name.startswith("info/") and name not in {*spread, *LAST}]
+    last = [name for one in LAST for name in names if _plain(name) == one]
     rest = [name for name in names if name not in {*first, *own, *last, *spread}]
     return [*first, *own, *rest, *last, *spread]
 

@@ -175,7 +175,7 @@ class EnvironmentView(BaseView):
             known["line goal"] = goal.section(update, self._curves, 1)
             known["high goal"] = goal.section(update, self._curves, HIGH_GOAL)
             known["trainer"] = Section("Trainer", learning)
-        if about.info:
+        if set(about.info) - set(figures.REPEATED):
             known["info"] = Section("Info", lambda width, _: environment_rows.info(snapshot, env, width))
         if not about.units.episodes:
             return known

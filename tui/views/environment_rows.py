@@ -21,7 +21,7 @@ from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .figures import Entry, hint, pair, pairs, sign_of, speeds
+from .figures import REPEATED, Entry, hint, pair, pairs, sign_of, speeds
 
 COLUMN, LABEL = 8, 7
 NAME, SHARE, LEAST_BAR = 15, 8, 4
@@ -165,6 +165,7 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     entries = [
         Entry(spoken(name), figure(value))
         for name, value in zip(snapshot.description.info, snapshot.info[env].tolist(), strict=False)
+        if name not in REPEATED
     ]
     if width < PAIRED or len(entries) < 2:
         return pairs(entries, width)

@@ -49,6 +49,8 @@ AGENT_RETURN = "agent_return"
 """The metric that `training/independent` has of each agent."""
 ONLY_CURVES = re.compile(r"rate/|.*/p[159]0$")
 """Metrics that are shown only as curves: rates of ends, and quantiles."""
+REPEATED = ("episode.r", "episode.l", "episode.t")
+"""Scalars of `info` that are return, length and time: wrappers of scripts report them at the end of an episode."""
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,

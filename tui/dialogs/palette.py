@@ -19,7 +19,7 @@ from ..views.figures import wrapped
 from .dialog import SELECT, InputDialog, first_shown
 from .key_prompt import KeyPrompt
 
-MOST_COLUMNS, MARGIN, KEY = 84, 4, 11
+MOST_COLUMNS, MARGIN, KEY = 100, 4, 11
 
 
 @dataclass(frozen=True)

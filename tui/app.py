@@ -385,8 +385,9 @@ class PacApp(TerminalApp):
         except PacError as error:
             self.post_message(Refused("save_state", error))
         else:
-            where = f" on {answer['host']}" if "host" in answer else ""
-            self.notify(f"saved {', '.join(answer['paths'])}{where}", title="State")
+            paths = [Path(path) for path in answer["paths"]]
+            where = f"{paths[0].parent} on {answer['host']}" if "host" in answer else paths[0].parent
+            self.notify(f"saved {' and '.join(path.name for path in paths)} in {where}", title="State")
 
     def on_episode_kept(self, message: EpisodeKept) -> None:
         """Leave the screen to the replay; the session goes on."""

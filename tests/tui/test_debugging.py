@@ -377,7 +377,7 @@ async def test_a_key_saves_the_shown_state(console, open_app):
         await go_back(pilot)
         await until(lambda: looks_back(console, 1))
         await pilot.press("g")
-        await seen(app, "saved /runs/a/states/env3-step99-1.snapshot on box")
+        await seen(app, "saved env3-step99-1.snapshot", "in /runs/a/states on box")
         assert console.commands[-1] == ("save_state", {"env": 2, "back": 1})
 
 

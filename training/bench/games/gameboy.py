@@ -9,6 +9,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -45,7 +46,8 @@ def measure_gameboy(
     """Measure each ROM `repeat` times, in turn with PyBoy where it is installed, and compare `frames` of both.
 
     Returns:
-        The summaries of the rates, and how many frames differ.
+        The summaries of the rates, and how many frames differ. With PyBoy and `roms`, the median of their ratios is
+        `games/ratio`.
     """
     files = {name: own_bytes(name) for name in DIGESTS} | {path.stem: path.read_bytes() for path in roms}
     figures: Figures = {}
@@ -62,6 +64,8 @@ def measure_gameboy(
             figures[name]["ratio"] = summaries["frames_per_second"]["median"] / summaries["pyboy"]["median"]
             figures[name]["compared_frames"] = frames
             figures[name]["differing_frames"] = compare_frames(data, name, frames).differ
+    if ratios := [figures[path.stem]["ratio"] for path in roms if "ratio" in figures[path.stem]]:
+        figures["games"] = {"count": len(ratios), "ratio": median(ratios)}
     for number, name in enumerate(DIGESTS):
         progress(f"steps of {name}", (len(files) + number) / (len(files) + len(DIGESTS)))
         rates = [play_rate(f"gameboy:game={name}", seconds) for _ in range(repeat)]

@@ -8,6 +8,7 @@ In Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1), the same kernels and the gam
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -178,7 +179,7 @@ def fight_kernel() -> Kernel:
 
 def ptx_of(kernel: Kernel, capability: tuple[int, int]) -> str:
     """Compile a kernel for GPUs of a compute capability or a later one, and return its PTX; needs no GPU."""
-    with _without_gpu(capability), _large_arrays_in_global_memory():
+    with _without_gpu(capability), _large_arrays_in_global_memory(), _some_functions_called():
         return str(cuda.compile_ptx(kernel.function, kernel.signature, cc=capability)[0])
 
 
@@ -186,7 +187,7 @@ def compiled_for_device(kernel: Kernel) -> Any:
     """Compile a kernel for the current GPU; in the simulator, return the function that runs it as Python."""
     if SIMULATED:
         return cuda.jit(kernel.function)
-    with _large_arrays_in_global_memory():
+    with _large_arrays_in_global_memory(), _some_functions_called():
         return cuda.jit(kernel.signature)(kernel.function)
 
 
@@ -231,3 +232,26 @@ def _large_arrays_in_global_memory() -> Iterator[None]:
         yield
     finally:
         target.make_constant_array = made
+
+
+@contextmanager
+def _some_functions_called() -> Iterator[None]:
+    """Compile calls of the functions that a game marks as `called_on_gpu`.
+
+    The compiler for GPUs inlines nearly everything. Of a large game, it then cannot keep all variables in registers.
+    """
+    descriptor: Any = import_module("numba.cuda.core.funcdesc").FunctionDescriptor
+    declared = descriptor.declare_function
+
+    def declare(self: Any, module: Any) -> Any:
+        function = declared(self, module)
+        rules = getattr(sys.modules.get(self.modname), self.qualname, None)
+        if getattr(getattr(rules, "py_func", None), "called_on_gpu", False):
+            function.attributes.add("noinline")
+        return function
+
+    descriptor.declare_function = declare
+    try:
+        yield
+    finally:
+        descriptor.declare_function = declared

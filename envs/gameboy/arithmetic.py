@@ -6,7 +6,7 @@ Code 6 means memory at HL in operations; its place holds the flags Z N H C, in t
 
 from __future__ import annotations
 
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 
 ZERO, NEGATIVE, HALF_CARRY, CARRY = 0x80, 0x40, 0x20, 0x10
 
@@ -93,7 +93,7 @@ def offset_flags(sp: int, offset: int) -> int:
     return (((sp & 15) + (offset & 15)) & 0x10) << 1 | (((sp & 255) + offset) & 0x100) >> 4
 
 
-@compiled
+@called
 def rotated(which: int, value: int, carry: int) -> int:
     """Return a byte after RLC, RRC, RL, RR, SLA, SRA, SWAP or SRL; the bit that fell out is bit 8."""
     if which == 0:
@@ -120,7 +120,7 @@ def rotate_a(registers: int, which: int) -> int:
     return with_result(registers, (found >> 8) << 4, found & 255)
 
 
-@compiled
+@called
 def adjust(registers: int) -> int:
     """Return the registers after DAA."""
     a, flags = registers & 255, (registers >> 8) & 255
@@ -164,7 +164,7 @@ def put_af(registers: int, value: int) -> int:
     return with_result(registers, value & 0xF0, value >> 8)
 
 
-@compiled
+@called
 def operate_bit(registers: int, code: int, value: int) -> int:
     """Return flags and result of an operation after the prefix CB on a byte: the flags are bits 8 to 15."""
     flags, number = (registers >> 8) & 255, (code >> 3) & 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .cartridge_memory import read_cartridge_ram, write_cartridge_ram, write_mapper
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import (
     BUTTONS,
     DIVIDER,
@@ -77,7 +77,7 @@ def log_access(m: Machine, now: int, entry: int) -> None:
     store_word(m.rom + 0x10000, count + 1)
 
 
-@compiled
+@called
 def catch_up(m: Machine, now: int) -> None:
     """Do what the peripherals do up to a time."""
     count_timer(m, now)
@@ -104,7 +104,7 @@ def note_buttons(m: Machine, before: int) -> None:
         request(m, 16)
 
 
-@compiled
+@called
 def press(m: Machine, buttons: int) -> None:
     """Press these buttons and release all others."""
     before = buttons_read(m)
@@ -112,7 +112,7 @@ def press(m: Machine, buttons: int) -> None:
     note_buttons(m, before)
 
 
-@compiled
+@called
 def read_register(m: Machine, now: int, place: int) -> int:
     """Return what is read at FF00-FF7F."""
     ones = load_byte(m.tables + READS + place)
@@ -131,7 +131,7 @@ def read_register(m: Machine, now: int, place: int) -> int:
     return ones | byte(m, HIGH_PAGE + place)
 
 
-@compiled
+@called
 def read_elsewhere(m: Machine, now: int, address: int) -> int:
     """Return what is read where reading is more than a look-up."""
     if m.mapper == FLAT:
@@ -162,7 +162,7 @@ def write_sound(m: Machine, place: int, value: int) -> None:
         set_byte(m, HIGH_PAGE + place, value)
 
 
-@compiled
+@called
 def write_register(m: Machine, now: int, place: int, value: int) -> None:
     """Write at FF00-FF7F or FFFF."""
     set_word(m, NEXT, 0)
@@ -191,7 +191,7 @@ def write_register(m: Machine, now: int, place: int, value: int) -> None:
             set_byte(m, HIGH_PAGE + place, value)
 
 
-@compiled
+@called
 def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
     """Write where writing is more than a store."""
     if m.mapper == FLAT:

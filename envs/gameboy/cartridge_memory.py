@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import (
     BANK_HIGH,
     BANK_LOW,
@@ -31,7 +31,7 @@ HERTZ = 1 << 22
 DAY = 86_400
 
 
-@compiled
+@called
 def map_banks(m: Machine) -> None:
     """Map the banks that the cartridge's registers choose."""
     low, high, mode = word(m, BANK_LOW), word(m, BANK_HIGH), word(m, BANK_MODE)
@@ -46,7 +46,7 @@ def map_banks(m: Machine) -> None:
         second, ram = (low & 127 if low & 127 else 1), high & 3
     elif m.mapper == MBC5:
         second, ram = low & 511, high & 15
-    place = (ram << 13) % m.ram_bytes if m.ram_bytes else NO_RAM
+    place = (ram << 13) & (m.ram_bytes - 1) if m.ram_bytes else NO_RAM
     if m.mapper == MBC3 and high >= 4:
         place = CLOCK_RAM + high if 8 <= high <= 12 else NO_RAM
     if m.mapper != PLAIN and not word(m, RAM_ON):
@@ -56,7 +56,7 @@ def map_banks(m: Machine) -> None:
     set_word(m, RAM_BANK, place)
 
 
-@compiled
+@called
 def write_mapper(m: Machine, now: int, address: int, value: int) -> None:
     """Write to a register of the cartridge, at 0000-7FFF."""
     part = address >> 13
@@ -85,7 +85,7 @@ def seconds_of(m: Machine, now: int) -> int:
     return held if held >= 0 else (now - word(m, CLOCK_ZERO)) // HERTZ
 
 
-@compiled
+@called
 def clock_bytes(m: Machine, now: int) -> int:
     """Return the registers of the cartridge's clock, the first one in the lowest byte."""
     seconds = seconds_of(m, now)
@@ -95,7 +95,7 @@ def clock_bytes(m: Machine, now: int) -> int:
     return parts | ((days & 255) << 24) | (flags << 32)
 
 
-@compiled
+@called
 def write_clock(m: Machine, now: int, register: int, value: int) -> None:
     """Write a register of the cartridge's clock."""
     shift = 8 * (register - 8)
@@ -111,7 +111,7 @@ def read_cartridge_ram(m: Machine, address: int) -> int:
     """Return what is read at A000-BFFF."""
     bank = word(m, RAM_BANK)
     if bank >= 0:
-        return byte(m, CARTRIDGE_RAM + (bank + (address & 0x1FFF)) % m.ram_bytes)
+        return byte(m, CARTRIDGE_RAM + ((bank + (address & 0x1FFF)) & (m.ram_bytes - 1)))
     return 255 if bank == NO_RAM else (word(m, LATCHED) >> (8 * (bank - CLOCK_RAM - 8))) & 255
 
 
@@ -120,6 +120,6 @@ def write_cartridge_ram(m: Machine, now: int, address: int, value: int) -> None:
     """Write to A000-BFFF."""
     bank = word(m, RAM_BANK)
     if bank >= 0:
-        set_byte(m, CARTRIDGE_RAM + (bank + (address & 0x1FFF)) % m.ram_bytes, value)
+        set_byte(m, CARTRIDGE_RAM + ((bank + (address & 0x1FFF)) & (m.ram_bytes - 1)), value)
     elif bank != NO_RAM:
         write_clock(m, now, bank - CLOCK_RAM, value)

@@ -104,8 +104,6 @@ class Console:
         """Return what kernels need to know, with a ROM that must outlive it."""
         values = {
             "words": self.words.ctypes.data,
-            "bytes": self.bytes.ctypes.data,
-            "tile": 0,
             "rom": rom.ctypes.data,
             "tables": TABLES.ctypes.data,
             "mapper": self.cartridge.mapper,

@@ -41,7 +41,7 @@ def memory_byte(m: Machine, address: int) -> int:
         return byte(m, ram_place(address))
     if address < 0xC000:
         bank = word(m, RAM_BANK)
-        return byte(m, CARTRIDGE_RAM + (bank + (address & 0x1FFF)) % m.ram_bytes) if bank >= 0 else 255
+        return byte(m, CARTRIDGE_RAM + ((bank + (address & 0x1FFF)) & (m.ram_bytes - 1))) if bank >= 0 else 255
     if address < 0xFF00:
         return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
     return byte(m, HIGH_PAGE + (address & 0xFF))

@@ -27,7 +27,7 @@ from .arithmetic import (
     with_flags,
 )
 from .bus import catch_up, read, write
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import ENABLING, HALTED, HIGH_PAGE, INTERRUPTS_ON, LOCKED, LOW_BANK, NEXT, REPEATS, Machine
 from .memory import byte, load_byte, set_word, word
 from .registers import IE, IF
@@ -252,7 +252,7 @@ def come_back(m: Machine, registers: int, pc: int, sp: int, now: int, kind: int,
     return Cpu(registers, popped(m, sp, now), (sp + 2) & 0xFFFF, now + 12)
 
 
-@compiled
+@called
 def control(m: Machine, pc: int, now: int, kind: int) -> int:
     """Run NOP, DI, EI, HALT, STOP or an illegal code, and return the address that follows."""
     if kind == op.NOP:

@@ -31,7 +31,6 @@ from .layout import (
     STEPS,
     STOP,
     STUCK,
-    WORDS,
     Machine,
 )
 from .lines import clear_frame
@@ -53,7 +52,7 @@ def machine_of(v: GameViews, env: int, slot: int, drawn: int) -> Machine:
     n = v.numbers
     words = n.states + env * n.size
     out = n.observations + (slot * n.envs + env) * FRAME_BYTES
-    return Machine(words, words + 8 * WORDS, 0, n.rom, n.tables, n.mapper, n.rom_mask, n.ram_bytes, 0x8000, out, drawn)
+    return Machine(words, n.rom, n.tables, n.mapper, n.rom_mask, n.ram_bytes, 0x8000, out, drawn)
 
 
 @inlined

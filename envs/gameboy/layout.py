@@ -1,8 +1,8 @@
 """The memory layout of one console.
 
-The state of a console is one block: 64-bit words, then bytes. Within a tile of `1 << tile` consoles, equal words and
-equal bytes lie beside each other. A tile of one console is contiguous. Kernels address a block only through
-`memory.py`.
+The state of a console is one block: 64-bit words, then bytes. The states of a tile of consoles may be interleaved, so
+that equal words and equal bytes lie beside each other. Kernels address a state only through `memory.py`, which takes
+the stride from the type of their console: `Machine` or `TiledMachine`.
 """
 
 from __future__ import annotations
@@ -108,26 +108,46 @@ HIDDEN, WHOLE, HALF = 0, 1, 2
 """What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line."""
 
 
+TILE = 5
+"""Binary logarithm of the number of consoles whose states are interleaved: those of a warp of a GPU."""
+
+
 class Machine(NamedTuple):
     """What kernels need to know of a console. Addresses are those of the memory of this process.
 
     Attributes:
-        words: Address of the state's first word.
-        bytes: Address of the state's first byte.
-        tile: Binary logarithm of the number of consoles whose states are interleaved.
+        words: Address of the state, whose words come first.
         rom: Address of the cartridge's ROM, padded to whole banks.
         tables: Address of the tables.
         mapper: Kind of the cartridge.
         rom_mask: Number of ROM banks - 1.
-        ram_bytes: Bytes of the cartridge's RAM.
+        ram_bytes: Bytes of the cartridge's RAM, a power of two or 0.
         top: The first address from which instructions are not read from ROM.
         out: Address of the frame to draw, 2 bits per pixel.
         drawn: What is drawn.
     """
 
     words: int
+    rom: int
+    tables: int
+    mapper: int
+    rom_mask: int
+    ram_bytes: int
+    top: int
+    out: int
+    drawn: int
+
+
+class TiledMachine(NamedTuple):
+    """A console whose state is interleaved with others, as `Machine`.
+
+    Attributes:
+        words: Address of the state's first word; the next one follows those of the other consoles.
+        bytes: Address of the state's first byte; the same.
+    """
+
+    words: int
     bytes: int
-    tile: int
     rom: int
     tables: int
     mapper: int

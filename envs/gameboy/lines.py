@@ -5,7 +5,7 @@ Nothing is kept of a line: the ten sprites are numbers of 6 bits in one integer,
 
 from __future__ import annotations
 
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import HALF, HIGH_PAGE, OAM, VIDEO, WINDOW_LINE, WINDOW_MET, Machine
 from .memory import byte, set_word, store_byte, store_word, word
 from .registers import BGP, LCDC, OBP0, SCX, SCY, WX, WY
@@ -26,7 +26,7 @@ def clear_frame(m: Machine) -> None:
         store_word(m.out + place, 0)
 
 
-@compiled
+@called
 def begin_frame(m: Machine) -> None:
     """Begin a frame, which is white until its lines are drawn."""
     set_word(m, WINDOW_LINE, 0)
@@ -100,7 +100,7 @@ def with_sprites(m: Machine, sprites: int, line: int, x: int, control: int, colo
     return shade
 
 
-@compiled
+@called
 def draw_line(m: Machine, line: int) -> None:
     """Draw a line as the registers are now, if the frame has it, and count the window's lines."""
     control = byte(m, HIGH_PAGE + LCDC)

@@ -14,9 +14,10 @@ from numba.extending import intrinsic
 
 from .. import simulated
 from ..simulated import in_python_or
-from .layout import Machine
+from .layout import TILE, WORDS, Machine, TiledMachine
 
-WORDS_BASE, BYTES_BASE, TILE = (Machine._fields.index(name) for name in ("words", "bytes", "tile"))
+BYTES = 8 * WORDS
+"""Where in a state its bytes begin."""
 
 
 def _load(builder: Any, address: Any, bits: int) -> Any:
@@ -61,47 +62,57 @@ load_byte, load_word = _loader(8), _loader(64)
 store_byte, store_word = _storer(8), _storer(64)
 
 
-def _place(builder: Any, m: Any, first: int, index: Any, unit: int) -> Any:
-    """Return the address of a word or byte of a console's state, given as an LLVM value."""
-    base, tile = builder.extract_value(m, first), builder.extract_value(m, TILE)
-    shift = builder.add(tile, ir.Constant(tile.type, unit)) if unit else tile
-    return builder.add(base, builder.shl(index, shift))
+def _address(m: Machine | TiledMachine, index: int, unit: int) -> int:
+    """Return the address of word `index` (`unit` 3) or byte `index` (`unit` 0) of a console's state."""
+    if isinstance(m, TiledMachine):
+        return (m.words if unit else m.bytes) + (index << (TILE + unit))
+    return m.words + (index << unit) + (0 if unit else BYTES)
 
 
-def _reader(first: int, bits: int, unit: int) -> Callable[[Machine, int], int]:
+def _place(builder: Any, m: Any, kind: Any, index: Any, unit: int) -> Any:
+    """Return what `_address` does, for LLVM values of a console of a Numba type `kind`."""
+    tiled = kind.instance_class is TiledMachine
+    base = builder.extract_value(m, int(tiled and not unit))
+    if not (tiled or unit):
+        base = builder.add(base, ir.Constant(base.type, BYTES))
+    shift = unit + TILE * tiled
+    return builder.add(base, builder.shl(index, ir.Constant(index.type, shift)) if shift else index)
+
+
+def _reader(bits: int, unit: int) -> Callable[[Machine, int], int]:
     """Return a function that reads a word or byte of a console's state."""
 
     def read(_context: Any, m: Any, _index: Any) -> Any:
-        def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = _place(builder, arguments[0], first, arguments[1], unit)
+        def build(_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], signature.args[0], arguments[1], unit)
             return _load(builder, place, bits)
 
         return types.int64(m, types.int64), build
 
     def in_python(m: Machine, index: int) -> int:
-        return simulated.load(m[first] + (index << (m.tile + unit)), bits)
+        return simulated.load(_address(m, index, unit), bits)
 
     return in_python_or(in_python, intrinsic(read))
 
 
-def _writer(first: int, bits: int, unit: int) -> Callable[[Machine, int, int], None]:
+def _writer(bits: int, unit: int) -> Callable[[Machine, int, int], None]:
     """Return a function that writes a word or byte of a console's state."""
 
     def write(_context: Any, m: Any, _index: Any, _value: Any) -> Any:
-        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            place = _place(builder, arguments[0], first, arguments[1], unit)
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], signature.args[0], arguments[1], unit)
             _store(builder, place, arguments[2], bits)
             return context.get_dummy_value()
 
         return types.void(m, types.int64, types.int64), build
 
     def in_python(m: Machine, index: int, value: int) -> None:
-        simulated.store(m[first] + (index << (m.tile + unit)), value, bits)
+        simulated.store(_address(m, index, unit), value, bits)
 
     return in_python_or(in_python, intrinsic(write))
 
 
-word, set_word = _reader(WORDS_BASE, 64, 3), _writer(WORDS_BASE, 64, 3)
+word, set_word = _reader(64, 3), _writer(64, 3)
 """Read and write a word of a state, by its number."""
-byte, set_byte = _reader(BYTES_BASE, 8, 0), _writer(BYTES_BASE, 8, 0)
+byte, set_byte = _reader(8, 0), _writer(8, 0)
 """Read and write a byte of a state, by its place."""

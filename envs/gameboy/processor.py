@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import operations as op
 from .bus import catch_up, write
-from .compiled import compiled, inlined
+from .compiled import called, compiled, inlined
 from .instructions import control, fetch, jump, load, operate, operate_wide
 from .layout import (
     BLANKED,
@@ -74,7 +74,7 @@ def skip_halt(m: Machine) -> None:
     set_word(m, CLOCK, now + ((max(next_event(m) - now, 1) + 3) & ~3))
 
 
-@compiled
+@called
 def attend(m: Machine) -> int:
     """Run events, then interrupts, at the end of an instruction; return why to stop, or 0."""
     while True:

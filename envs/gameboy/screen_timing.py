@@ -5,7 +5,7 @@ Times within a line are T-cycles ("dots"). Mode 3 begins at dot 84, and its leng
 
 from __future__ import annotations
 
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import (
     BLANK,
     DRAW_AT,
@@ -65,7 +65,7 @@ def line_matches(m: Machine, dot: int) -> bool:
     return wanted == line and (column >= 4 or line == 0)
 
 
-@compiled
+@called
 def drawn_until(m: Machine, now: int, line: int) -> int:
     """Return the dot at which mode 3 of a line ends, as far as is known now."""
     scroll, control = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + LCDC)
@@ -122,13 +122,13 @@ def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
     return column < DRAWS + 172 or column < drawn_until(m, now, line)
 
 
-@compiled
+@called
 def refuses_read(m: Machine, now: int, address: int) -> bool:
     """Return whether the processor cannot read video memory or sprites, because the screen does."""
     return refuses(m, now, DRAWS - 4 if address < 0xA000 else 0, DRAWS)
 
 
-@compiled
+@called
 def refuses_write(m: Machine, now: int, address: int) -> bool:
     """Return whether the processor cannot write video memory or sprites; do what the screen does before."""
     run_screen(m, now)
@@ -145,7 +145,7 @@ def read_status(m: Machine, now: int) -> int:
     return kept | (4 if line_matches(m, dot) else 0) | mode_of(m, now, dot)
 
 
-@compiled
+@called
 def level(m: Machine, now: int, sources: int) -> int:
     """Return the level of the STAT interrupt's line, given the enabled sources."""
     dot = dot_of(m, now)
@@ -193,7 +193,7 @@ def next_status(m: Machine, now: int, sources: int, dot: int) -> int:
     return LINE_CYCLES - column
 
 
-@compiled
+@called
 def plan_screen(m: Machine, now: int) -> None:
     """Find when the screen next needs attention."""
     found = FAR
@@ -223,7 +223,7 @@ def attend_line(m: Machine, at: int, line: int, column: int) -> None:
             draw_line(m, line)
 
 
-@compiled
+@called
 def run_screen(m: Machine, now: int) -> None:
     """Do what the screen does up to a time."""
     while word(m, LCD_NEXT) <= now:
@@ -238,7 +238,7 @@ def run_screen(m: Machine, now: int) -> None:
         plan_screen(m, at)
 
 
-@compiled
+@called
 def write_screen(m: Machine, now: int, place: int, value: int) -> None:
     """Write LCDC, STAT or LYC."""
     run_screen(m, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .cartridge_memory import read_cartridge_ram
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import DMA_AT, DMA_BEGIN, DMA_COPIED, DMA_END, FAR, HIGH_PAGE, LOW_BANK, OAM, Machine
 from .memory import byte, load_byte, set_byte, set_word, word
 from .registers import DMA
@@ -25,7 +25,7 @@ def is_locked(m: Machine, now: int) -> bool:
     return word(m, DMA_BEGIN) < now <= word(m, DMA_END)
 
 
-@compiled
+@called
 def copy_bytes(m: Machine, now: int) -> None:
     """Copy what the transfer in progress has copied up to a time."""
     page = byte(m, HIGH_PAGE + DMA)

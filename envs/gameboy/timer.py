@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import compiled, inlined
+from .compiled import called, inlined
 from .layout import (
     DIVIDER,
     FAR,
@@ -44,7 +44,7 @@ def overflow_at(m: Machine, control: int) -> int:
     return ((((word(m, TIMER_AT) + offset) >> shift) + ticks) << shift) - offset
 
 
-@compiled
+@called
 def count_timer(m: Machine, now: int) -> None:
     """Count the timer up to a time."""
     control = byte(m, HIGH_PAGE + TAC)
@@ -93,7 +93,7 @@ def signal(m: Machine, control: int, now: int) -> int:
     return ((now + word(m, DIVIDER)) >> (period(control) - 1)) & (control >> 2) & 1
 
 
-@compiled
+@called
 def reset_divider(m: Machine, now: int) -> None:
     """Write DIV."""
     count_timer(m, now)
@@ -104,7 +104,7 @@ def reset_divider(m: Machine, now: int) -> None:
     plan_timer(m)
 
 
-@compiled
+@called
 def write_timer(m: Machine, now: int, place: int, value: int) -> None:
     """Write TIMA, TMA or TAC."""
     count_timer(m, now)

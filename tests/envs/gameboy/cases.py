@@ -28,9 +28,7 @@ class FlatConsole:
         self.tables = TABLES.copy()
         self.tables[:256] = at.ELSEWHERE
         base = self.words.ctypes.data
-        self.machine = Machine(
-            base, base + 8 * at.WORDS, 0, self.memory.ctypes.data, self.tables.ctypes.data, at.FLAT, 3, 0, 0, 0, 0
-        )
+        self.machine = Machine(base, self.memory.ctypes.data, self.tables.ctypes.data, at.FLAT, 3, 0, 0, 0, 0)
 
     def run(self, registers: np.ndarray, ram: np.ndarray) -> tuple[int, ...]:
         """Run an instruction and return the registers after it, in the order of the cases."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,12 @@ from pac.envs.gameboy import layout as at
 from pac.envs.gameboy.bus import press
 from pac.envs.gameboy.cartridges import own_cartridge
 from pac.envs.gameboy.console import Console
+from pac.envs.gameboy.layout import Machine, TiledMachine
 from pac.envs.gameboy.processor import run
 
 from .programs import cartridge, numbered_banks, ran
 
-LANES = 32
+LANES = 1 << at.TILE
 
 
 def test_decimal_arithmetic():
@@ -143,13 +146,8 @@ def test_interleaved_states_are_equal(name: str, frames: int, first: int):
     for step in range(frames):
         for lane, single in enumerate(singles):
             buttons = 1 << (step * (first + lane + 3) // 4 % 4)
-            machine = single.machine_with(
-                single.cartridge.rom,
-                words=words.ctypes.data + 8 * lane,
-                bytes=rest.ctypes.data + lane,
-                tile=5,
-                out=frame.ctypes.data,
-            )
+            known = single.machine._asdict() | {"words": words.ctypes.data + 8 * lane, "out": frame.ctypes.data}
+            machine = cast("Machine", TiledMachine(bytes=rest.ctypes.data + lane, **known))
             press(machine, buttons)
             words[at.STOP, lane] = words[at.CLOCK, lane] + at.FRAME_CYCLES
             run(machine)

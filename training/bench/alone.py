@@ -1,14 +1,25 @@
-"""A trainer without a session."""
+"""A trainer without a session, and its processes."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from ...backends import make
+from ...backends.core.status import WorkerState
+from ...backends.system.segment import own_directory
 from ...envs import Task
+from ..session.gate import Gate
+from ..session.trainer_processes import ProcessSupervisor
+from ..telemetry.events import EventLog
 from ..trainer import Context, Envs, Timer
 from ..trainers import build_trainer, trainer_settings, transformed_task
+from .measured_process import MeasurementFailed
+
+START_LIMIT = 120.0
+"""Seconds in which all processes must have started."""
+POLL = 0.05
 
 
 def started(
@@ -45,3 +56,44 @@ def started(
     trainer = build_trainer(name, Context(stepped, make_envs, chosen, device, seed, timer, envs_device=envs_device))
     trainer.start(num_envs)
     return trainer, timer
+
+
+class ProcessesAlone:
+    """Starts and supervises the processes of a trainer, and is their gate, which is always open.
+
+    Args:
+        task: What is trained on.
+
+    Attributes:
+        start: Starts processes, see `pac.training.trainer.StartProcesses`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._gate = Gate(own_directory())
+        self._supervisor = ProcessSupervisor(task, own_directory(), EventLog())
+        self.start = self._supervisor.start
+
+    def wait_until_ready(self) -> None:
+        """Wait until all of them run, so that their imports do not count as training.
+
+        Raises:
+            ProcessFailed: One failed.
+            MeasurementFailed: They take too long.
+        """
+        end = time.monotonic() + START_LIMIT
+        while any(status.state == WorkerState.STARTING for status in self._supervisor.statuses()):
+            self.check()
+            if time.monotonic() > end:
+                raise MeasurementFailed(f"the learners did not start within {START_LIMIT:.0f} s")
+            time.sleep(POLL)
+
+    def check(self) -> None:
+        """Raise `ProcessFailed` if one has failed."""
+        self._supervisor.poll()
+        self._supervisor.check()
+
+    def close(self) -> None:
+        """Stop all of them."""
+        self._supervisor.close()
+        self._gate.close()
+        (own_directory() / "gate").unlink()

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from contextlib import closing
+from dataclasses import asdict, replace
 from statistics import fmean, median
 from typing import Any
 
@@ -24,17 +25,20 @@ from ..loading import effective_settings, trainer_of
 from ..playing import context_of, play_episodes
 from ..trainer import Trainer
 from ..trainers import build_trainer
+from .alone import ProcessesAlone
 from .facts import Figures, Progress, summary_of
 from .learning_checks import EPISODES, PLAYED_SEED, Checks, Clock, Report
 from .learning_peers import CLEANRL_SETTINGS, SB3_SETTINGS, train_cleanrl, train_sb3
 from .measured_process import MeasurementFailed, last_line
 
-TRAINERS = ("ppo", "dqn", "iqn")
+TRAINERS = ("ppo", "dqn", "iqn", "independent")
 NUM_ENVS = 8
 CHECKS = 20
 """Checks of a training by default."""
 OURS, SB3, CLEANRL = "pac-tui", "SB3", "CleanRL"
-CLEANRL_TRAINS = ("dqn", "ppo")
+DQN = ("dqn", "independent")
+"""Trainers that are compared with CleanRL's DQN."""
+CLEANRL_TRAINS = (*DQN, "ppo")
 
 
 def learning(
@@ -76,7 +80,7 @@ def learning(
         raise BadParameter("--stop ends trainings at a goal; set --goal, for instance to 475")
     checks = Checks(config.steps, every or config.steps / CHECKS, goal if stop else None)
     sides = _sides(config, sb3=sb3, cleanrl=cleanrl)
-    if cleanrl and trainer_of(config) == "dqn":
+    if cleanrl and trainer_of(config) in DQN:
         config = config.model_copy(update={"settings": {**CLEANRL_SETTINGS, **config.settings}})
     runs: dict[str, list[Figures]] = {side: [] for side in sides}
     for number in range(seeds * len(sides)):
@@ -106,7 +110,7 @@ def _sides(config: Config, *, sb3: bool, cleanrl: bool) -> list[str]:
     if sb3 and (trainer, config.task) not in SB3_SETTINGS:
         known = ", ".join(f"{name} on {task}" for name, task in SB3_SETTINGS)
         raise BadParameter(f"--sb3 trains {known}, got {trainer} on {config.task}")
-    if cleanrl and trainer == "dqn" and sb3:
+    if cleanrl and trainer in DQN and sb3:
         raise BadParameter("with dqn, --cleanrl trains both sides with CleanRL's settings: omit --sb3")
     if cleanrl and trainer not in CLEANRL_TRAINS:
         raise BadParameter(f"--cleanrl trains {' and '.join(CLEANRL_TRAINS)}, got {trainer}")
@@ -149,20 +153,23 @@ def train_ours(config: Config, checks: Checks, report: Report) -> None:
     """Train and report the points."""
     task, settings = find(config.task), effective_settings(config) | {"threads": 1}
     name = trainer_of(config)
-    trainer = build_trainer(name, context_of(task, settings, config.seed)[0])
-    trainer.start(config.num_envs or NUM_ENVS)
-    decisions, clock, check = 0, Clock(), checks.next(0)
-    while decisions < check:
-        clock.start()
-        decisions = int(trainer.iterate().get("decisions", decisions))  # unknown where nothing was learned yet
-        clock.stop()
-        if decisions >= check:
-            mean = fmean(greedy_returns(name, task, settings, trainer))
-            report({"decisions": decisions, **clock.figures, "mean": mean})
-            if checks.is_over(mean):
-                break
-            check = checks.next(decisions)
-    trainer.close()
+    with closing(ProcessesAlone(task)) as processes:
+        context = replace(context_of(task, settings, config.seed)[0], start_processes=processes.start)
+        with closing(build_trainer(name, context)) as trainer:
+            trainer.start(config.num_envs or NUM_ENVS)
+            processes.wait_until_ready()
+            decisions, clock, check = 0, Clock(), checks.next(0)
+            while decisions < check:
+                clock.start()
+                decisions = int(trainer.iterate().get("decisions", decisions))  # unknown where nothing was learned yet
+                clock.stop()
+                processes.check()
+                if decisions >= check:
+                    mean = fmean(greedy_returns(name, task, settings, trainer))
+                    report({"decisions": decisions, **clock.figures, "mean": mean})
+                    if checks.is_over(mean):
+                        break
+                    check = checks.next(decisions)
 
 
 def greedy_returns(name: str, task: Task, settings: Mapping[str, Any], trainer: Trainer) -> list[float]:
@@ -174,7 +181,7 @@ def greedy_returns(name: str, task: Task, settings: Mapping[str, Any], trainer: 
 def _train(side: str, config: Config, checks: Checks, report: Report) -> None:
     if side == SB3:
         train_sb3(trainer_of(config), config, checks, report)
-    elif side == CLEANRL and trainer_of(config) == "dqn":
+    elif side == CLEANRL and trainer_of(config) in DQN:
         train_cleanrl(config, checks, report)
     elif side == CLEANRL:
         from .cleanrl_ppo import train_cleanrl_ppo

@@ -131,7 +131,8 @@ def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(config.seed)
     random.seed(config.seed)
-    settings = DqnSettings.model_validate({**CLEANRL_SETTINGS, **config.settings})
+    given = {**CLEANRL_SETTINGS, **config.settings}
+    settings = DqnSettings.model_validate({name: given[name] for name in given.keys() & DqnSettings.model_fields})
     envs = gymnasium.vector.SyncVectorEnv(
         [lambda: gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(config.task))],
         autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,

@@ -115,10 +115,14 @@ ROWS = {
         "memory of a replay of one million transitions of 84 x 84 bytes, stacks of four", 7.8e9, 7.2e9, _gigabytes
     ),
     "dqn/replay/share_of_copy_stacks": Row(
-        "drawing 256 transitions with two stacks of four from such a replay: speed relative to copying as many bytes",
+        "drawing 256 transitions with two stacks of four from such a replay: speed relative to copying as many bytes "
+        "as it returns, eight frames per transition",
         0.5,
         0.7,
         _share,
+    ),
+    "dqn/replay/share_of_copy_frames": Row(
+        "the same, relative to copying only the five different frames of each transition", 0.5, 0.7, _share
     ),
     "packed/decoding/ratio": Row(
         "decoding 1,024 packed images of 72 x 80 to float32, one core: a table over the fastest NumPy or PyTorch code "

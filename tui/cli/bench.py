@@ -125,8 +125,8 @@ def learning(
         every: Decisions between two checks. Default: a twentieth of the training.
         stop: End a training when the goal is reached.
         sb3: Train with Stable-Baselines3 and the settings of RL Zoo too, alternately. Requires the extra [peers].
-        cleanrl: Train ppo or dqn in a loop written as CleanRL's, with its settings, too, alternately. With dqn, ours
-            has these settings, too. Requires the extra [peers].
+        cleanrl: Train ppo or dqn in a loop written as CleanRL's, with its settings, too, alternately. With dqn
+            or independent, ours has these settings, too. Requires the extra [peers].
         quick: Train with one seed.
         json: Print one JSON object and nothing else on stdout.
     """

@@ -40,13 +40,17 @@ def test_episodes_are_played_at_equal_intervals():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("other", "ends"), [(SB3, 256), (CLEANRL, 200)])
-def test_dqn_of_others_trains_alternately(other, ends):
-    """With the settings of RL Zoo, or both with those of CleanRL; trainings end at the goal."""
+@pytest.mark.parametrize(
+    ("trainer", "other", "ends"), [("dqn", SB3, 256), ("dqn", CLEANRL, 200), ("independent", CLEANRL, 200)]
+)
+def test_dqn_of_others_trains_alternately(trainer, other, ends):
+    """With the settings of RL Zoo, or both with those of CleanRL; trainings end at the goal.
+
+    Independent learners are in processes of their own, without a session.
+    """
     pytest.importorskip("stable_baselines3")
-    config = Config(
-        task="CartPole-v1", trainer="dqn", steps=400, settings={"learning_starts": 100} if other == CLEANRL else {}
-    )
+    settings = {"learning_starts": 100} if other == CLEANRL else {}
+    config = Config(task="CartPole-v1", trainer=trainer, steps=400, settings=settings)
     flags = {"sb3": other == SB3, "cleanrl": other == CLEANRL}
     found = learning(config, seeds=1, goal=1, every=200, stop=True, **flags, progress=lambda _what, _share: None)
     assert list(found["sides"]) == [OURS, other]

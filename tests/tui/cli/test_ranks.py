@@ -161,7 +161,7 @@ def longest_iteration(folder: Path) -> float:
     (file,) = folder.glob("runs/*/metrics.jsonl")
     lines = file.read_text().splitlines()
     times = [json.loads(line)["seconds"] for line in lines if line.endswith("}")]
-    return float(np.diff(times).max())
+    return float(np.diff(times, prepend=0.0).max())
 
 
 def lose_rank(shared: Path, folder: Path, killed: int, *, after: float = 0.0) -> None:
@@ -169,6 +169,7 @@ def lose_rank(shared: Path, folder: Path, killed: int, *, after: float = 0.0) ->
     folder.mkdir(exist_ok=True)
     with started((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, folder) as process:
         ranks = both(process)
+        until(lambda: list(folder.glob("runs/*/checkpoints/step-*")), "the first checkpoint")
         time.sleep(after)
         reached = [int(one.snapshot.state["steps"]) for one in sessions()]
         other = TelemetryReader(ranks[1 - killed].directory)

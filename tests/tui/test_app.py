@@ -160,7 +160,7 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
         fake.say(phase=Phase.RESTARTING, target_envs=9)
         await seen(app, "restarting with num_envs=9...")
         fake.restart(9)
-        await seen(app, "Env 9/9")
+        await seen(app, " 9/9 ")
 
 
 async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
@@ -281,9 +281,9 @@ async def test_the_last_boards_of_a_failed_session_are_shown(fake, open_app, siz
     fake.shuffle()
     async with open_app(fake, size) as (app, pilot):
         fake.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
-        await seen(app, "Env 1", "the session has failed: ValueError")
+        await seen(app, "1/8", "the session has failed: ValueError")
         await pilot.press("3")
-        await seen(app, "Env 3", "the session has failed: ValueError")
+        await seen(app, "3/8", "the session has failed: ValueError")
         assert len(screen_text(app).splitlines()) == size[1]
 
 

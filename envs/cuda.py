@@ -152,9 +152,10 @@ def _own_memory(places: list[int]) -> Any:
     return in_python if SIMULATED else intrinsic(shift)
 
 
-def step_kernel(task: Task, name: str = "step") -> Kernel:
-    """Return the kernel that steps environments of a native task, or a phase of it."""
-    return kernel_of(cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 2), 0)), name)
+def step_kernels(task: Task) -> dict[str, Kernel]:
+    """Return the kernels that step environments of a native task, in order, by name."""
+    envs = cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 2), 0))
+    return {name: kernel_of(envs, name) for name in step_names(envs)}
 
 
 def fight_kernel() -> Kernel:

@@ -7,6 +7,7 @@ from ..fields import Buffers
 from ..task import Task
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES, MOST_FIGHTS
+from .phases import end, play, run_all, run_one
 from .states import possible
 from .views import TABLE, views_of
 
@@ -15,19 +16,16 @@ class AutochessEnvironments(NativeEnvironments):
     """Games `lo..hi` of `autochess`."""
 
     game = NativeGame(TABLE, views_of, EPISODES, lambda _, states: possible(states))
-    kernels = Kernels(reset_envs, step_envs, show_envs)
+    kernels = Kernels(
+        reset_envs, step_envs, show_envs, phases=(KernelPhase(play), KernelPhase(run_all), KernelPhase(end))
+    )
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         super().__init__(task, lo, hi, buffers, seed)
         if task.values["combat"] == "device":
-            from . import side_by_side
-
-            phases = (
-                KernelPhase(side_by_side.play),
-                KernelPhase(side_by_side.run, MOST_FIGHTS),
-                KernelPhase(side_by_side.end),
+            self.kernels = self.kernels._replace(
+                phases=(KernelPhase(play), KernelPhase(run_one, MOST_FIGHTS), KernelPhase(end))
             )
-            self.kernels = self.kernels._replace(phases=phases)
 
 
 def compile_all() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..fields import Array, Buffers
 from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
 from ..task import Task
-from .layout import MOST_FIGHTS, PRESETS
+from .layout import PRESETS
 from .work import FightMemory, RoundMemory, new_fights, new_work
 
 
@@ -89,8 +89,7 @@ def views_of(task: Task, buffers: Buffers) -> AutochessViews:
         state=fields["state"],
         reals=fields.flat("state", np.float32),
     )
-    side_by_side = MOST_FIGHTS if task.values["combat"] == "device" else 0
-    return AutochessViews(seats, _display(fields), new_work(), new_fights(side_by_side))
+    return AutochessViews(seats, _display(fields), new_work(), new_fights())
 
 
 def _display(fields: FieldArrays) -> DisplayViews:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..fields import Array
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
-from .layout import FILM_WORDS, SEATS, TERMS, Floats, Ints
+from .layout import FILM_WORDS, MOST_FIGHTS, SEATS, TERMS, Floats, Ints
 
 
 class RoundMemory(NamedTuple):
@@ -25,7 +25,7 @@ class RoundMemory(NamedTuple):
 
 
 class FightMemory(NamedTuple):
-    """Memory for the fights of a round that run side by side, a row each: `combat=device`.
+    """Memory for the fights of a round of which a GPU's kernels are made, a row each.
 
     Attributes:
         status: `(2,)`: what the step is, and how many fights are to run.
@@ -45,8 +45,9 @@ class FightMemory(NamedTuple):
     film: Array
 
 
-def new_fights(count: int) -> FightMemory:
-    """Allocate the working memory of a game's thread for `count` fights."""
+def new_fights() -> FightMemory:
+    """Allocate the working memory of a game for the fights of a round."""
+    count = MOST_FIGHTS
     work = new_work()._asdict()
     del work["terms"]
     rows = {name: np.zeros((count, *array.shape), np.int64) for name, array in work.items()}

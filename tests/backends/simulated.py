@@ -23,7 +23,14 @@ from pac.envs.fields import Array
 NUM_ENVS, SLOTS, SEED = 3, 3, 5
 GAMES = (
     *("drmario:level=2", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt", "frames"),
-    *("autochess:players=8,turn_actions=1,combat=device", "gameboy", "kuhn", "leduc", "holdem:betting=fcpa,stack=8"),
+    *(
+        "autochess:players=8,turn_actions=1",
+        "autochess:players=8,turn_actions=1,combat=device",
+        "gameboy",
+        "kuhn",
+        "leduc",
+        "holdem:betting=fcpa,stack=8",
+    ),
 )
 
 

@@ -13,14 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...envs import PacError, find
-from ...envs.cuda import Kernel, fight_kernel, ptx_of, step_kernel, unavailable
+from ...envs.cuda import Kernel, fight_kernel, ptx_of, step_kernels, unavailable
 from .facts import Figures, Progress
 
-TASKS = ("drmario", "drmario-frames", "treasure", "staghunt", "frames", "kuhn", "leduc", "gameboy", "autochess")
+TASKS = (
+    "drmario",
+    "drmario-frames",
+    "treasure",
+    "staghunt",
+    "frames",
+    "kuhn",
+    "leduc",
+    "gameboy",
+    "autochess",
+    "autochess:combat=device",
+)
 FIGHT = "autochess fight"
 TARGETS = (80, 90, 100)
-UNFIT = ("autochess",)
-"""Tasks whose step does not fit into registers yet, see docs/cuda.md."""
 LOWEST = (8, 0)
 """The compute capability that the kernels are compiled for; `ptxas` assembles the result for every target."""
 PARTITIONS, PARTITION_REGISTERS, PARTITION_WARPS, LANES = 4, 16_384, 16, 32
@@ -56,14 +65,18 @@ def measure_kernels(
     rows: list[Figures] = []
     for number, name in enumerate(names):
         progress(name, number / len(names))
-        ptx = ptx_of(kernel_of(name), LOWEST)
-        rows.extend({"kernel": name, "target": f"sm_{target}"} | assembled(ptx, target) for target in targets)
+        for label, kernel in kernels_of(name).items():
+            ptx = ptx_of(kernel, LOWEST)
+            rows.extend({"kernel": label, "target": f"sm_{target}"} | assembled(ptx, target) for target in targets)
     return {"rows": rows}
 
 
-def kernel_of(name: str) -> Kernel:
-    """Return the kernel of a row."""
-    return fight_kernel() if name == FIGHT else step_kernel(find(name))
+def kernels_of(name: str) -> dict[str, Kernel]:
+    """Return the kernels that a step of a task consists of, or that of a fight, by what rows call them."""
+    if name == FIGHT:
+        return {FIGHT: fight_kernel()}
+    kernels = step_kernels(find(name))
+    return {name if len(kernels) == 1 else f"{name}, {part}": kernel for part, kernel in kernels.items()}
 
 
 def assembled(ptx: str, target: int) -> Figures:

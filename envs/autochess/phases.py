@@ -1,8 +1,9 @@
-"""A step in three kernels, so that the fights of a round run side by side: `combat=device`.
+"""A step in three kernels, as a GPU makes it: one kernel of the whole step would need more registers than there are.
 
-The first plays the turns and prepares the fights, the second runs one of them, the third settles them and ends the
-step. Working memory carries what one leaves to the next. Fights against wild creatures run one after the other in a
-single thread, because the seed of each depends on the results before it.
+The first plays the turns and prepares the fights, the second runs them, the third settles them and ends the step.
+Working memory carries what one leaves to the next. With `combat=device`, the fights of a round run side by side, one
+per thread. Those against wild creatures run one after the other, because the seed of each depends on the results before
+it.
 """
 
 from __future__ import annotations
@@ -69,14 +70,27 @@ def play(table: Array, env: int, _part: int, slot: int, _following: int) -> int:
 
 
 @compiled
-def run(table: Array, env: int, part: int, _slot: int, _following: int) -> int:
-    """Run one fight of a game; the first thread runs all those against wild creatures."""
+def run_some(table: Array, env: int, first: int, threads: int) -> None:
+    """Run every `threads`-th fight of a game from the first; thread 0 runs all those against wild creatures."""
     v, _, work, fights = views(table)
-    if fights.status[STATUS] == FIGHTS and part < fights.status[COUNT]:
-        one = of_fight(fights, part, work.terms)
-        fight(one.one, one.sizes[0], one.other, one.sizes[1], fights.seeds[part], one.arena, one.result, one.film)
-    elif fights.status[STATUS] == WILD and part == 0:
+    for index in range(first, fights.status[COUNT], threads):
+        one = of_fight(fights, index, work.terms)
+        fight(one.one, one.sizes[0], one.other, one.sizes[1], fights.seeds[index], one.arena, one.result, one.film)
+    if fights.status[STATUS] == WILD and first == 0:
         run_fights(v.state[env], work)
+
+
+@compiled
+def run_all(table: Array, env: int, part: int, _slot: int, _following: int) -> int:
+    """Run all fights of a game."""
+    run_some(table, env, part, 1)
+    return ALL_LEGAL
+
+
+@compiled
+def run_one(table: Array, env: int, part: int, _slot: int, _following: int) -> int:
+    """Run one fight of a game."""
+    run_some(table, env, part, at.MOST_FIGHTS)
     return ALL_LEGAL
 
 

@@ -1,4 +1,4 @@
-"""Steps whose fights run side by side, by the kernels that a GPU runs one after the other."""
+"""Steps by the kernels that a GPU runs one after the other, with fights side by side or not."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def step_by_phases(envs: AutochessEnvironments, slot: int) -> list[int]:
 
 @pytest.mark.thorough
 @pytest.mark.timeout(900)  # compiles for most of it
+@pytest.mark.parametrize("combat", ["inline", "device"])
 @pytest.mark.parametrize("options", ["players=8", "turn_actions=3"])
-def test_the_phases_equal_a_step(options: str) -> None:
+def test_the_phases_equal_a_step(options: str, combat: str) -> None:
     """Every byte of every field over whole games, with rounds against creatures, between players and against ghosts."""
     whole, expected = made(f"autochess:{options}")
-    parts, found = made(f"autochess:{options},combat=device")
+    parts, found = made(f"autochess:{options},combat={combat}")
     random, games = np.random.default_rng(4), 0
     for step in range(1_500):
         slot = step % 2

@@ -107,18 +107,19 @@ def test_a_killed_actor_is_replaced_and_leaves_no_process(on_cluster, alive):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_twenty_killed_workers(on_cluster, alive, monkeypatch):
-    """Every one is replaced on its node, and the other node's worker stays."""
-    monkeypatch.setattr("pac.backends.workers.fleet.WINDOW", 0.0)
-    envs = on_cluster("noop", 4)
-    envs.start()
-    for _ in range(20):
-        before = [worker.pid for worker in envs.workers]
-        os.kill(before[0], signal.SIGKILL)
-        step_until(envs, partial(replaced, envs, before[0]))
-        step_until(envs, lambda: EnvStatus.DEAD not in envs.buffer["status"][0])
-        assert envs.workers[1].pid == before[1]
-        assert not alive(before[0])
+def test_twenty_killed_workers(on_cluster, alive):
+    """Each is replaced on its node, and the other node's worker stays. A third within a minute would not be."""
+    for _ in range(20 // 2):
+        envs = on_cluster("noop", 4)
+        envs.start()
+        for _ in range(2):
+            before = [worker.pid for worker in envs.workers]
+            os.kill(before[0], signal.SIGKILL)
+            step_until(envs, partial(replaced, envs, before[0]))
+            step_until(envs, lambda: EnvStatus.DEAD not in envs.buffer["status"][0])  # noqa: B023 - called now
+            assert envs.workers[1].pid == before[1]
+            assert not alive(before[0])
+        envs.close()
 
 
 @pytest.mark.slow

@@ -8,9 +8,10 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from itertools import count
 from typing import Any
 
 import pytest
@@ -202,21 +203,47 @@ def test_the_next_rollout_begins_after_the_update() -> None:
     assert noticed == [(0, False)] * 8 + [(0, True)] * 8 + [(1, True)] * 8
 
 
-class Failing:
-    """Environments whose step fails on request."""
+class Before:
+    """Environments with a function that is called before each step."""
 
-    error: Exception | None = None
-
-    def __init__(self, envs: Any) -> None:
-        self.envs = envs
+    def __init__(self, envs: Any, function: Callable[[], object]) -> None:
+        self.envs, self.function = envs, function
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.envs, name)
 
     def advance(self, slot: int) -> None:
-        if self.error is not None:
-            raise self.error
+        self.function()
         self.envs.advance(slot)
+
+
+def interrupt() -> None:
+    raise Interrupted
+
+
+def test_the_lag_is_that_of_the_weights_that_acted() -> None:
+    """Also where the update is over before the first step of the rollout beside it."""
+    with training(PPO, corridor()) as trainer:
+        updates: Any = trainer._updates
+        trainer._envs = Before(trainer._envs, updates.wait)  # type: ignore[assignment]
+        assert [trainer.iterate().get("policy_lag") for _ in range(4)] == [None, 0, 1, 1]
+
+
+def test_another_number_of_environments_after_a_rollout_loses_none() -> None:
+    """The complete rollout is learned from before its buffer is released."""
+    with training(PPO, corridor()) as trainer:
+        trainer.iterate()
+        trainer.resize(5)
+        assert (trainer.learner.updates, trainer.steps, trainer.decisions) == (1, 8, 64)
+
+
+def test_the_learner_ends_with_the_training() -> None:
+    """Its thread is not left behind."""
+    with training(PPO, corridor()) as trainer:
+        trainer.iterate()
+        trainer.iterate()
+        assert any(thread.name == "learner" for thread in threading.enumerate())
+    assert not any(thread.name == "learner" for thread in threading.enumerate())
 
 
 def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> None:
@@ -225,8 +252,7 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
         for each in (trainer, other):
             each.iterate()
             each.iterate()
-        trainer._envs = Failing(trainer._envs)
-        trainer._envs.error = Interrupted()
+        trainer._envs = Before(trainer._envs, interrupt)  # type: ignore[assignment]
         with pytest.raises(Interrupted):
             trainer.iterate()
         assert (trainer.learner.updates, trainer.steps) == (2, 16)
@@ -234,22 +260,6 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
         wanted = other.iterate()
         assert untimed(trainer.iterate()) == untimed(wanted)
         assert equal(weights(trainer), weights(other))
-
-
-class Killing:
-    """Environments one of whose workers is killed before the step `at`, counted from 1."""
-
-    def __init__(self, envs: Any, at: int) -> None:
-        self.envs, self.left = envs, at
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.envs, name)
-
-    def advance(self, slot: int) -> None:
-        self.left -= 1
-        if not self.left:
-            os.kill(self.envs.workers[1].pid, signal.SIGKILL)
-        self.envs.advance(slot)
 
 
 @pytest.mark.session
@@ -264,7 +274,13 @@ def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -
         trainer.iterate()
         trainer.iterate()
         envs: Any = trainer._envs
-        trainer._envs = Killing(envs, at)
+        step = count(1)
+
+        def kill() -> None:
+            if next(step) == at:
+                os.kill(envs.workers[1].pid, signal.SIGKILL)
+
+        trainer._envs = Before(envs, kill)  # type: ignore[assignment]
         assert [each.steps for each in trainer._storages] == [steps, steps]
         assert untimed(trainer.iterate()) == wanted[2]
         fourth = untimed(trainer.iterate())

@@ -201,6 +201,7 @@ class Timer:
         seconds: Time per phase so far.
         last: When the last lap ended, by the clock.
         laps: The last laps, oldest first.
+        skipped: The last times that were attributed to no phase, oldest first.
     """
 
     def __init__(
@@ -214,6 +215,7 @@ class Timer:
         self._clock = clock
         self.last = clock()
         self.laps: deque[Lap] = deque(maxlen=kept)
+        self.skipped: deque[Lap] = deque(maxlen=kept)
 
     def lap(self, phase: str) -> float:
         """Attribute the time since the last lap to `phase`; return it, in s."""
@@ -235,7 +237,10 @@ class Timer:
 
     def skip(self) -> None:
         """Attribute the time since the last lap to no phase, because the training waited."""
-        self.last = self._clock()
+        begin, self.last = self.last, self._clock()
+        if self.skipped and self.skipped[-1].end == begin:
+            begin = self.skipped.pop().begin
+        self.skipped.append(Lap("", begin, self.last))
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,21 @@ def test_a_lane_is_divided_by_time():
     assert lanes_section([], 1) is None
 
 
+def test_lanes_end_with_the_last_work():
+    """While a session is paused, its learner idles; this pushes nothing out of sight. Evaluations are below it."""
+    lanes = [
+        Lane("training", 1, (Lap("collecting", 0.0, 10.0),)),
+        Lane("evaluation", 1, (Lap("evaluating", 0.0, 5.0), Lap("idle", 5.0, 90.0))),
+        Lane("learner", 1, (Lap("learner", 0.0, 2.0), Lap("idle", 2.0, 90.0))),
+    ]
+    section = lanes_section(lanes, 1)
+    assert section is not None
+    rows = section.rows(NAME + 40, 9)
+    assert [row[0].text.strip() for row in rows[:3]] == ["training", "learner", "evaluation"]
+    assert [len(cell.text) for cell in rows[1][2:]] == [8, 32]
+    assert section.note == "last 10.00 s"
+
+
 def test_phases_of_learners_have_colors_of_their_own():
     """None is that of another phase which is shown, and waiting is as faint as idling."""
     training, learner = (

@@ -16,13 +16,15 @@ from typing import Any, Protocol
 
 import torch
 
-from ..trainer import Context, Metrics, Timer
+from ..trainer import Context, Lap, Metrics, Timer
 from .learning import Rollout
 
 Learn = Callable[[Rollout], Metrics]
 COLLECTING, LEARNING, IDLE = "collecting", "learner", "idle"
 SHOWN = 24
 """Laps in each lane of the timeline, two per iteration."""
+PAUSE = 0.2
+"""Time in s from which on a wait at the gate is a gap in the lane; a speed limit makes many short ones."""
 
 
 class Signal(Protocol):
@@ -111,7 +113,7 @@ class OverlapTimes:
         self._collecting = Timer(phases=(COLLECTING, IDLE), kept=SHOWN)
         self._learning = Timer(phases=(LEARNING, IDLE), kept=SHOWN)
         self._phases = {COLLECTING: IDLE, LEARNING: IDLE}  # what each thread does now
-        context.show_lane("training", lambda: self._collecting.laps_until_now(self._phases[COLLECTING]))
+        context.show_lane("training", self.training_laps)
         context.show_lane("learner", lambda: self._learning.laps_until_now(self._phases[LEARNING]))
         self._before = self._seconds()
 
@@ -141,6 +143,22 @@ class OverlapTimes:
             "overlap/collector_idle": idle / wall,
             "overlap/learner_idle": 1 - learning / wall,
         }
+
+    def training_laps(self) -> list[Lap]:
+        """Return what the training thread did, without pauses; what it does now lasts until its last phase."""
+        phase = self._phases[COLLECTING]
+        *laps, current = self._collecting.laps_until_now(phase)
+        if phase is COLLECTING:
+            current = current._replace(end=max(current.begin, self._thread.last))
+        laps.append(current)
+        for pause in self._thread.skipped.copy():
+            if pause.end - pause.begin > PAUSE:
+                parts = [
+                    (lap._replace(end=min(lap.end, pause.begin)), lap._replace(begin=max(lap.begin, pause.end)))
+                    for lap in laps
+                ]
+                laps = [part for pair in parts for part in pair if part.begin < part.end]
+        return laps
 
     def timed(self, learn: Learn) -> Learn:
         """Return `learn` with its time measured; called in the thread that learns."""

@@ -85,10 +85,10 @@ class Evaluator:
         self._output: IO[bytes] | None = None
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._waiting: tuple[int, dict[str, Any], dict[str, Any]] | None = None
-        self._busy = False
+        self._busy = self._playing = False
         self._timer = Timer(phases=(EVALUATING, IDLE), kept=SHOWN)
         if self._every and kind.player:
-            show_lane("evaluation", lambda: self._timer.laps_until_now(EVALUATING if self._busy else IDLE))
+            show_lane("evaluation", lambda: self._timer.laps_until_now(EVALUATING if self._playing else IDLE))
         elif self._every:
             players = ", ".join(known.name for known in BUILT_IN.values() if known.player)
             raise BadParameter(
@@ -119,7 +119,7 @@ class Evaluator:
 
     def close(self) -> None:
         """End the process."""
-        self._every, self._busy = None, False
+        self._every, self._busy, self._playing = None, False, False
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -139,7 +139,7 @@ class Evaluator:
         with self._weights.open("wb") as file:
             file.writelines(safetensors_chunks(arrays))
         self._timer.lap(IDLE)
-        self._busy = True
+        self._busy = self._playing = True
         process = self._started()
         assert process.stdin is not None
         try:
@@ -172,6 +172,8 @@ class Evaluator:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
+                self._timer.lap(EVALUATING)  # the training may be paused, and take the answer much later
+                self._playing = False
                 self._answers.put(line)
         self._answers.put(None)
 
@@ -186,7 +188,6 @@ class Evaluator:
             line = self._answers.get(timeout=seconds)
         except queue.Empty:
             return False
-        self._timer.lap(EVALUATING)
         self._busy = False
         if line is None:
             self._fail()

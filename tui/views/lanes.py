@@ -35,6 +35,8 @@ OTHERS = (CYAN, YELLOW, BRIGHT, GREEN, MAGENTA, ACCENT, ORANGE)
 """Colors of phases that are not those of a training thread; those of the phases that are shown come last."""
 IDLE = "idle"
 WAITS = (IDLE, "wait")
+EVALUATION = "evaluation"
+"""The lane that comes last: what it shows is beside the training."""
 HALF = 2
 
 
@@ -50,10 +52,12 @@ def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float
         lines: Lines of each.
         figures: The last figures of the trainer, of which those of overlap are shown.
     """
-    drawn = [lane for lane in lanes if lane.laps]
+    drawn = sorted((lane for lane in lanes if lane.laps), key=lambda lane: lane.name == EVALUATION)
     if not drawn:
         return None
-    begin, end = max(lane.laps[0].begin for lane in drawn), max(lane.laps[-1].end for lane in drawn)
+    laps = [lap for lane in drawn for lap in lane.laps]
+    busy = [lap for lap in laps if lap.phase not in WAITS]  # what waits in a pause moves nothing
+    begin, end = max(lane.laps[0].begin for lane in drawn), max(lap.end for lap in busy or laps)
     colors = _colors(drawn)
 
     def rows(width: int, _: int) -> list[Row]:

@@ -237,6 +237,19 @@ def test_another_number_of_environments_after_a_rollout_loses_none() -> None:
         assert (trainer.learner.updates, trainer.steps, trainer.decisions) == (1, 8, 64)
 
 
+def test_a_pause_is_a_gap_in_the_lane_of_the_training_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It collects before and after the pause, which has no phase."""
+    monkeypatch.setattr("pac.training.ppo.overlap.PAUSE", 0.0)
+    with training(PPO, corridor()) as trainer:
+        timer = trainer._context.timer
+        timer.skipped.clear()
+        trainer._envs = Before(trainer._envs, timer.skip)  # type: ignore[assignment]
+        trainer.iterate()
+        (pause, *_), laps = timer.skipped, trainer._times.training_laps()
+    before, after = (next(lap for lap in laps if at in lap[1:]) for at in pause[1:])
+    assert (before.phase, before.end, after.phase, after.begin) == ("collecting", pause.begin, "collecting", pause.end)
+
+
 def test_the_learner_ends_with_the_training() -> None:
     """Its thread is not left behind."""
     with training(PPO, corridor()) as trainer:

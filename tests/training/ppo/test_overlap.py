@@ -225,7 +225,7 @@ def test_the_lag_is_that_of_the_weights_that_acted() -> None:
     """Also where the update is over before the first step of the rollout beside it."""
     with training(PPO, corridor()) as trainer:
         updates: Any = trainer._updates
-        trainer._envs = Before(trainer._envs, updates.wait)  # type: ignore[assignment]
+        trainer._envs = Before(trainer._envs, updates.wait)
         assert [trainer.iterate().get("policy_lag") for _ in range(4)] == [None, 0, 1, 1]
 
 
@@ -243,7 +243,7 @@ def test_a_pause_is_a_gap_in_the_lane_of_the_training_thread(monkeypatch: pytest
     with training(PPO, corridor()) as trainer:
         timer = trainer._context.timer
         timer.skipped.clear()
-        trainer._envs = Before(trainer._envs, timer.skip)  # type: ignore[assignment]
+        trainer._envs = Before(trainer._envs, timer.skip)
         trainer.iterate()
         (pause, *_), laps = timer.skipped, trainer._times.training_laps()
     before, after = (next(lap for lap in laps if at in lap[1:]) for at in pause[1:])
@@ -265,7 +265,7 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
         for each in (trainer, other):
             each.iterate()
             each.iterate()
-        trainer._envs = Before(trainer._envs, interrupt)  # type: ignore[assignment]
+        trainer._envs = Before(trainer._envs, interrupt)
         with pytest.raises(Interrupted):
             trainer.iterate()
         assert (trainer.learner.updates, trainer.steps) == (2, 16)
@@ -293,7 +293,7 @@ def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -
             if next(step) == at:
                 os.kill(envs.workers[1].pid, signal.SIGKILL)
 
-        trainer._envs = Before(envs, kill)  # type: ignore[assignment]
+        trainer._envs = Before(envs, kill)
         assert [each.steps for each in trainer._storages] == [steps, steps]
         assert untimed(trainer.iterate()) == wanted[2]
         fourth = untimed(trainer.iterate())

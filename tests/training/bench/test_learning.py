@@ -71,7 +71,7 @@ def test_a_ppo_written_as_cleanrls_learns():
     ("trainer", "flags", "what"),
     [
         ("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"),
-        ("iqn", {"cleanrl": True}, "--cleanrl trains dqn and ppo, got iqn"),
+        ("iqn", {"cleanrl": True}, "--cleanrl trains dqn and independent and ppo, got iqn"),
         ("dqn", {"cleanrl": True, "sb3": True}, "omit --sb3"),
     ],
 )

@@ -62,7 +62,7 @@ REFUSED_BY_THE_COMMAND = {
     ),
     "command": Case(("atach",), 2, ("unknown command 'atach'", "Did you mean attach?")),
     "command of runs": Case(("runs", "lst"), 2, ("unknown command 'lst'", "Did you mean list?")),
-    "subject": Case(("bench", "foo"), 2, ("unknown command 'foo'", "watch")),
+    "subject": Case(("bench", "foo"), 2, ("unknown command 'foo'", "Known: all, app, ")),
     "too much": Case(("tasks", "x", "y"), 2, ("`pac-tui tasks` does not accept 'x y'", "`pac-tui tasks --help`")),
     "nothing": Case(("eval",), 2, ("`pac-tui eval` expects RUN",)),
     "choice": Case(("completion", "tcsh"), 2, ("tcsh", "bash", "`pac-tui completion --help`")),

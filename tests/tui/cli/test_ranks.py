@@ -206,6 +206,7 @@ def test_a_full_disk_of_the_rank_that_writes_is_reported_once(shared: Path, tmp_
     """The training goes on without checkpoints, and fails at its end. Nothing half written is left."""
     with started((*TRAINING, "--checkpoint-every", str(INTERVAL)), shared, tmp_path) as process:
         first, second = both(process)
+        until(lambda: list(tmp_path.glob("runs/*/checkpoints/step-*")), "a checkpoint")
         resource.prlimit(first.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
         reader = TelemetryReader(first.directory)
         until(lambda: has_said(reader, "no checkpoint was saved"), "the alarm")

@@ -56,11 +56,11 @@ class WatchFunction:
         else:
             from ...envs import BadParameter
 
-            several = ": give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
+            hint = ": give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
             raise BadParameter(
                 f"watch expects an environment or a vector environment of Gymnasium, a Stable-Baselines3 VecEnv or a "
                 f"parallel environment of PettingZoo, got {type(envs).__name__}"
-                f"{several if isinstance(envs, list | tuple) else ''}"
+                f"{hint if isinstance(envs, list | tuple) else ''}"
             )
         return wrapped  # type: ignore[no-any-return]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,8 +74,7 @@ class RemoteBackend(Backend):
         Raises:
             ProtocolError: It serves another task or protocol.
         """
-        probe = SocketConnections(self.task, Layout(self.task, 1).map(), plain=True)
-        try:
+        with closing(SocketConnections(self.task, Layout(self.task, 1).map(), plain=True)) as probe:
             probe.connect(0, self.address, 0, self.timeout)
             probe.send(0, frame(FrameKind.SPACES_REQ, 1))
             found = bytes(probe.next_frame(0, self.timeout).body)
@@ -91,8 +91,6 @@ class RemoteBackend(Backend):
             except (OSError, ProtocolError):
                 return False
             return answer.kind == FrameKind.ERROR and error_of(answer.body).code == Code.VERSION
-        finally:
-            probe.close()
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         envs = np.flatnonzero(mask)

@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,10 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
     task.prepare()
     listener = listen(path)
     try:
-        server = SocketServer(task, listener, lo, hi, seed)
-        try:
-            with ending_signals() as came:
-                ready()
-                while not came:
-                    server.turn(IDLE)
-        finally:
-            server.close()
+        with closing(SocketServer(task, listener, lo, hi, seed)) as server, ending_signals() as came:
+            ready()
+            while not came:
+                server.turn(IDLE)
     finally:
         listener.close()
         path.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
@@ -146,8 +147,7 @@ class _ProbeResult:
 
 def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
     """Create an environment, reset and draw it, and close it."""
-    env = create(name, values, mode)
-    try:
+    with closing(create(name, values, mode)) as env:
         parallel = is_parallel(env)
         agents = list(env.possible_agents) if parallel else []
         actions, observations = (
@@ -175,8 +175,6 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
         scalars, left_out = with_room(numbers_in(values_in(info)))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, forgets = _offered_state(env, shown)
-    finally:
-        env.close()
     players = max(1, len(agents))
     return _ProbeResult(
         writer, facts, masked, players, parallel, panel, board, scalars, left_out, trouble, state_bytes, forgets

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
@@ -89,8 +91,7 @@ def test_sampled_actions_are_taken(begun, name):
 @pytest.mark.session
 def test_a_failure_has_its_action():
     """A worker that fails is data: environment, seed, step, the numbers it was given and the traceback."""
-    envs = make(find("kinds:Brittle"), 2, "shm", workers=1, seed=4)
-    try:
+    with closing(make(find("kinds:Brittle"), 2, "shm", workers=1, seed=4)) as envs:
         envs.start()
         envs.buffer["action"][0] = 0.5
         for _ in range(3):
@@ -99,5 +100,3 @@ def test_a_failure_has_its_action():
         assert "environment 1, seed 4, action [0.5, 0.5]) failed after 2 steps" in event.text
         assert "ValueError: the arm broke" in event.text
         assert "kinds.py" in event.text
-    finally:
-        envs.close()

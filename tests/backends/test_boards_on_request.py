@@ -1,5 +1,7 @@
 """Environments that draw on request draw one board per request, on every backend."""
 
+from contextlib import closing
+
 import pytest
 
 from pac.backends import make
@@ -11,8 +13,7 @@ pytestmark = pytest.mark.session
 @pytest.mark.parametrize("backend", ["inline", "threads", "device", "shm", "socket", "http"])
 def test_a_request_is_answered_by_one_board(backend: str) -> None:
     """The request of one environment is reset once its board came, and later steps draw nothing."""
-    envs = make(find("CartPole-v1"), 2, backend, slots=4)
-    try:
+    with closing(make(find("CartPole-v1"), 2, backend, slots=4)) as envs:
         envs.start()
         pictures, requests = envs.buffer["picture"][0], envs.buffer["looked_at"][0]
         assert not pictures.any()
@@ -24,5 +25,3 @@ def test_a_request_is_answered_by_one_board(backend: str) -> None:
         pictures[1] = 0
         envs.advance(1)
         assert not pictures.any()
-    finally:
-        envs.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
@@ -113,13 +115,10 @@ def test_an_unknown_backend():
 
 def test_the_fallback_backend(toy):
     """What cannot run here is replaced by what can, and says so; `strict` makes it an error."""
-    envs = make(toy("Counter"), 2, "threads")
-    try:
+    with closing(make(toy("Counter"), 2, "threads")) as envs:
         assert envs.name == "inline"
         (event,) = envs.drain_events()
         assert "GIL" in event.text
-    finally:
-        envs.close()
     with pytest.raises(BackendUnavailable, match="threads backend cannot run"):
         make(toy("Counter"), 2, "threads", strict=True)
 
@@ -127,12 +126,9 @@ def test_the_fallback_backend(toy):
 @pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 def test_a_masked_action_is_an_error_of_the_caller(backend):
     """A worker that refuses an action is not replaced: the error is the caller's, and names the mask."""
-    envs = make("drmario", 2, backend, workers=1)
-    try:
+    with closing(make("drmario", 2, backend, workers=1)) as envs:
         envs.start()
         envs.buffer["action"][0] = np.flatnonzero(~envs.action_masks()[0])[0]
         with pytest.raises(PacError, match="action_mask"):
             envs.advance(0)
         assert envs.workers[0].restarts == 0
-    finally:
-        envs.close()

@@ -73,29 +73,23 @@ def test_a_session_that_ends_without_closing_leaves_nothing(alive, backend):
 @pytest.mark.parametrize("backend", PROCESSES)
 def test_workers_ignore_ctrl_c(toy, backend):
     """A worker ignores SIGINT, and is out of the terminal's reach in a session of its own."""
-    envs = make(toy("Counter"), 1, backend)
-    try:
+    with closing(make(toy("Counter"), 1, backend)) as envs:
         pid = envs.workers[0].pid
         os.kill(pid, signal.SIGINT)
         envs.start()
         envs.advance(0)
         assert envs.workers[0].pid == pid
         assert os.getsid(pid) == pid != os.getsid(0)
-    finally:
-        envs.close()
 
 
 @pytest.mark.parametrize("backend", PROCESSES)
 def test_other_users_have_no_access(toy, backend):
     """Directories are 0700 and files 0600."""
-    envs = make(toy("Counter"), 1, backend)
-    try:
+    with closing(make(toy("Counter"), 1, backend)):
         assert stat.S_IMODE(own_directory().stat().st_mode) == 0o700
         files = list(own_directory().iterdir())
         assert len(files) >= 2
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-    finally:
-        envs.close()
 
 
 @pytest.fixture
@@ -164,14 +158,11 @@ def test_imports_stay_light(module, absent):
 
 def cores_of(toy: Callable[..., Task], environments: int, workers: int) -> list[set[int]]:
     """Where the workers of a backend may run, after some steps."""
-    envs = make(toy("Counter"), environments, "shm", workers=workers, slots=3)
-    try:
+    with closing(make(toy("Counter"), environments, "shm", workers=workers, slots=3)) as envs:
         envs.start()
         for slot in range(2):
             envs.advance(slot)
         return [os.sched_getaffinity(worker.pid) for worker in envs.workers]
-    finally:
-        envs.close()
 
 
 @pytest.mark.skipif(not own_cores(usable_cores()), reason="the usable cores are not known here")

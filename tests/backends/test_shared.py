@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +27,7 @@ def tally():
 @pytest.mark.parametrize("backend", ["inline", "shm"])
 def test_all_write_into_one_table(tally, backend):
     """Environments of two workers add to one table, each the given number."""
-    envs = make(tally, backend=backend, workers=2, slots=4)
-    try:
+    with closing(make(tally, backend=backend, workers=2, slots=4)) as envs:
         assert envs.environments == 3
         assert envs.buffer["table"].shape == (1, 1, CELLS)
         envs.start()
@@ -36,8 +36,6 @@ def test_all_write_into_one_table(tally, backend):
             envs.buffer["action"][slot] = 0
             envs.advance(slot)
         assert envs.buffer["table"][0, 0].tolist() == [10, 14, 22, 0, 0, 0]
-    finally:
-        envs.close()
 
 
 def test_a_transformed_task_has_its_transform(tally):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import closing
 
 import numpy as np
 import psutil
@@ -35,8 +36,7 @@ def step(envs, slot):
 @pytest.mark.parametrize("slots", [1, 4])
 def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
     """The others step on; its rows are inactive; at its return its episodes are truncated and the next ones begin."""
-    envs = make(toy("Counter", length=10**6), 6, backend, workers=2, slots=slots)
-    try:
+    with closing(make(toy("Counter", length=10**6), 6, backend, workers=2, slots=slots)) as envs:
         envs.start()
         slot = step(envs, step(envs, 0))
         os.kill(envs.workers[1].pid, signal.SIGKILL)
@@ -71,8 +71,6 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
         assert rows["active"][slot].all()
         assert rows["observation"][slot, 3:, 0].tolist() == [1, 1, 1]
         assert envs.workers[1].restarts == 1
-    finally:
-        envs.close()
 
 
 @pytest.mark.parametrize(
@@ -87,8 +85,8 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
 def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, reason):
     """The event names the environment, the action and what happened; the only worker's return is waited for."""
     limit = 3.0 if how == "hang" else 60.0  # no step of a starved worker may pass for one that hangs
-    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, backend, workers=1, slots=2, hang_timeout=limit)
-    try:
+    task = toy("Fragile", how=how, flag=tmp_path / how)
+    with closing(make(task, 3, backend, workers=1, slots=2, hang_timeout=limit)) as envs:
         envs.start()
         for _ in range(3):
             envs.buffer["action"][0] = [0, 1, 2]
@@ -112,14 +110,11 @@ def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, 
         envs.carry()
         envs.advance(0)
         assert envs.buffer["active"][1].all()
-    finally:
-        envs.close()
 
 
 def test_a_worker_that_fails_repeatedly(toy, backend):
     """The third failure within a minute is an error with everything a person needs; then only closing is left."""
-    envs = make(toy("Fragile", how="print"), 2, backend, workers=1, seed=21)
-    try:
+    with closing(make(toy("Fragile", how="print"), 2, backend, workers=1, seed=21)) as envs:
         envs.start()
         envs.buffer["action"][0] = 3
         for _ in range(3 + 2 * 5):
@@ -134,8 +129,6 @@ def test_a_worker_that_fails_repeatedly(toy, backend):
         assert "a last word" in failure.output
         with pytest.raises(BackendError, match="it has failed"):
             envs.advance(0)
-    finally:
-        envs.close()
 
 
 def test_an_exception_in_process_keeps_its_cause(toy):
@@ -159,16 +152,13 @@ def test_what_an_environment_started_ends_with_its_worker(toy, backend, tmp_path
         except psutil.NoSuchProcess:
             return True
 
-    envs = make(toy("Parent", file=file), 1, backend)
-    try:
+    with closing(make(toy("Parent", file=file), 1, backend)) as envs:
         envs.start()
         if end == "killed":
             first = int(file.read_text())
             os.kill(envs.workers[0].pid, signal.SIGKILL)
             step(envs, 0)
             until(lambda: gone(first))
-    finally:
-        envs.close()
     until(lambda: gone(int(file.read_text())))
 
 
@@ -188,8 +178,7 @@ def test_a_worker_that_is_not_ready_in_time(toy, backend):
 
 def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend, tmp_path):
     """A time limit of one wait is an error that leaves the step pending."""
-    envs = make(toy("Slow", until=tmp_path / "go"), 1, backend)
-    try:
+    with closing(make(toy("Slow", until=tmp_path / "go"), 1, backend)) as envs:
         envs.start()
         envs.send(0)
         with pytest.raises(BackendTimeout, match="wait again"):
@@ -197,8 +186,6 @@ def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend, tmp_
         (tmp_path / "go").touch()
         envs.wait()
         assert envs.buffer["observation"][0, 0, 0] == 1
-    finally:
-        envs.close()
 
 
 def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
@@ -227,8 +214,7 @@ def test_nan_and_infinity_are_reported(toy, monkeypatch):
 
 def test_what_the_workers_are_doing(toy, backend):
     """Each worker's status says its process, environments, steps, age and cost."""
-    envs = make(toy("Counter"), 5, backend, workers=2)
-    try:
+    with closing(make(toy("Counter"), 5, backend, workers=2)) as envs:
         envs.start()
         envs.advance(0)
         first, second = envs.workers
@@ -239,14 +225,11 @@ def test_what_the_workers_are_doing(toy, backend):
         assert first.cpu_seconds > 0
         assert first.heartbeat < 60
         assert envs.busy_seconds > 0
-    finally:
-        envs.close()
 
 
 def test_a_paused_session_costs_nothing(toy, backend):
     """Between two signs of life an idle worker uses no processor: it is blocked."""
-    envs = make(toy("Counter"), 1, backend)
-    try:
+    with closing(make(toy("Counter"), 1, backend)) as envs:
         envs.start()
         envs.advance(0)
         until(lambda: envs.workers[0].heartbeat > 0.3)
@@ -254,8 +237,6 @@ def test_a_paused_session_costs_nothing(toy, backend):
         until(lambda: envs.workers[0].heartbeat < 0.3)
         until(lambda: envs.workers[0].heartbeat > 0.3)
         assert envs.workers[0].cpu_seconds - before <= 0.02
-    finally:
-        envs.close()
 
 
 def test_nothing_is_left_after_a_failed_start(toy, backend):

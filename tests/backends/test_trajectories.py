@@ -19,9 +19,8 @@ def play(
     task: Task, backend: str, num_envs: int, workers: int | None = None, slots: int = SLOTS, *, ring: bool = False
 ) -> list[bytes]:
     """Return all fields after every step, as bytes."""
-    envs = make(task, num_envs, backend, slots=slots, seed=11, workers=workers, strict=True, ring=ring)
     seen = []
-    try:
+    with closing(make(task, num_envs, backend, slots=slots, seed=11, workers=workers, strict=True, ring=ring)) as envs:
         envs.start()
         choose, slot = RandomLegal(task, envs.num_envs), 0
         for _ in range(STEPS):
@@ -35,8 +34,6 @@ def play(
             seen.append(
                 b"".join(array[at.get(name, slot) % len(array)].tobytes() for name, array in envs.buffer.items())
             )
-    finally:
-        envs.close()
     return seen
 
 
@@ -105,18 +102,16 @@ def test_every_kind_of_environment_is_equal_on_all_backends(backend, name):
 def test_a_seed_restarts_the_episodes(toy, backend):
     """Resetting with a seed begins at episode 0 of that seed, whatever was played before."""
     task = toy("Counter") if backend in {"shm", "socket", "http"} else find("drmario")
-    envs = make(task, 3, backend, seed=1, workers=2)
-    other = make(task, 3, "inline", seed=9)
-    first, _ = other.reset()
-    try:
+    with (
+        closing(make(task, 3, backend, seed=1, workers=2)) as envs,
+        closing(make(task, 3, "inline", seed=9)) as other,
+    ):
+        first, _ = other.reset()
         envs.reset()
         envs.step(envs.action_masks().argmax(axis=1))
         observations, _ = envs.reset(seed=9)
         assert np.array_equal(observations, first)
         assert envs.buffer["episode"].tolist() == [[0, 0, 0]]
-    finally:
-        envs.close()
-        other.close()
 
 
 @pytest.mark.parametrize(

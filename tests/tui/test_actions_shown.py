@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 from pac.training.telemetry.blocks import TelemetryReader
@@ -18,14 +19,11 @@ SEVERAL = replace(CHESS, num_actions=5, choices=(3, 2), action_names=())
 
 def seen(tmp_path, task, last, **policy: object) -> Snapshot:
     """Return a snapshot in which environment 1 took the action `last`, and thought so."""
-    fake = FakeSession(tmp_path, task, 2)
-    try:
+    with closing(FakeSession(tmp_path, task, 2)) as fake:
         with fake.writer.write("actions") as block:
             block[0] = last
         fake.write("policy", env=0, value=0.5, entropy=1.0, **policy)
         return take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=0))
-    finally:
-        fake.writer.unlink()
 
 
 def acted(snapshot) -> str:

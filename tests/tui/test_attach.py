@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -176,14 +177,11 @@ def test_a_session_outlives_its_viewers(place):
 @pytest.mark.session
 def test_an_app_that_detaches_leaves_its_session(place):
     """After `q d` the session continues without lingering, and can be stopped later."""
-    terminal = Terminal(("run", *QUICK, "--name", "left", "--linger", "3"), *place)
-    try:
+    with closing(Terminal(("run", *QUICK, "--name", "left", "--linger", "3"), *place)) as terminal:
         wait(lambda: b"running" in terminal.drawn, "boards")
         terminal.press("qd")
         assert terminal.process.wait(120) == 0
         wait(lambda: b"pac-tui attach left" in terminal.drawn, "it says how to come back")
-    finally:
-        terminal.close()
     (found,) = listed(place)
     assert (found["run"], found["viewers"]) == ("left", 0)
     os.kill(found["pid"], signal.SIGTERM)
@@ -202,13 +200,10 @@ def test_the_last_boards_of_a_killed_session_are_shown(place):
     assert "died" in out
     command(place, "run", "--headless", *QUICK, "--name", "next", "--steps", "10")
     assert list((place[1] / "runs" / "usual" / "last").iterdir())
-    terminal = Terminal(("attach", "usual"), *place)
-    try:
+    with closing(Terminal(("attach", "usual"), *place)) as terminal:
         wait(lambda: b"failed" in terminal.drawn, "it is shown as failed")
         terminal.press("q")
         assert terminal.process.wait(120) == 1
-    finally:
-        terminal.close()
 
 
 @pytest.mark.session

@@ -1,5 +1,6 @@
 """Boards of every kind are drawn at every scale, and only changed lines are drawn again."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -388,16 +389,13 @@ def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
 async def test_a_board_that_was_not_drawn_yet_says_so(tmp_path, open_app):
     """In place of a black picture; once it is drawn, the picture is there."""
     task = replace(CHESS, panels=(replace(CHESS.panels[1], main=True),))
-    fake = FakeSession(tmp_path, task, 2)
-    try:
+    with closing(FakeSession(tmp_path, task, 2)) as fake:
         async with open_app(fake) as (app, _):
             await until(lambda: screen_text(app).count("drawing...") == 2)
             with fake.writer.write("board:picture") as boards:
                 boards[1] = 200
             fake.say()
             await until(lambda: screen_text(app).count("drawing...") == 1)
-    finally:
-        fake.close()
 
 
 def test_a_legend_counts_glyphs_of_the_same_name_together():

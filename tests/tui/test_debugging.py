@@ -1,5 +1,6 @@
 """Inspecting and going back in time in the app: keys, requests, and the screen."""
 
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -122,8 +123,8 @@ async def test_details_of_the_task_are_only_in_the_inspector(runtime_directory, 
     """A panel with `detail` is on a page after the decision and the observation."""
     task = find("drmario")
     main, other = task.panels
-    fake = FakeSession(runtime_directory, replace(task, panels=(main, replace(other, title="Details", detail=True))))
-    try:
+    task = replace(task, panels=(main, replace(other, title="Details", detail=True)))
+    with closing(FakeSession(runtime_directory, task)) as fake:
         at_step(fake, "detail", 100, decided=0)
         async with open_app(fake, size) as (app, pilot):
             await pilot.press("3")
@@ -134,8 +135,6 @@ async def test_details_of_the_task_are_only_in_the_inspector(runtime_directory, 
             for _ in range(1, page):
                 await pilot.press("pagedown")
             await seen(app, "Details")
-    finally:
-        fake.close()
 
 
 async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
@@ -320,8 +319,7 @@ async def test_resuming_and_stepping_show_the_newest_step(fake, open_app):
 @pytest.mark.thorough
 async def test_another_seat_has_its_own_past(runtime_directory, open_app):
     """Down requests the next seat's policy, moment and line, and shows only those; so do steps back."""
-    fake = FakeSession(runtime_directory, "autochess:players=8")
-    try:
+    with closing(FakeSession(runtime_directory, "autochess:players=8")) as fake:
         async with open_app(fake, (200, 60)) as (app, pilot):
             await pilot.press("3", "i", "down")
             await until(lambda: (fake.looks[-1]["focus"], fake.looks[-1]["seat"]) == (2, 1))
@@ -339,8 +337,6 @@ async def test_another_seat_has_its_own_past(runtime_directory, open_app):
             await seen(app, "1 step back", "6.75")
             await pilot.press("up", "up")
             await until(lambda: fake.looks[-1]["seat"] == 7)
-    finally:
-        fake.close()
 
 
 def chess_at(fake, block, step, **values):

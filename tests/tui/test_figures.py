@@ -1,5 +1,6 @@
 """Numbers of a session as rows: uncut at any width, with correct sums."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -164,10 +165,8 @@ def test_the_figures_of_overlap_are_below_the_lanes():
 def test_what_wrappers_repeat_of_an_episode_is_not_shown_again(tmp_path):
     """The panel of the episode has return and length; other scalars stay."""
     names = ("episode.r", "coins", "episode.l")
-    fake = FakeSession(tmp_path, replace(CHESS, info=tuple(Field(name, "float32") for name in names)), 1)
-    try:
+    task = replace(CHESS, info=tuple(Field(name, "float32") for name in names))
+    with closing(FakeSession(tmp_path, task, 1)) as fake:
         snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=0))
-    finally:
-        fake.writer.unlink()
     rows = ["".join(segment.text for segment in row) for row in environment_rows.info(snapshot, 0, 30)]
     assert [row.split()[0] for row in rows] == ["coins"]

@@ -1,5 +1,6 @@
 """Observations that are images are shown as images."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -57,14 +58,13 @@ def test_images_fit_their_area(width, height, count):
 
 async def test_the_inspector_shows_images(runtime_directory, open_app):
     """A stack of frames side by side."""
-    fake = FakeSession(
-        runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
-    )
-    try:
+    with closing(
+        FakeSession(
+            runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
+        )
+    ) as fake:
         fake.write("detail", env=2, source=MomentSource.NOW, full=1)
         async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("3", "i")
             await seen(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)
             assert "do not fit" not in screen_text(app)
-    finally:
-        fake.close()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+from contextlib import closing
 from functools import partial
 
 import psutil
@@ -66,16 +67,13 @@ def place(tmp_path):
 )
 def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
     """From the first screen to q: exit code 0, the terminal echoes again, nothing remains."""
-    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place, **more)
-    try:
+    with closing(Terminal((*QUICK, "--runs-dir", "runs"), *place, **more)) as terminal:
         until(lambda: b"running" in terminal.drawn, f"boards in {more}")
         assert not terminal.echoes
         terminal.press("q\r")
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 0, terminal.drawn[-2000:]
         assert terminal.echoes
-    finally:
-        terminal.close()
 
 
 @pytest.mark.parametrize(
@@ -83,15 +81,12 @@ def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
 )
 def test_a_signal_ends_app_and_session(place, number):
     """The terminal is restored, unless it was closed."""
-    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
-    try:
+    with closing(Terminal((*QUICK, "--runs-dir", "runs"), *place)) as terminal:
         until(lambda: b"running" in terminal.drawn, "boards")
         terminal.process.send_signal(number)
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 130
         assert terminal.echoes or number is signal.SIGHUP
-    finally:
-        terminal.close()
 
 
 def stop(terminal, number):
@@ -120,8 +115,7 @@ def resume(terminal):
 @pytest.mark.parametrize("end", ["q\r", signal.SIGTERM], ids=["q", "terminated"])
 def test_the_terminal_is_restored_after_the_app_was_continued(place, numbers, end):
     """Keys work after SIGCONT, and at the end the attributes are those from before the app."""
-    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
-    try:
+    with closing(Terminal((*QUICK, "--runs-dir", "runs"), *place)) as terminal:
         until(lambda: b"running" in terminal.drawn, "boards")
         for number in numbers:
             resume(terminal) if number == signal.SIGCONT else stop(terminal, number)
@@ -130,14 +124,11 @@ def test_the_terminal_is_restored_after_the_app_was_continued(place, numbers, en
         terminal.press(end) if isinstance(end, str) else terminal.process.send_signal(end)
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.attributes == terminal.attributes_before
-    finally:
-        terminal.close()
 
 
 def test_a_suspended_app_restores_the_terminal_until_it_is_continued(place):
     """While SIGTSTP has stopped it, the shell has its attributes and its screen."""
-    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
-    try:
+    with closing(Terminal((*QUICK, "--runs-dir", "runs"), *place)) as terminal:
         until(lambda: b"running" in terminal.drawn, "boards")
         stop(terminal, signal.SIGTSTP)
         assert terminal.attributes == terminal.attributes_before
@@ -145,21 +136,16 @@ def test_a_suspended_app_restores_the_terminal_until_it_is_continued(place):
         resume(terminal)
         terminal.press("q\r")
         until(lambda: terminal.process.poll() is not None, "the end")
-    finally:
-        terminal.close()
 
 
 def test_a_game_that_is_terminated_restores_the_terminal(place):
     """SIGTERM ends it with exit code 130."""
-    terminal = Terminal(("play", "kuhn"), *place)
-    try:
+    with closing(Terminal(("play", "kuhn"), *place)) as terminal:
         until(lambda: b"quit" in terminal.drawn, "the table")
         terminal.process.terminate()
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 130
         assert terminal.attributes == terminal.attributes_before
-    finally:
-        terminal.close()
 
 
 @pytest.mark.parametrize("end", ["pass", "1 / 0", "sys.exit()", "os.kill(os.getpid(), signal.SIGHUP)"])
@@ -176,14 +162,11 @@ def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
 
 def test_a_terminal_that_closes_without_a_signal_ends_app_and_session(place):
     """Otherwise the app would wait for ever, with a thread that spins."""
-    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
-    try:
+    with closing(Terminal((*QUICK, "--runs-dir", "runs"), *place)) as terminal:
         until(lambda: b"running" in terminal.drawn, "boards")
         terminal.hang_up()
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 130
-    finally:
-        terminal.close()
 
 
 EVIL = f"""
@@ -214,8 +197,7 @@ def test_an_environment_writes_nothing_raw_to_the_terminal(place):
     """Info keys, output and text boards: all bytes of the app are its own or printable."""
     (place[1] / "evil.py").write_text(EVIL)
     arguments = ("--task", "evil:Evil", *QUICK[2:], "--runs-dir", "runs")
-    terminal = Terminal(arguments, *place, PYTHONPATH=str(place[1]), COLUMNS="160", LINES="45")
-    try:
+    with closing(Terminal(arguments, *place, PYTHONPATH=str(place[1]), COLUMNS="160", LINES="45")) as terminal:
         until(lambda: terminal.has_drawn("running"), "boards")
         for key, title in {"1": "key", "i": "Decision", "o": "PWNED", "w": "heartbeat", "q": "detach"}.items():
             terminal.press(key)
@@ -223,8 +205,6 @@ def test_an_environment_writes_nothing_raw_to_the_terminal(place):
         terminal.press("\r")
         until(lambda: terminal.process.poll() is not None, "the end")
         assert smuggled(terminal.drawn.decode()) == set()
-    finally:
-        terminal.close()
 
 
 def test_a_command_prints_nothing_raw(place):
@@ -232,10 +212,7 @@ def test_a_command_prints_nothing_raw(place):
     run = place[1] / "runs" / ATTACK.replace("/", "")
     run.mkdir(parents=True)
     (run / "run.json").write_text(json.dumps({"task": ATTACK, "state": ATTACK, "config": {}}))
-    terminal = Terminal(("runs",), *place)
-    try:
+    with closing(Terminal(("runs",), *place)) as terminal:
         until(lambda: terminal.process.poll() is not None, "the end")
         until(lambda: b"PWNED" in terminal.drawn, "the run")
         assert smuggled(terminal.drawn.decode()) == set()
-    finally:
-        terminal.close()

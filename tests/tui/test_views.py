@@ -1,6 +1,7 @@
 """What each view shows, at every size."""
 
 import time
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -165,21 +166,17 @@ async def test_letters_distinguish_pieces_on_the_console(fake, open_app, monkeyp
 
 async def test_a_watched_script_has_no_scaling(runtime_directory, open_app):
     """The number of its environments cannot be changed."""
-    fake = FakeSession(runtime_directory)
-    try:
+    with closing(FakeSession(runtime_directory)) as fake:
         fake.facts = {"watched": True}
         fake.restart(4)
         async with open_app(fake) as (app, _):
             await seen(app, "Throughput", "Episodes")
             assert "Scaling" not in screen_text(app)
-    finally:
-        fake.close()
 
 
 async def test_a_watched_script_is_described_as_such(runtime_directory, open_app):
     """Its output, its environments, and the dialog to leave, in 40 columns."""
-    fake = FakeSession(runtime_directory)
-    try:
+    with closing(FakeSession(runtime_directory)) as fake:
         fake.facts = {"watched": True}
         fake.restart(4)
         async with open_app(fake, (40, 12)) as (app, pilot):
@@ -189,8 +186,6 @@ async def test_a_watched_script_is_described_as_such(runtime_directory, open_app
             await seen(app, "script's own process")
             await pilot.press("q")
             await seen(app, "continues", "return", "stay")
-    finally:
-        fake.close()
 
 
 async def test_a_paused_board_has_the_sign_of_a_pause(fake, open_app):
@@ -212,8 +207,7 @@ async def test_the_return_is_shown_beside_a_paused_board_in_a_low_terminal(fake,
 
 async def test_many_boards_are_divided_into_pages(runtime_directory, open_app):
     """PgDn shows the next page, the header counts them, and the session is told."""
-    fake = FakeSession(runtime_directory, num_envs=300)
-    try:
+    with closing(FakeSession(runtime_directory, num_envs=300)) as fake:
         async with open_app(fake, (80, 24)) as (app, pilot):
             await seen(app, "page 1/", "1/300")
             grid = app.query_one("#grid")
@@ -225,8 +219,6 @@ async def test_many_boards_are_divided_into_pages(runtime_directory, open_app):
             await until(lambda: fake.looks[-1]["first"] == page)
             await pilot.press("pageup")
             await seen(app, "page 1/")
-    finally:
-        fake.close()
 
 
 async def test_the_environment_view_shows_one_environment(fake, open_app):
@@ -262,8 +254,7 @@ async def test_a_short_environment_view_shows_the_return_large(fake, open_app):
 
 async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
     """Cells, pixels, bars and a table, each with its title; actions have their names."""
-    fake = FakeSession(runtime_directory, CHESS, num_envs=2)
-    try:
+    with closing(FakeSession(runtime_directory, CHESS, num_envs=2)) as fake:
         with fake.writer.write("board:forces") as forces:
             forces[:] = (0.5, -1.0)
         with fake.writer.write("environments") as table:
@@ -272,8 +263,6 @@ async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
         async with open_app(fake) as (app, pilot):
             await pilot.press("2")
             await seen(app, "Picture", "Forces", "Numbers", "push", "height", "right")
-    finally:
-        fake.close()
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import cycle, islice
 
 import psutil
@@ -103,11 +104,8 @@ def app_on_terminal(num_envs: int, *more: str) -> Iterator[Screen]:
     """Run the app with a training on a 200x60 terminal, and delete the run afterwards."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         options = ["--num-envs", str(num_envs), "--runs-dir", folder, *more]
-        screen = Screen([sys.executable, "-m", "pac.tui", "run", *options])
-        try:
+        with closing(Screen([sys.executable, "-m", "pac.tui", "run", *options])) as screen:
             yield screen
-        finally:
-            screen.close()
 
 
 def key_times(

@@ -6,6 +6,7 @@ A fingerprint is BLAKE2b, 8 bytes, over a field's bytes, all seats; that of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -90,8 +91,7 @@ def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array
 
 def play(episode: Episode) -> Iterator[ReplayedEnv]:
     """Replay an episode; yield the environment in its first state and after every step."""
-    replayed = ReplayedEnv(episode.task, episode.seed, episode.env)
-    try:
+    with closing(ReplayedEnv(episode.task, episode.seed, episode.env)) as replayed:
         replayed.draw(wanted=True)
         if episode.state is None:
             replayed.begin(episode.number)
@@ -102,8 +102,6 @@ def play(episode: Episode) -> Iterator[ReplayedEnv]:
             assert step.action is not None
             replayed.step(step.action)
             yield replayed
-    finally:
-        replayed.close()
 
 
 def check(episode: Episode) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 from ...envs import Task
 from ...envs.fields import Array
@@ -30,9 +31,8 @@ def rebuilt(task: Task, seed: int, env: int, span: ReplaySpan, run: str) -> Epis
         PacError: The environment failed.
     """
     kind = field_named(task, "action").dtype
-    replayed = ReplayedEnv(task, seed, env)
     end = time.monotonic() + MAX_SECONDS
-    try:
+    with closing(ReplayedEnv(task, seed, env)) as replayed:
         go_to_start(replayed, span)
         steps = [RecordedStep(None, 0.0, fingerprints_of(task, CHECKED_FIRST, replayed.row))]
         for index, action in enumerate(span.actions):
@@ -41,24 +41,19 @@ def rebuilt(task: Task, seed: int, env: int, span: ReplaySpan, run: str) -> Epis
             prints = fingerprints_of(task, names, replayed.row)
             steps.append(RecordedStep(action.astype(kind), float(replayed.row("reward")[0]), prints))
             _check_time(end, index, span)
-    finally:
-        replayed.close()
     return Episode(task, seed, env, span.episode, run, replays=True, steps=tuple(steps))
 
 
 def replayed_state(task: Task, seed: int, span: ReplaySpan) -> Array:
     """Return the state at the end of a span, as in the buffer; parameters and errors are those of `rebuilt`."""
-    replayed = ReplayedEnv(task, seed, span.env)
     end = time.monotonic() + MAX_SECONDS
-    try:
+    with closing(ReplayedEnv(task, seed, span.env)) as replayed:
         go_to_start(replayed, span)
         for index in range(len(span.actions)):
             replay_step(replayed, span, index)
             _check_time(end, index, span)
         state: Array = replayed.row("state")[0].copy()
         return state
-    finally:
-        replayed.close()
 
 
 def _check_time(end: float, index: int, span: ReplaySpan) -> None:

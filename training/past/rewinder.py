@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 import numpy as np
 
@@ -190,8 +191,7 @@ class Rewinder:
         """Replay a span; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
         self._publish_progress(history, span, seat, 0.0)
-        replayed = ReplayedEnv(self._task, self._own_seed(history), span.env)
-        try:
+        with closing(ReplayedEnv(self._task, self._own_seed(history), span.env)) as replayed:
             count = len(span.actions)
             replayed.draw(wanted=not count)
             go_to_start(replayed, span)
@@ -211,8 +211,6 @@ class Rewinder:
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
                     self._publish_progress(history, span, seat, index / count)
-        finally:
-            replayed.close()
 
     def _keep(self, history: History, replayed: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
         """Keep a moment; both moments, if a step ended an episode and began the next one."""

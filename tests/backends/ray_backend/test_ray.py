@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -55,11 +56,8 @@ def step_until(envs: Backend, condition: Callable[[], object]) -> None:
 )
 def test_nodes_give_the_bytes_of_inline(on_cluster, spec):
     """Native games with one and several seats, and a Gymnasium environment, over several rollouts."""
-    expected = make(find(spec), 5, "inline", slots=5, seed=11)
-    try:
+    with closing(make(find(spec), 5, "inline", slots=5, seed=11)) as expected:
         assert trajectory(on_cluster(find(spec), 5, slots=5, seed=11)) == trajectory(expected)
-    finally:
-        expected.close()
 
 
 def test_workers_have_the_names_of_their_nodes(on_cluster):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -56,12 +56,9 @@ def solving(
         made.append(make(task, count, backend, slots=slots, seed=SEED, strict=True))
         return Gate(made[-1], left)
 
-    trainer = MCCFR(Context(task, envs, chosen, "cpu", SEED, Timer()))
-    trainer.start(num_envs)
-    try:
+    with closing(MCCFR(Context(task, envs, chosen, "cpu", SEED, Timer()))) as trainer:
+        trainer.start(num_envs)
         yield trainer, lambda: made[-1]
-    finally:
-        trainer.close()
 
 
 def tables(backend: Backend) -> tuple[Any, Any]:

@@ -1,5 +1,6 @@
 """The last state of an episode is shown as it was, and not the first one of the episode that the same step began."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -155,8 +156,7 @@ def test_every_backend_has_the_same_last_boards(name, spec):
     """Those of `inline`, and the boards beside them too."""
     task, records = find(spec), []
     for kind in ("inline", name):
-        backend = make(task, 2, kind, slots=1, seed=3)
-        try:
+        with closing(make(task, 2, kind, slots=1, seed=3)) as backend:
             backend.start(0)
             random, buffer = np.random.default_rng(0), backend.buffer
             ends, seen = 0, []
@@ -176,8 +176,6 @@ def test_every_backend_has_the_same_last_boards(name, spec):
                 if ends >= 3:
                     break
             records.append(seen)
-        finally:
-            backend.close()
     assert len(records[0]) == len(records[1]) >= 3
     for one, other in zip(*records, strict=True):
         for field in one.dtype.names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,8 @@ def test_the_values_are_those_of_last_observations_of_every_step(backend: str) -
     """Bit for bit, on every backend, although the buffer has the last observations of one step."""
     task, num_envs, steps = find("frames"), 8, 130
     policy = policy_of(task)
-    envs = make(task, num_envs, backend, strict=True, slots=steps + 1, seed=3, workers=2)
-    try:
+    with closing(make(task, num_envs, backend, strict=True, slots=steps + 1, seed=3, workers=2)) as envs:
         found, (rows, columns), last = collected(task, policy, envs, num_envs, steps)
-    finally:
-        envs.close()
     expected = torch.zeros(steps, num_envs)
     with torch.inference_mode():
         expected[rows, columns] = policy.value(torch.from_numpy(last))

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -48,12 +48,9 @@ def training(kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inl
     if backend == "apart":  # memory that the host reads and writes as that of a GPU
         backend, envs_device = "device", "apart"
     context = Context(task, make_envs, settings, "cpu", 3, Timer(), envs_device=envs_device)
-    trainer = kind(context)
-    trainer.start(num_envs)
-    try:
+    with closing(kind(context)) as trainer:
+        trainer.start(num_envs)
         yield trainer
-    finally:
-        trainer.close()
 
 
 def weights(trainer: PPO) -> dict[str, torch.Tensor]:

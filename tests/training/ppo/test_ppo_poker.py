@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 import torch
@@ -72,12 +74,9 @@ def test_self_play_gets_harder_to_exploit(spec, decisions, first, then):
     def envs(num_envs: int, slots: int) -> Envs:
         return make(task, num_envs, "inline", slots=slots, seed=0)
 
-    trainer = PPO(Context(task, envs, trainer_settings("ppo", task, {}), "cpu", 0, Timer()))
-    trainer.start(128)
-    try:
+    with closing(PPO(Context(task, envs, trainer_settings("ppo", task, {}), "cpu", 0, Timer()))) as trainer:
+        trainer.start(128)
         assert nash_conv(game_of(task), strategy_of(trainer, task)) > first
         while trainer.iterate()["decisions"] < decisions:
             pass
         assert nash_conv(game_of(task), strategy_of(trainer, task)) < then
-    finally:
-        trainer.close()

@@ -57,12 +57,10 @@ def transport(folder: Path) -> str:
 
 @contextlib.contextmanager
 def remote(folder: Path, run: str) -> Iterator[RemoteSession]:
-    shown = RemoteSession("box", relay_command("box", run, rsh=transport(folder), command=PAC_TUI))
-    shown.start()
-    try:
+    command = relay_command("box", run, rsh=transport(folder), command=PAC_TUI)
+    with contextlib.closing(RemoteSession("box", command)) as shown:
+        shown.start()
         yield shown
-    finally:
-        shown.close()
 
 
 def relays(watched: Watched) -> list[psutil.Process]:

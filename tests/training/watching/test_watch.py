@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import closing
 from pathlib import Path
 
 import gymnasium
@@ -225,18 +226,11 @@ def test_what_a_script_logs_last_is_shown():
 
 def test_a_second_session_of_a_name_gets_a_number():
     """So that each can be attached to by its name."""
-    first, second = watch(cartpoles(), name="twin"), watch(cartpoles(), name="twin")
-    for envs in (first, second):
-        envs.reset(seed=1)
-    try:
-        assert [find_session(name, Path()).name for name in ("twin", "twin-2", "latest")] == [
-            "twin",
-            "twin-2",
-            "twin-2",
-        ]
-    finally:
-        first.close()
-        second.close()
+    with closing(watch(cartpoles(), name="twin")) as first, closing(watch(cartpoles(), name="twin")) as second:
+        for envs in (first, second):
+            envs.reset(seed=1)
+        found = [find_session(name, Path()).name for name in ("twin", "twin-2", "latest")]
+        assert found == ["twin", "twin-2", "twin-2"]
 
 
 def test_latest_is_a_session_that_lives():
@@ -252,9 +246,6 @@ class Unregistered(CartPoleEnv):
 @pytest.mark.parametrize("kind", [SyncVectorEnv, pytest.param(AsyncVectorEnv, marks=pytest.mark.session)])
 def test_an_environment_without_an_id_is_called_by_its_class(kind):
     """Not by the class of the vector environment, also if it runs in another process."""
-    envs = watch(kind([Unregistered] * 2), name="homemade")
-    try:
+    with closing(watch(kind([Unregistered] * 2), name="homemade")) as envs:
         envs.reset(seed=1)
         assert find_session("homemade", Path()).snapshot.description.task == "Unregistered"
-    finally:
-        envs.close()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -251,8 +252,7 @@ def test_the_app_needs_a_terminal(shared: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["stop", "kill"])
 def test_one_screen_shows_all_ranks_and_ends_them(shared: Path, tmp_path: Path, way: str) -> None:
     """A stop prints the report. If the app is killed, the ranks save and end."""
-    terminal = Terminal(("run", "--ranks", "2", *GAME), shared, tmp_path)
-    try:
+    with closing(Terminal(("run", "--ranks", "2", *GAME), shared, tmp_path)) as terminal:
         until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
         until(lambda: len([one for one in sessions() if one.snapshot.state["iterations"] > 1]) == 2, "two ranks")
         if way == "stop":
@@ -266,8 +266,6 @@ def test_one_screen_shows_all_ranks_and_ends_them(shared: Path, tmp_path: Path, 
             terminal.process.kill()
         until(lambda: not sessions(), "the end of the ranks")
         assert list(tmp_path.glob("runs/*/checkpoints/*"))
-    finally:
-        terminal.close()
 
 
 @pytest.mark.session
@@ -275,15 +273,12 @@ def test_attach_shows_all_ranks_of_a_run(shared: Path, tmp_path: Path) -> None:
     """Whichever rank is the newest session."""
     with started(TRAINING, shared, tmp_path) as process:
         both(process)
-        terminal = Terminal(("attach", "latest"), shared, tmp_path)
-        try:
+        with closing(Terminal(("attach", "latest"), shared, tmp_path)) as terminal:
             until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
             terminal.press("q")
             until(lambda: terminal.has_drawn("save and end"), "the question")
             terminal.press("s")
             until(lambda: terminal.process.poll() is not None, "the end")
-        finally:
-            terminal.close()
         _, err = ended(process)
     assert process.returncode == 0, err
 
@@ -297,16 +292,13 @@ def test_ranks_on_several_hosts_are_on_one_screen(shared: Path, tmp_path: Path) 
     with started(TRAINING, shared, tmp_path) as process:
         first, second = both(process)
         places = ("--rsh", str(transport), "--command", f"{sys.executable} -m pac.tui")
-        terminal = Terminal(("attach", *places, f"b:{second.pid}", f"a:{first.pid}"), shared, tmp_path)
-        try:
+        with closing(Terminal(("attach", *places, f"b:{second.pid}", f"a:{first.pid}"), shared, tmp_path)) as terminal:
             until(lambda: terminal.has_drawn("rank 0") and terminal.has_drawn("rank 1"), "the names of the ranks")
             terminal.press("a")
             until(lambda: terminal.has_drawn("All ranks"), "the page of all ranks")
             terminal.press("qd")
             until(lambda: terminal.process.poll() is not None, "the end of the app")
             assert terminal.process.returncode == 0
-        finally:
-            terminal.close()
         assert process.poll() is None
         os.kill(first.pid, signal.SIGTERM)
         ended(process)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -157,8 +158,7 @@ def test_an_episode_of_a_custom_environment_is_checked_with_trust(shared, tmp_pa
 def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
     """The question shows the task and the file, and only a yes imports the module."""
     a_run(place, SPEC)
-    terminal = Terminal(("config", "--resume", "theirs"), shared, place)
-    try:
+    with closing(Terminal(("config", "--resume", "theirs"), shared, place)) as terminal:
         until(lambda: b"[y/N]" in terminal.drawn, "the question")
         assert repr(SPEC).encode() in terminal.drawn
         assert b"runs/theirs/run.json" in terminal.drawn
@@ -167,17 +167,12 @@ def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == code, terminal.drawn
         assert (place / "imported").exists() == (code == 0)
-    finally:
-        terminal.close()
 
 
 def test_the_question_cannot_rewrite_the_terminal(shared, place):
     """Control characters of a task are escaped."""
     a_run(place, "homemade:Homemade,size=3,name='\x1b[2J\u202e'")
-    terminal = Terminal(("config", "--resume", "theirs"), shared, place)
-    try:
+    with closing(Terminal(("config", "--resume", "theirs"), shared, place)) as terminal:
         until(lambda: b"[y/N]" in terminal.drawn, "the question")
         assert b"\\x1b[2J\\u202e" in terminal.drawn
         assert b"\x1b[2J" not in terminal.drawn
-    finally:
-        terminal.close()

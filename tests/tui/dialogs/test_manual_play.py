@@ -1,5 +1,6 @@
 """Playing an environment by hand: what keys and words mean, and what is sent."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -88,8 +89,7 @@ def test_several_numbers_are_typed_in_a_row():
 @pytest.mark.thorough
 async def test_the_selected_seat_is_played(runtime_directory, open_app):
     """Down selects the next seat, and the user's actions are those of that seat."""
-    fake = FakeSession(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
-    try:
+    with closing(FakeSession(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))) as fake:
         async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("2")
             await seen(app, "seat 1/4")
@@ -97,5 +97,3 @@ async def test_the_selected_seat_is_played(runtime_directory, open_app):
             await seen(app, "you play Env 2, seat 2/4")
             await pilot.press("left")
             await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in fake.commands)
-    finally:
-        fake.close()

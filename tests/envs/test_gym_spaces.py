@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -83,7 +85,7 @@ def test_actions_are_of_the_environments_space(space, seed):
     """Whatever the buffer's action field can hold is, once read, an action of the space."""
     task = find("drmario-frames")
     facts = describe_actions("toy", space)
-    like = type(task)(**{**vars(task), "masked": False, "action_shape": (), **facts})
+    like = replace(task, masked=False, action_shape=(), **facts)
     rows = random_actions(like, np.random.default_rng(seed).random((4, like.num_actions))).astype(like.action.dtype)
     assert rows.shape == (4, *like.action.shape)
     if like.bounds:
@@ -96,7 +98,7 @@ def test_the_scale_of_actions_without_bounds():
     """One bound is two away from the other end, no bounds are -1 and 1."""
     task = find("drmario-frames")
     bounds = ((-2.0, 4.0), (1.0, np.inf), (-np.inf, 1.0), (-np.inf, np.inf))
-    centre, reach = scale_of(type(task)(**{**vars(task), "bounds": bounds}))
+    centre, reach = scale_of(replace(task, bounds=bounds))
     assert centre.tolist() == [1, 2, 0, 0]
     assert reach.tolist() == [3, 1, 1, 1]
 

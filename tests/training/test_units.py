@@ -6,6 +6,8 @@ from pac.envs import find
 from pac.training.telemetry.description import describe, rebuilt
 from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
 
+from ..toys import FACTS
+
 SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
 NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
 
@@ -35,7 +37,6 @@ def test_the_first_known_figure_is_chosen():
 
 def test_telemetry_contains_them():
     """The header of the telemetry contains them unchanged."""
-    facts = {"run": "r", "trainer": "t", "backend": "b", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
-    about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **facts)
+    about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **FACTS)
     again = rebuilt(asdict(about))
     assert (again.units, again.figures) == (SOLVER, (NASH, RETURN))

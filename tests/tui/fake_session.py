@@ -20,6 +20,7 @@ from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 
+from ..toys import toy
 from ..waiting import LIMIT
 
 SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((200, 60), (40, 12), (20, 5)))]
@@ -27,13 +28,7 @@ SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in 
 
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 
-CHESS = Task(
-    spec="toy",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (4,), per="seat"),
-    num_actions=3,
+CHESS = toy(
     action_names=("wait", "left", "right"),
     outcomes=(Outcome("won", "good"), Outcome("lost", "bad")),
     panels=(

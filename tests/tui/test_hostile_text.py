@@ -8,26 +8,24 @@ import time
 import pytest
 from textual.widgets import Static
 
-from pac.envs import Field, Glyph, Outcome, Panel, Task
+from pac.envs import Field, Glyph, Outcome, Panel
 from pac.training.session.viewers import Viewer
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.dialogs.prompt import Prompt
 
+from ..toys import toy
 from .attack_text import ATTACK, hostile, smuggled
 from .fake_session import FakeSession, play, screen_text, seen
 
 KEYS = [*"01i0tlwo", "R", "escape", "b", "escape", "1", "q", "escape"]
 """Keys to all views, the inspector, and the dialogs of runs, breakpoints and leaving."""
 
-TASK = Task(
+TASK = toy(
     spec=hostile("spec"),
     name=hostile("name"),
     title=hostile("title"),
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (4,), per="seat"),
-    num_actions=3,
     action_names=tuple(map(hostile, ("wait", "left", "right"))),
     outcomes=(Outcome(hostile("won"), "good"), Outcome(hostile("lost"), "bad")),
     reward_terms=(hostile("term"),),

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from pac.backends.core.layout import Layout
-from pac.envs import Field, Task
 from pac.envs.slots import Span
 from pac.training.guards.alarms import (
     COLLAPSE_ITERATIONS,
@@ -21,6 +20,8 @@ from pac.training.guards.alarms import (
 )
 from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import Mark, Throughput
+
+from ...toys import toy
 
 
 class Training:
@@ -51,9 +52,7 @@ def training():
 
 def results(observation=0.0, score=0.0, final=0.0, *, players=1, ended=False, dtype="float32"):
     """What is read of five steps of four rows."""
-    seen = Field("observation", dtype, (3,), per="seat")
-    names = {"spec": "toy", "name": "toy", "title": "Toy", "factory": "nowhere:nothing"}
-    task = Task(**names, observation=seen, num_actions=2, players=players)  # type: ignore[arg-type]
+    task = toy(dtype, (3,), players=players)
     buffer = Layout(task, 4 // players, slots=9).map()
     buffer["observation"][3, 2, 1] = observation
     buffer["final_observation"][4, 3] = final

@@ -5,7 +5,7 @@ import pytest
 
 from pac.backends.core.layout import Layout
 from pac.backends.core.status import EnvStatus
-from pac.envs import Field, Outcome, Task, UnknownName
+from pac.envs import Field, Outcome, UnknownName
 from pac.envs.fields import DECIDES
 from pac.envs.slots import Span
 from pac.training.guards.breakpoints import Breakpoints, ConditionValues, condition_names
@@ -13,16 +13,10 @@ from pac.training.guards.conditions import BadCondition
 from pac.training.telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 from pac.training.telemetry.step_results import HostStepReader
 
-TOY = Task(
-    spec="toy",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (4,), per="seat"),
-    num_actions=3,
-    info=(Field("life", "float32"), Field("hand", "uint8", (3,))),
-    outcomes=(Outcome("topped out", "bad"), Outcome("won", "good")),
-)
+from ...toys import toy
+
+INFO = (Field("life", "float32"), Field("hand", "uint8", (3,)))
+TOY = toy(info=INFO, outcomes=(Outcome("topped out", "bad"), Outcome("won", "good")))
 
 
 class Steps:
@@ -91,14 +85,14 @@ def test_the_last_observation_of_an_episode_counts_too(steps):
 
 def test_observations_of_whole_numbers_are_numbers():
     """Asking bits and bytes for NaN is no error."""
-    steps = Steps(Task(**{**vars(TOY), "observation": Field("observation", "uint8", (4,), per="seat")}))
+    steps = Steps(toy("uint8"))
     steps.breakpoints.add("nan(obs)", 3)
     assert not steps.check(terminated=[1, 1, 1])
 
 
 def test_of_several_seats_any_one_counts():
     """The environment is pointed at once, whoever of it meets the condition; the first such seat is named."""
-    steps = Steps(Task(**{**vars(TOY), "players": 2}))
+    steps = Steps(toy(players=2))
     steps.breakpoints.add("env 2: reward > 0", 3)
     assert steps.check(reward=[5, 5, 0, 2, 1, 0]) == "break: env 2, seat 2: reward > 0 (reward 2)"
     steps.breakpoints.add("reward > 2", 3)
@@ -109,7 +103,7 @@ def test_of_several_seats_any_one_counts():
 def test_what_a_seat_has_and_what_all_share_are_looked_at_together():
     """The task's info may be per environment or per seat; one seat must meet all of a condition."""
     info = (Field("life", "float32", per="seat"), Field("stage", "float32"))
-    steps = Steps(Task(**{**vars(TOY), "players": 2, "info": info}))
+    steps = Steps(toy(players=2, info=info))
     steps.breakpoints.add("life < 5 and stage > 1 and not ended", 3)
     assert steps.check(life=[0, 0, 9, 9, 9, 4], stage=[1, 2, 2], terminated=[0, 0, 0, 0, 1, 0]) == (
         "break: env 3, seat 2: life < 5 and stage > 1 and not ended (life 4, stage 2)"
@@ -175,6 +169,6 @@ def test_names_are_those_of_the_task(steps):
     """Scalars of the info and outcomes, with underscores; an action of several parts is no number."""
     assert {"life", "topped_out", "won", "action"} < set(condition_names(TOY))
     assert "hand" not in condition_names(TOY)
-    assert "action" not in condition_names(Task(**{**vars(TOY), "choices": (2, 3)}))
+    assert "action" not in condition_names(toy(choices=(2, 3)))
     with pytest.raises(UnknownName, match="Did you mean topped_out"):
         steps.breakpoints.add("toped_out", 3)

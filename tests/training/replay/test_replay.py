@@ -7,13 +7,14 @@ import pytest
 
 from pac.backends.core.layout import Layout
 from pac.backends.workers.absent_rows import AbsentRows
-from pac.envs import BadParameter, Field, Task
+from pac.envs import BadParameter, Task
 from pac.envs.fields import DECIDES, OUT, PLAYED, WAITS
 from pac.training.replay.kernels import FINAL, NOTHING, UNFINISHED, transition
 from pac.training.replay.priorities import PrioritySettings
 from pac.training.replay.replay import NothingToSample, Replay
 from pac.training.replay.settings import ReplaySettings
 
+from ...toys import toy
 from .reference import ReferenceReplay
 
 GAMMA = 0.9
@@ -21,16 +22,7 @@ GAMMA = 0.9
 
 def task_of(players: int) -> Task:
     """A task with small observations of bytes."""
-    return Task(
-        spec="toy",
-        name="toy",
-        title="Toy",
-        factory="nowhere:nothing",
-        observation=Field("observation", "uint8", (2,), per="seat"),
-        num_actions=5,
-        players=players,
-        masked=True,
-    )
+    return toy("uint8", (2,), num_actions=5, players=players, masked=True)
 
 
 class World:

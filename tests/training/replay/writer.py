@@ -13,25 +13,18 @@ import numpy as np
 from pac.backends.core.layout import Layout
 from pac.backends.system.arrays import NamedArrays
 from pac.backends.system.segment import Segment
-from pac.envs import Field, Task
 from pac.envs.fields import DECIDES
 from pac.training.replay.replay import Replay
 from pac.training.replay.settings import ReplaySettings
+
+from ...toys import toy
 
 NUMBERS = 64
 SLOTS, ROWS = 48, 4
 SETTINGS = ReplaySettings(1, steps=2, stack=3, gamma=1.0, spare=1)
 EPISODE = 9
 """Steps of an episode; each is truncated."""
-TASK = Task(
-    spec="toy",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "int64", (NUMBERS,), per="seat"),
-    num_actions=5,
-    players=2,
-)
+TASK = toy("int64", (NUMBERS,), num_actions=5, players=2)
 
 
 def observed(position, row, *, last=False):

@@ -16,6 +16,8 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.segment_layout import VERSION, OtherVersion
 
+from ...toys import FACTS
+
 NOBODY = "999999999-1-00"
 
 
@@ -23,8 +25,7 @@ def dead_session(folder):
     """Leave what a killed session of the run in `folder` leaves; return its directory and the writer."""
     task, died = find("drmario"), runtime_directory() / NOBODY
     died.mkdir()
-    facts = {"run": "r", "trainer": "ppo", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
-    return died, TelemetryWriter(task, describe(task, **facts, folder=str(folder)), 4, 1, died)
+    return died, TelemetryWriter(task, describe(task, **FACTS, folder=str(folder)), 4, 1, died)
 
 
 def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):

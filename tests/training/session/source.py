@@ -1,24 +1,16 @@
 """Environments whose steps a test writes into a buffer itself."""
 
 from pac.backends.core.layout import Layout
-from pac.envs import Field, Task
+from pac.envs import Field
 from pac.envs.fields import DECIDES
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.trainer import PolicyOutput
 
-TASK = Task(
-    spec="toy",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (1,), per="seat"),
-    num_actions=3,
-    boards=(Field("board", "uint8", (2, 2), timed=False),),
-)
-N = 4
+from ...toys import FACTS, toy
 
-FACTS = {"run": "toy", "trainer": "none", "backend": "none", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
+TASK = toy(shape=(1,), boards=(Field("board", "uint8", (2, 2), timed=False),))
+N = 4
 
 
 def segment(folder):

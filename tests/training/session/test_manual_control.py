@@ -1,11 +1,12 @@
 """An environment that a person plays: which action is taken, and that nothing is learned from it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from pac.backends import BadAction
-from pac.envs import Field, Task
 from pac.envs.fields import DECIDES, PLAYED
 from pac.envs.task import allocate
 from pac.training.nets.device_buffer import DeviceBuffer
@@ -13,16 +14,9 @@ from pac.training.ppo.gae import gae
 from pac.training.ppo.storage import RolloutStorage
 from pac.training.session.manual_control import ManualControl
 
-TOY = Task(
-    spec="toy",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (2,), per="seat"),
-    num_actions=10,
-    masked=True,
-    players=2,
-)
+from ...toys import toy
+
+TOY = toy(shape=(2,), num_actions=10, masked=True, players=2)
 LEGAL = np.packbits(np.arange(10) != 7, bitorder="little")
 
 
@@ -117,7 +111,7 @@ def test_another_seat_is_played(buffer):
 
 def test_an_action_with_several_components_needs_each_to_be_legal():
     """Each component has its own range and its own part of the mask."""
-    task = Task(**{**vars(TOY), "choices": (3, 7)})
+    task = replace(TOY, choices=(3, 7))
     made = allocate(task, 1)
     made["action_mask"][:] = LEGAL
     control = ManualControl(task)
@@ -131,7 +125,7 @@ def test_an_action_with_several_components_needs_each_to_be_legal():
 
 def test_continuous_numbers_are_clipped_to_their_bounds():
     """As those of the policy; NaN is refused."""
-    task = Task(**{**vars(TOY), "bounds": ((-1.0, 1.0), (0.0, 9.0)), "masked": False})
+    task = replace(TOY, bounds=((-1.0, 1.0), (0.0, 9.0)), masked=False)
     made = allocate(task, 1)
     control = ManualControl(task)
     with pytest.raises(BadAction, match="must be finite"):

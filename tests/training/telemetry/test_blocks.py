@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pac.backends.system.segment import new_directory, remove_directory
-from pac.envs import Field, Glyph, Outcome, Panel, Task
+from pac.envs import Field, Glyph, Outcome, Panel
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, TornRead
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
@@ -19,13 +19,10 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.tables import write_policy
 from pac.training.trainer import PolicyOutput
 
-TASK = Task(
+from ...toys import FACTS, toy
+
+TASK = toy(
     spec="toy:size=3",
-    name="toy",
-    title="Toy",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (4,), per="seat"),
-    num_actions=2,
     reward_terms=("win", "loss"),
     outcomes=(Outcome("won", "good"), Outcome("lost", "bad")),
     info=(Field("score", "int32"),),
@@ -35,8 +32,7 @@ TASK = Task(
 
 
 def write(folder, num_envs=4, generation=1):
-    facts = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
-    return TelemetryWriter(TASK, describe(TASK, **facts), num_envs, generation, folder)
+    return TelemetryWriter(TASK, describe(TASK, **FACTS), num_envs, generation, folder)
 
 
 def test_the_description_survives_the_segment(folder):

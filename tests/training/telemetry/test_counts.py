@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from pac.backends.core.layout import Layout
-from pac.envs import Field, Outcome, Task
+from pac.envs import Field, Outcome
 from pac.envs.fields import DECIDES, WAITS
 from pac.envs.slots import Span
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
@@ -16,25 +16,10 @@ from pac.training.telemetry.records import MAX_EPISODES
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.step_results import HostStepReader
 
-ALONE = Task(
-    spec="alone",
-    name="alone",
-    title="Alone",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (1,), per="seat"),
-    num_actions=2,
-)
-FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
-PAIR = Task(
-    spec="pair",
-    name="pair",
-    title="Pair",
-    factory="nowhere:nothing",
-    observation=Field("observation", "float32", (1,), per="seat"),
-    num_actions=2,
-    players=2,
-    reward_terms=("gain", "loss"),
-)
+from ...toys import FACTS, toy
+
+ALONE = toy()
+PAIR = toy(players=2, reward_terms=("gain", "loss"))
 
 
 def add(counts, task, buffer, steps):
@@ -130,7 +115,7 @@ def test_the_last_episodes_are_listed_with_their_numbers(tmp_path):
     for _ in range(251):
         buffer["episode"][0] += [3, 1]
         add(counts, ALONE, buffer, 3)
-    writer = TelemetryWriter(ALONE, describe(ALONE, run="a-run", **FACTS), 2, 1, tmp_path)
+    writer = TelemetryWriter(ALONE, describe(ALONE, **FACTS), 2, 1, tmp_path)
     counts.table.write(writer)
     found = take_snapshot(TelemetryReader(tmp_path), ViewRequest(episodes=True)).episodes
     assert found is not None

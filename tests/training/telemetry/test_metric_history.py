@@ -12,8 +12,9 @@ from pac.training.telemetry.processes import ProcessRole, ProcessStatus, Process
 from pac.training.telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
+from ...toys import FACTS
+
 TASK = find("noop")
-FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
 
 
 def lines(count):

@@ -17,10 +17,10 @@ from pac.training.telemetry.processes import ProcessRole, ProcessStatus, Process
 from pac.training.telemetry.segment_layout import MAX_PROCESSES
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
+from ...toys import FACTS
 from ...waiting import until
 
 TASK = find("noop")
-FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
 WORKER = WorkerStatus(
     index=2,
     pid=4242,

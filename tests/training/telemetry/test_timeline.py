@@ -14,8 +14,9 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.timeline import Lane, SharedLaps, Timeline, laps_specs
 from pac.training.trainer import KEPT_LAPS, Lap, Timer
 
+from ...toys import FACTS
+
 TASK = find("noop")
-FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
 
 
 def seen(timeline, folder, *, wanted=True):

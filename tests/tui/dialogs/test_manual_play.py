@@ -67,7 +67,7 @@ def test_words_name_actions():
     """By name, by number, or by place in the grid of actions."""
     about = describe(CHESS, run="r", **FACTS)
     assert [action_of(about, text) for text in ("Left", "2", "up", "1 2")] == [1, 2, None, None]
-    grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
+    grid = describe(replace(CHESS, action_names=(), action_shape=(4, 3, 5)), run="r", **FACTS)
     assert [action_of(grid, text) for text in ("1 2 3", "3,2,4", "4 0 0")] == [28, 59, None]
     named = replace(grid, action_planes=("right", "below", "left", "above"))
     assert [action_of(named, text) for text in ("Below 2,3", "1 2 3", "below")] == [28, 28, None]
@@ -77,7 +77,7 @@ def test_words_name_actions():
 def test_several_numbers_are_typed_in_a_row():
     """Actions with components or continuous numbers need all of them."""
     for changes in ({"choices": (3, 2)}, {"bounds": ((-1.0, 1.0), (0.0, 2.0))}):
-        about = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), **changes}), run="r", **FACTS)
+        about = describe(replace(CHESS, action_names=(), **changes), run="r", **FACTS)
         assert [action_of(about, text) for text in ("2 1", "-0.5, 1", "left", "1e-1")] == [
             [2, 1],
             [-0.5, 1],
@@ -89,7 +89,7 @@ def test_several_numbers_are_typed_in_a_row():
 @pytest.mark.thorough
 async def test_the_selected_seat_is_played(runtime_directory, open_app):
     """Down selects the next seat, and the user's actions are those of that seat."""
-    with closing(FakeSession(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))) as fake:
+    with closing(FakeSession(runtime_directory, replace(CHESS, players=4))) as fake:
         async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("2")
             await seen(app, "seat 1/4")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import runpy
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from .programs import program
 
 ROOT = Path(__file__).parents[1]
 RECORD = "tool-1.dist-info/RECORD"
@@ -19,9 +20,7 @@ RECORD = "tool-1.dist-info/RECORD"
 def test_make_gpu_ends_with_one_sentence_without_a_gpu() -> None:
     """Nothing is installed or run."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(
-        ["make", "gpu"], cwd=ROOT, env=outside | {"LC_ALL": "C"}, capture_output=True, text=True, check=False
-    )
+    done = program("make", "gpu", cwd=ROOT, env=outside | {"LC_ALL": "C"})
     assert done.returncode
     assert done.stdout + done.stderr.split(": *** ")[1] == (
         "make gpu needs an NVIDIA GPU and its driver, but nvidia-smi lists none.  Stop.\n"

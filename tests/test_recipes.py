@@ -1,15 +1,13 @@
 """The recipes of CONTRIBUTING.md for packages: each one's code is installed from its page and then trains."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .packages import install_page
+from .programs import python
 
 pytestmark = pytest.mark.session
 
@@ -21,15 +19,7 @@ TOGETHER = {"task": "ladder:height=9", "trainer": "random-search", "backend": "p
 
 
 def pac_tui(folder: Path, command: str) -> dict[str, Any]:
-    result = subprocess.run(
-        [sys.executable, "-m", "pac.tui", *command.split(), "--json"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    result = python("-m", "pac.tui", *command.split(), "--json", cwd=folder, environ={"PYTHONPATH": str(folder)})
     assert result.returncode == 0, result.stderr
     report: dict[str, Any] = json.loads(result.stdout)
     return report

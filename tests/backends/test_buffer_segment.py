@@ -17,6 +17,8 @@ from pac.backends.core.layout import Layout
 from pac.backends.system.segment import Segment, remove_stale
 from pac.envs import find
 
+from ..programs import python
+
 SPECS = {"threads": "drmario", "device": "drmario"}
 READER = """
 import sys, zlib
@@ -51,8 +53,7 @@ def test_another_process_reads_the_same_bytes(backend):
                 envs.buffer["action"][slot] = legal.argmax(axis=1)
             envs.advance(slot)
         assert envs.segment is not None
-        command = [sys.executable, "-c", READER, spec, str(envs.segment.path)]
-        found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+        found = python("-c", READER, spec, envs.segment.path, check=True).stdout
         assert found.strip() == str({name: crc32(array.tobytes()) for name, array in envs.buffer.items()})
 
 

@@ -1,28 +1,17 @@
 """Backends of installed packages."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from pac.backends import BACKENDS, backend_names
 
 from ..packages import install, install_page
+from ..programs import python
 
 pytestmark = pytest.mark.session
 
 
 def run(folder, code: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    result = python("-c", code, cwd=folder, environ={"PYTHONPATH": str(folder)})
     return result.stdout + result.stderr
 
 

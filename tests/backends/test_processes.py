@@ -19,6 +19,7 @@ from pac.backends.system.cores import own_cores
 from pac.backends.system.segment import own_directory, remove_stale, runtime_directory
 from pac.envs import Task
 
+from ..programs import python
 from ..waiting import until
 
 pytestmark = pytest.mark.session
@@ -107,7 +108,7 @@ def small(tmp_path, monkeypatch):
 
 def output_of(code: str) -> str:
     """Return what a process that runs `code` says on stderr."""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = python("-c", code)
     assert "SIGBUS" not in result.stderr
     assert result.returncode in {0, 1}
     return result.stderr
@@ -152,7 +153,7 @@ def test_a_segment_that_does_not_fit(small):
 def test_imports_stay_light(module, absent):
     """Importing the backends, or what a worker runs, loads no library that is not needed yet."""
     code = f"import sys, {module}; sys.exit(', '.join(set({absent!r}) & set(sys.modules)) or None)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = python("-c", code)
     assert result.returncode == 0, result.stderr
 
 

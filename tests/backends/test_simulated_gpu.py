@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from ..programs import python
 from .simulated import GAMES, recorded
 
 
@@ -19,13 +17,7 @@ def test_kernels_of_every_game_equal_inline_in_the_simulator(tmp_path: Path) -> 
     """Every byte after some steps; kernels that reset by mask and show states, and an illegal action."""
     steps = tmp_path / "steps"
     steps.write_bytes(pickle.dumps({spec: recorded(spec, 2 if spec == "gameboy" else 6) for spec in GAMES}))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.backends.simulated", str(steps)],
-        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environ = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = python("-m", "tests.backends.simulated", steps, environ=environ, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines() == [*(f"equal: {spec}" for spec in GAMES), "reset, restored, refused"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -32,6 +30,7 @@ from pac.backends.socket_backend.protocol import (
 )
 from pac.backends.socket_backend.server import listen
 
+from ..programs import python
 from ..waiting import LIMIT, until
 from .peer import ENVS, TASK, Peer, Running
 
@@ -318,6 +317,5 @@ while True:
 
 def test_a_server_without_free_files_waits_instead_of_spinning(runtime_directory):
     """It tries once, then waits before it accepts again, and serves the connection when there are files."""
-    command = [sys.executable, "-c", OUT_OF_FILES, str(runtime_directory / "full")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT)
+    done = python("-c", OUT_OF_FILES, runtime_directory / "full", check=True)
     assert done.stdout.split() == ["1", "1"]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import gymnasium
 import numpy as np
 import pytest
@@ -12,6 +9,8 @@ from gymnasium.utils.env_checker import check_env
 
 from pac.envs import BadParameter, find
 from pac.envs.gym import GAMES, TaskEnv
+
+from ..programs import python
 
 ALONE = [name for name, task in GAMES.items() if find(task).players == 1]
 OF_TWO = [name for name, task in GAMES.items() if find(task).players == 2]
@@ -29,7 +28,7 @@ def test_gymnasiums_own_checker(name):
 def test_made_in_a_fresh_interpreter():
     """`gym.make("pac.envs.gym:...")` is all that a user needs."""
     code = "import gymnasium; print(gymnasium.make('pac.envs.gym:pac/DrMario-v0', level=3).reset(seed=1)[1]['viruses'])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = python("-c", code)
     assert result.stdout.strip() == "16", result.stderr
 
 

@@ -14,6 +14,7 @@ import pytest
 from pac.envs import PacError, allocate, find
 from pac.envs.processes import StartedProcesses, ending_processes
 
+from ..programs import python
 from ..waiting import until
 from .parents import SLEEP
 
@@ -96,7 +97,7 @@ def test_pythons_own_helpers_go_on():
         "memory.close()\n"
         "memory.unlink()\n"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = python("-W", "error", "-c", code)
     assert (done.returncode, done.stderr) == (0, "")
 
 

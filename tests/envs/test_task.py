@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +22,8 @@ from pac.envs import (
     find,
 )
 from pac.envs.task import first_seats, seed_from
+
+from ..programs import python
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
@@ -136,5 +136,5 @@ def test_describing_loads_no_rules():
     """Importing the tasks loads neither torch, numba nor gymnasium."""
     heavy = "', '.join({'torch', 'numba', 'gymnasium'} & set(sys.modules))"
     code = f"import sys, pac.envs; pac.envs.find('drmario'); sys.exit({heavy} or None)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = python("-c", code)
     assert result.returncode == 0, result.stderr

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ..packages import blocks, files_of, install_page
+from ..programs import python
 
 pytestmark = pytest.mark.session
 
@@ -25,15 +24,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    return python(*arguments, cwd=folder, environ={"PYTHONPATH": str(folder)})
 
 
 @pytest.mark.parametrize("index", range(len(CHECKS)))

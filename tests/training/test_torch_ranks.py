@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from ..programs import python
 from .rank_program import ITERATIONS
 from .test_ranks import train
 from .thread_ranks import on_ranks
@@ -29,15 +27,7 @@ def test_processes_learn_what_threads_learn(tmp_path: Path) -> None:
         "-m",
         "tests.training.rank_program",
     ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *command, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env=environment,
-        check=False,
-    )
+    done = python(*command, tmp_path, environ={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     wanted = on_ranks(2, lambda ranks: train(ranks, 4, ITERATIONS)[0])
     for rank, weights in enumerate(wanted):

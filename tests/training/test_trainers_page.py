@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from ..packages import files_of, install_page
+from ..programs import python
 
 pytestmark = pytest.mark.session
 
@@ -29,15 +28,7 @@ def installed(tmp_path: Path) -> Path:
 def pac_tui(
     folder: Path, *arguments: str, code: int = 0, environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(
-        [sys.executable, "-m", "pac.tui", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), **(environ or {})},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    result = python("-m", "pac.tui", *arguments, cwd=folder, environ={"PYTHONPATH": str(folder), **(environ or {})})
     assert result.returncode == code, result.stderr
     return result
 

@@ -11,6 +11,7 @@ import pytest
 
 from pac.training.telemetry.records import Level, Phase
 
+from ..programs import pac_tui
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, tidy
 from .fake_session import screen_text, seen, until
@@ -122,15 +123,7 @@ def headless(place, *more):
 
 def command(place, *arguments):
     """Run a command to its end; return its exit code, stdout and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pac.tui", *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(place[0]),
-        cwd=place[1],
-        timeout=120,
-    )
+    done = pac_tui(*arguments, env=environment(place[0]), cwd=place[1])
     return done.returncode, done.stdout, done.stderr
 
 

@@ -1,8 +1,6 @@
 """Commands and their output."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -19,6 +17,8 @@ from pac.tui.cli.commands import main
 from pac.tui.cli.flags import Flags, with_settings
 from pac.tui.cli.run import ProgressLine
 from pac.tui.drawing.spark import sparkline
+
+from ..programs import python
 
 
 @pytest.fixture(autouse=True)
@@ -284,7 +284,7 @@ def test_the_command_is_light():
         "import sys; from pac.tui.cli.commands import main; main(['--help']); import pac.tui.cli.run; "
         "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
 
 

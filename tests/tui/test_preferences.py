@@ -1,8 +1,6 @@
 """Preferences are read from a file, and errors in it are reported."""
 
 import json
-import os
-import subprocess
 import sys
 from dataclasses import asdict
 
@@ -13,6 +11,8 @@ from pac.tui.drawing.palettes import PALETTES, PALETTES_16
 from pac.tui.drawing.styles import GREEN, TerminalColors, hex_of, restyle
 from pac.tui.drawing.theme import in_ascii, match_terminal
 from pac.tui.preferences import Preferences, path, read, schema
+
+from ..programs import pac_tui, python
 
 
 def test_without_a_file_preferences_have_their_defaults(tmp_path):
@@ -104,14 +104,13 @@ def test_the_app_uses_the_file(tmp_path):
     folder = tmp_path / "pac-tui"
     folder.mkdir()
     (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "k"\n')
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     code = """from pac.tui import keys
 from pac.tui.drawing.styles import hex_of
 print(hex_of("ground"), keys.shown("pause"))"""
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = python("-c", code, environ=environ, check=True)
     assert done.stdout.split() == [PALETTES["light"].ground, "k"]
-    command = [sys.executable, "-m", "pac.tui", "preferences", "--json"]
-    shown = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    shown = json.loads(pac_tui("preferences", "--json", environ=environ, check=True).stdout)
     assert shown["theme"] == "light"
     assert shown["keys"]["pause"] == "k"
 
@@ -122,10 +121,8 @@ def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):
     folder = tmp_path / "pac-tui"
     folder.mkdir()
     (folder / "config.toml").write_text('[keys]\npuase = "p"\n')
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pac.tui", "preferences"], env=environment, capture_output=True, text=True, check=False
-    )
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = pac_tui("preferences", environ=environ)
     assert done.returncode == 2
     assert "puase" in done.stderr
     assert "pause" in done.stderr

@@ -15,6 +15,7 @@ import pytest
 
 from pac.tui.drawing import styles
 
+from ..programs import python
 from ..waiting import until
 from .attack_text import ATTACK, smuggled
 from .commands import QUICK, Terminal, tidy
@@ -30,14 +31,14 @@ def test_the_app_imports_nothing_heavy():
     """An interpreter that imports all of the app has not imported PyTorch, Numba or Gymnasium."""
     modules = "pac.tui.launch, pac.tui.app, pac.tui.svg"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = python("-c", code, check=True)
     assert json.loads(done.stdout) == []
 
 
 def test_the_session_starts_before_textual_is_imported():
     """The module that starts a session does not import Textual."""
     code = "import sys, pac.tui.launch; print('textual' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = python("-c", code, check=True)
     assert done.stdout.strip() == "False"
 
 

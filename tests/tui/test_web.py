@@ -9,6 +9,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import pytest
 
+from ..programs import pac_tui
 from ..waiting import until
 
 pytestmark = pytest.mark.session
@@ -91,7 +92,6 @@ def test_another_page_cannot_use_the_cookie(served):
 def test_a_port_in_use_is_reported(served):
     """In one sentence that says what to do."""
     port = served.rpartition(":")[2]
-    command = [sys.executable, "-m", "pac.tui", "serve", "--port", port]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    done = pac_tui("serve", "--port", port)
     assert done.returncode == 2
     assert f"cannot listen on port {port}" in done.stderr

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -15,6 +12,7 @@ from pac.envs.autochess.items import ITEMS
 from pac.envs.autochess.kinds import KINDS
 from pac.envs.autochess.looks import CODES, FIGHT_GLYPHS, GLYPHS, SHOP_GLYPHS
 
+from ...programs import python
 from .play import Match
 
 
@@ -22,7 +20,7 @@ from .play import Match
 def test_the_description_loads_no_compiler():
     """Finding the task imports neither numba, torch nor gymnasium."""
     code = "import sys, pac.envs as e; e.find('autochess'); print({'numba', 'torch', 'gymnasium'} & {*sys.modules})"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = python("-c", code, check=True)
     assert found.stdout.strip() == "set()"
 
 

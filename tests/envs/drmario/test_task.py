@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -12,6 +9,7 @@ from rich.cells import cell_len
 from pac.envs import BadParameter, UnknownName, find
 from pac.envs.drmario.looks import GLYPHS
 
+from ...programs import python
 from .play import Game
 
 
@@ -21,7 +19,7 @@ def test_the_description_loads_no_compiler():
     code = (
         "import sys, pac.envs as e; e.find('drmario:level=3'); print({'numba', 'torch', 'gymnasium'} & {*sys.modules})"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = python("-c", code, check=True)
     assert found.stdout.strip() == "set()"
 
 

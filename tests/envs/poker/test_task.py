@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +15,7 @@ from pac.envs.poker.layout import BOARD, HANDS, HISTORY, NODE, STEPS
 from pac.envs.poker.task import TASKS, game_of
 from pac.envs.poker.tree import DECISION, SHOWDOWN, STREET
 
+from ...programs import python
 from .cards.twin import worth
 
 SPECS = [
@@ -211,7 +210,7 @@ def test_the_descriptions_load_no_compiler():
     code = (
         f"import sys, pac.envs as e; [e.find(name) for name in {names}]; print({{'numba', 'torch'}} & {{*sys.modules}})"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = python("-c", code, check=True)
     assert found.stdout.strip() == "set()"
 
 

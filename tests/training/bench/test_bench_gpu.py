@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +9,8 @@ import torch
 
 from pac.envs import PacError
 from pac.training.bench.gpu import measure_gpu
+
+from ...programs import python
 
 
 @pytest.mark.session
@@ -38,11 +38,5 @@ def test_without_a_gpu_the_reason_is_named() -> None:
 def test_threads_of_openmp_sleep_in_benchmarks() -> None:
     """Threads that spin made steps of the device backend up to 50 times slower on busy cores."""
     code = "from pac.training.bench.parts import PARTS; PARTS['device'].load()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"OMP_DISPLAY_ENV": "verbose"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-c", code, environ={"OMP_DISPLAY_ENV": "verbose"}, check=True)
     assert "GOMP_SPINCOUNT = '0'" in done.stderr

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -18,6 +16,7 @@ from pac.training.dqn.trainer import DQN, IQN
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
+from ...programs import pac_tui
 from ..corridor import CELLS, corridor
 
 SMALL = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
@@ -239,8 +238,6 @@ def test_its_runs_are_evaluated(tmp_path, name):
     common = ["--runs-dir", str(tmp_path), "--headless", "--json"]
     run = ["run", "--task", "CartPole-v1", "--trainer", name, "--steps", "1536", "--num-envs", "8"]
     for command in ([*run, *common], ["eval", "latest", "--episodes", "8", *common]):
-        ran = subprocess.run(
-            [sys.executable, "-m", "pac.tui", *command], capture_output=True, text=True, timeout=200, check=False
-        )
+        ran = pac_tui(*command)
         assert ran.returncode == 0, ran.stderr
         assert json.loads(ran.stdout)["return_mean"] > 8

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +11,13 @@ import pytest
 
 from pac.backends.system.segment import runtime_directory
 
+from ...programs import python
+
 HERE = Path(__file__).parent
 
 
 def measured(rows: int, folder: Path, *more: str) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / "measured.py"), str(rows), str(folder), *more]
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": str(HERE)}, check=True, capture_output=True, text=True, timeout=110
-    )
+    done = python(HERE / "measured.py", str(rows), folder, *more, environ={"PYTHONPATH": str(HERE)}, check=True)
     return dict(json.loads(done.stdout))
 
 

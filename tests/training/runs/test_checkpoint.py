@@ -17,6 +17,8 @@ import torch
 from pac.training.runs.checkpoint import DATA, TENSORS, NoCheckpoint, load_newest, save
 from pac.training.runs.checkpoint_writer import CheckpointWriter
 
+from ...programs import python
+
 FILL_THE_DISK = """
 import resource, sys, numpy
 from pathlib import Path
@@ -170,9 +172,7 @@ def test_none_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_old_ones_intact(tmp_path: Path) -> None:
     """A write that fails half-way is reported, leaves no rubbish, and the older checkpoint still verifies."""
     write(tmp_path, 1)
-    done = subprocess.run(
-        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
-    )
+    done = python("-c", FILL_THE_DISK, str(tmp_path), check=True)
     assert "could not be written" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["step-000000000001"]
     assert load_newest(tmp_path).step == 1

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -12,7 +10,7 @@ from pac.envs import BadParameter
 from pac.training.config import Config
 from pac.training.session.session import Session
 
-from ...waiting import LIMIT
+from ...programs import python
 from ..watched import running, session
 
 START = """
@@ -31,14 +29,7 @@ def test_an_environment_that_blocks_while_it_is_probed_ends_the_start(tmp_path):
     pipe.with_suffix(".probed").touch()
     task = f"tests.training.stuck:Stuck:pipe={pipe},where=reset"
     request = Config(task=task, hang_timeout=0.5, runs_dir=tmp_path / "runs").model_dump(mode="json")
-    process = subprocess.run(
-        [sys.executable, "-c", START],
-        input=json.dumps({"headless": True, **request}),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
+    process = python("-c", START, input=json.dumps({"headless": True, **request}))
     assert process.returncode == 1
     assert not process.stdout
     assert "Timeout" in process.stderr

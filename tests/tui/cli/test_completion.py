@@ -1,12 +1,13 @@
 """Bash completion."""
 
 import shutil
-import subprocess
 from contextlib import redirect_stdout
 
 import pytest
 
 from pac.tui.cli.commands import main
+
+from ...programs import program
 
 pytestmark = [pytest.mark.session, pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")]
 
@@ -45,8 +46,7 @@ def script(tmp_path_factory):
 def test_bash_completes(script, tmp_path, words, completed):
     """Commands, options and their values are completed."""
     (tmp_path / "runs" / "mine").mkdir(parents=True)
-    command = ["bash", "--norc", "-c", TRY.format(script=script, words=words)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    done = program("bash", "--norc", "-c", TRY.format(script=script, words=words), check=True, cwd=tmp_path)
     assert set(done.stdout.split()) == completed
 
 
@@ -54,7 +54,7 @@ def test_the_name_of_a_folder_is_not_run_as_a_command(script, tmp_path):
     """Special characters and escape sequences in the name of a folder are quoted."""
     for name in ("$(touch pwned)", "a\x1bb"):
         (tmp_path / "runs" / name).mkdir(parents=True)
-    command = ["bash", "--norc", "-c", TRY.format(script=script, words="pac-tui attach ''")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    tried = TRY.format(script=script, words="pac-tui attach ''")
+    done = program("bash", "--norc", "-c", tried, check=True, cwd=tmp_path)
     assert set(done.stdout.splitlines()) == {"latest", r"\$\(touch\ pwned\)", r"$'a\Eb'"}
     assert not (tmp_path / "pwned").exists()

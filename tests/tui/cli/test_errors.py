@@ -19,6 +19,7 @@ from pac.tui.cli.errors import describe_error
 from pac.tui.cli.run import NotWritable, check_writable
 
 from ...folders import runtime
+from ...programs import program, python
 from ...waiting import until
 from ..commands import QUICK, Terminal, environment, start, tidy
 
@@ -148,16 +149,8 @@ def test_json_needs_headless(capsys):
 def test_too_little_shared_memory(tmp_path):
     """A full file system is reported before anything is written, with advice."""
     with tidy() as folder:
-        command = " ".join(("run", "--headless", *QUICK[:-1], "4096"))
-        done = subprocess.run(
-            ["bash", "-c", f"ulimit -f 64; exec {sys.executable} -m pac.tui {command}"],
-            check=False,
-            capture_output=True,
-            text=True,
-            env=environment(folder),
-            cwd=tmp_path,
-            timeout=120,
-        )
+        command = " ".join((sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK[:-1], "4096"))
+        done = program("bash", "-c", f"ulimit -f 64; exec {command}", env=environment(folder), cwd=tmp_path)
         assert done.returncode == 1
         assert "of shared memory are needed" in done.stderr
         assert not list(tmp_path.iterdir())
@@ -183,13 +176,7 @@ def test_a_terminal_that_cannot_draw(tmp_path):
 )
 def test_a_stdout_that_takes_nothing(end, code, printed):
     """A full disk is one sentence; a closed stdout is not an error."""
-    done = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m pac.tui runs {end}"],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = program("sh", "-c", f"{sys.executable} -m pac.tui runs {end}")
     assert (done.returncode, done.stderr) == (code, printed)
 
 
@@ -225,15 +212,8 @@ def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
     (run.checkpoints / "step-000000000001").mkdir()
     with tidy() as folder:
         command = f"{sys.executable} -m pac.tui run --headless --backend inline --resume a"
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", READ_ONLY.format(here=tmp_path, command=command)],
-            check=False,
-            capture_output=True,
-            text=True,
-            env=environment(folder),
-            cwd=tmp_path,
-            timeout=120,
-        )
+        script = READ_ONLY.format(here=tmp_path, command=command)
+        done = program("unshare", "-rm", "sh", "-c", script, env=environment(folder), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(r"pac-tui: cannot write into .*runs/a: Read-only file system; .*", line)
@@ -266,12 +246,5 @@ def test_a_report_is_not_written_into_a_pipe(tmp_path):
 def test_a_stdout_with_few_characters():
     """Characters that the encoding of stdout lacks become question marks."""
     code = "import sys; sys.argv[1:] = ['--version']; from pac.tui.__main__ import main; main(); print('a · b')"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        timeout=120,
-    )
+    done = python("-c", code, check=True, environ={"PYTHONIOENCODING": "ascii"})
     assert done.stdout.splitlines()[-1] == "a ? b"

@@ -9,6 +9,8 @@ from pac.envs import BadParameter
 from pac.training.watching.launching import find_interpreter
 from pac.tui.cli.flags import with_script_arguments
 
+from ...programs import pac_tui
+
 
 @pytest.mark.parametrize(
     ("given", "tokens"),
@@ -43,7 +45,6 @@ def test_something_else_than_an_interpreter_is_refused(path):
 def test_the_exit_code_and_the_usage_line_are_those_of_the_script(tmp_path):
     """In the terminal of the command, with --headless."""
     (tmp_path / "train.py").write_text("import argparse\nargparse.ArgumentParser().parse_args()\n")
-    command = [sys.executable, "-m", "pac.tui", "watch", "--headless", "train.py", "--seed"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = pac_tui("watch", "--headless", "train.py", "--seed", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --seed")

@@ -13,6 +13,8 @@ import safetensors.numpy
 
 from pac.envs.poker.cards.store import PARTIAL, UnusableFile, cache_folder, cached_arrays, opened
 
+from ....programs import python
+
 FACTS = {"what": "numbers", "version": "1"}
 MAKE = """
 import resource, signal, sys
@@ -127,7 +129,7 @@ def test_a_full_disk_is_a_clear_error(path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))\n"
         "try:\n    cached_arrays(path, facts, make)\nexcept CacheNotWritable as error:\n    print(error)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True)
+    ran = python("-c", code, path, check=True)
     assert str(path) in ran.stdout
     assert "free space" in ran.stdout
     assert "PAC_CACHE_DIR" in ran.stdout

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..backends.system.segment import Segment
 from ..envs import PacError, Task
-from ..envs.fields import Array, Buffers
+from ..envs.fields import Buffers
 from ..envs.slots import SlotOrder
 from .ranks import Ranks, SingleRank
 
@@ -316,8 +316,11 @@ class Policy(Protocol):
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return what the policy computed for a row at the last step; None if that is unknown."""
 
-    def values(self, slots: slice) -> Array | None:
-        """Return the value estimates of some slots, `(slots, rows)`; None without estimates."""
+    def values(self, slots: slice) -> Any:
+        """Return the value estimates of some slots, `(slots, rows)`, in an array or where the buffer is.
+
+        None without estimates.
+        """
 
 
 class Trainer(ABC):
@@ -340,8 +343,8 @@ class Trainer(ABC):
         """Return what the policy computed for a row at the last step; None if there is no policy."""
         return None
 
-    def values(self, slots: slice) -> Array | None:  # noqa: ARG002
-        """Return the value estimates of some slots of the running rollout, `(slots, rows)`; None without estimates."""
+    def values(self, slots: slice) -> Any:  # noqa: ARG002
+        """Return the value estimates of some slots of the running rollout, as `Policy.values` says."""
         return None
 
     @abstractmethod

@@ -7,7 +7,7 @@ import mmap
 import re
 import struct
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...envs.fields import FINAL_OBSERVATION, Array
 from ...envs.slots import SlotOrder
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from .errors import LayoutMismatch
+from .fetched import Fetched, Key
 
 ALIGNMENT = 64
 MAGIC = 0x50414354
@@ -59,13 +60,28 @@ class Buffer(dict[str, Array]):
                     array[first] = array[newest]
         self.order.carried()
 
-    def on_host(self, names: Collection[str], slots: Sequence[slice]) -> Buffer:  # noqa: ARG002
-        """Return a buffer in which some slots of fields are in the memory of the host: this one, if it is there."""
-        return self
+    def fetch(self, parts: Mapping[Key, tuple[str, Any]], computed: Mapping[Key, Any]) -> Fetched:
+        """Begin to copy parts of fields to the host; return at once.
 
-    def nan_rows(self, name: str, slots: slice) -> NDArray[np.intp]:
-        """Return the rows of a field that contain a NaN in some slots."""
-        return nan_rows(self[name][slots])
+        Args:
+            parts: For each part, a key, the name of the field and an index: a number, a slice or both.
+            computed: What was computed of the fields where they are, by key.
+        """
+        return Fetched({key: self[name][index] for key, (name, index) in parts.items()} | dict(computed))
+
+    def nan_observations(self, written: slice) -> Any:
+        """Return which rows observe a NaN in some slots, or at the end of an episode there, `(rows,)` bool.
+
+        Of several ends of a row, that is the newest one. The result is where the fields are.
+        """
+        found = np.zeros(self["observation"].shape[1], np.bool_)
+        if self["observation"].dtype.kind == "f":
+            found[nan_rows(self["observation"][written])] = True
+            steps, rows = (self["terminated"][written] | self["truncated"][written]).nonzero()
+            if len(rows):
+                last = self[FINAL_OBSERVATION][written.start + steps, rows]
+                found[rows[nan_rows(last[None])]] = True
+        return found
 
     def boards_requested(self) -> bytes:
         """Return one byte per environment, 1 if it should draw its boards; for tasks that draw only on request."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ...envs.fields import FINAL_OBSERVATION, Array
 from ...envs.kernel_tables import TableArray
 from ...envs.slots import SlotOrder
 from ..core.errors import BackendUnavailable
+from ..core.fetched import Fetched, Key
 from ..core.layout import ALIGNMENT, Buffer, Layout
+from .transfers import transfer_of
 
 SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
 """Types that PyTorch cannot compute with; tensors have the type of the same bytes."""
@@ -61,7 +62,7 @@ class DeviceMemory(Buffer):
         self._last: dict[str, Array] = {}
         self._raw = self._zeros(layout.size)
         self._kept: dict[int, Tensor] = {}
-        self._staged: dict[str, Tensor] = {}
+        self._transfer = transfer_of(self.where)
         self.tensors = {name: self._view(array, layout.offsets[name]) for name, array in host.items()}
         arrays = cast("dict[str, Array]", {name: DeviceArray(self, name, array) for name, array in host.items()})
         order = SlotOrder(layout.slots, ring=layout.ring, rollouts=layout.rollouts)
@@ -124,39 +125,27 @@ class DeviceMemory(Buffer):
         self.transferred += stored.nbytes
         self.tensors[name][self._index(index)] = part.to(self.where)
 
-    def on_host(self, names: Collection[str], slots: Sequence[slice]) -> Buffer:
-        """Copy some slots of fields into page-locked memory, and wait once for all of them.
-
-        Other fields of the result are read when they are asked for.
-        """
-        found: dict[str, Array] = dict(self)
+    def fetch(self, parts: Mapping[Key, tuple[str, Any]], computed: Mapping[Key, Any]) -> Fetched:
+        """Begin to copy parts of fields, and tensors, into page-locked memory; return at once."""
+        sources = {key: self.tensors[name][index] for key, (name, index) in parts.items()} | dict(computed)
         locked = self.where.type == "cuda"
-        ranges = [each.indices(self.slots) for each in slots]
-        part_of_timed = slice(min(start for start, _, _ in ranges), max(stop for _, stop, _ in ranges))
-        for name in names:
-            tensor = self.tensors[name]
-            if name not in self._staged:
-                with torch.inference_mode(mode=False):  # for writes also outside of a rollout
-                    self._staged[name] = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=locked)
-            block = self._staged[name]
-            part = part_of_timed if len(tensor) == self.slots else slice(None)
-            block[part].copy_(tensor[part], non_blocking=True)
-            self.transferred += block[part].numel() * block.element_size()
-            found[name] = block.numpy().view(self.host[name].dtype)
-        if locked:
-            event: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            event.record()
-            event.synchronize()
-        return Buffer(found, self.order, self.num_envs, self.device)
+        blocks = {key: torch.empty(each.shape, dtype=each.dtype, pin_memory=locked) for key, each in sources.items()}
+        self.transferred += sum(each.nbytes for each in blocks.values())
+        event = self._transfer((blocks[key], source) for key, source in sources.items())
+        arrays = {key: block.numpy() for key, block in blocks.items()}
+        for key, (name, _) in parts.items():
+            arrays[key] = arrays[key].view(self.host[name].dtype)
+        return Fetched(arrays, event)
 
-    def nan_rows(self, name: str, slots: slice) -> NDArray[np.intp]:
-        """Return the rows that contain a NaN in some slots; only their numbers are copied."""
-        tensor = self.tensors[name][slots]
-        if not tensor.is_floating_point():
-            return np.zeros(0, np.intp)
-        bad = tensor.isnan().flatten(2).any(dim=2).any(dim=0) if tensor.dim() > 2 else tensor.isnan().any(dim=0)
-        self.transferred += len(bad)
-        return np.flatnonzero(bad.cpu().numpy())
+    def nan_observations(self, written: slice) -> Tensor:
+        """Return which rows observe a NaN, on the device, as `Buffer.nan_observations` does; of all ends of a row."""
+        seen, last, *ends = (
+            self.tensors[name][written] for name in ("observation", FINAL_OBSERVATION, "terminated", "truncated")
+        )
+        if not seen.is_floating_point():
+            return torch.zeros(seen.shape[1], dtype=torch.bool, device=self.where)
+        found: Tensor = (_has_nan(seen) | _has_nan(last) & ((ends[0] | ends[1]) > 0)).any(dim=0)
+        return found
 
     def carry(self) -> None:
         """Copy the newest slot of the timed fields to the first slot of the next rollout, on the device."""
@@ -179,7 +168,6 @@ class DeviceMemory(Buffer):
         self._last = {name: self.read(name, slot) for name, slot in newest.items() if name != "state"}
         self.tensors.clear()
         self._kept.clear()
-        self._staged.clear()
         del self._raw
 
     def _index(self, index: Any) -> Any:
@@ -189,6 +177,12 @@ class DeviceMemory(Buffer):
         if isinstance(index, (np.ndarray, list)):
             return torch.from_numpy(np.asarray(index)).to(self.where)
         return int(index) if isinstance(index, np.integer) else index
+
+
+def _has_nan(values: Tensor) -> Tensor:
+    """Return which rows of `(steps, rows, ...)` contain a NaN, `(steps, rows)`."""
+    bad = values.isnan()
+    return bad.flatten(2).any(dim=2) if bad.dim() > 2 else bad
 
 
 class DeviceArray:

@@ -13,7 +13,7 @@ from pac.envs.task import ASKED
 from pac.training.past.history import History
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.telemetry.moments import fill_moment, moment_dtype, terms_width
-from pac.training.telemetry.step_results import HostStepReader
+from pac.training.telemetry.step_results import StepReader
 
 SLOTS = 9
 
@@ -44,7 +44,7 @@ class Journey:
         self.seed, self.num_envs, self.seat = seed, num_envs, seat
         self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed, first_env=first_env)
         self.history = History(self.task, num_envs)
-        self.reader = HostStepReader(self.task, self.backend.buffer)
+        self.reader = StepReader(self.task, self.backend.buffer)
         self.recorder = recorder
         self.random = np.random.default_rng(seed)
         self.sums = np.zeros((num_envs * self.task.players, terms_width(self.task)), "f4")
@@ -81,9 +81,11 @@ class Journey:
             if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
                 (span,) = self.backend.buffer.order.since(self.backend.buffer.order.head - (self.slot - begun))
-                self.reader.request(span, recorded=self.recorder.envs if self.recorder is not None else ())
+                recorded = self.recorder.envs if self.recorder is not None else ()
+                states = self.history.expect(span.steps) and self.backend.save(self.slot)
+                self.reader.request(span, recorded=recorded, values=values, states=states)
                 (results,) = self.reader.delivered()
-                self.history.extend(self.backend, results, values, self.sums)
+                self.history.extend(results, self.sums)
                 if self.recorder is not None:
                     self.recorder.extend(self.backend, results, self.history)
                     self.recorder.choose(results, self.history)

@@ -72,7 +72,6 @@ class ConditionValues:
     Args:
         task: What is trained on.
         results: The steps, with the fields that the names are computed from.
-        value: Returns the value estimates behind the actions of the newest step, `(rows,)`, or None.
         entropy: Returns the entropy of a row's policy there, NaN if it has none.
     """
 
@@ -81,11 +80,9 @@ class ConditionValues:
         task: Task,
         results: StepResults,
         *,
-        value: Callable[[], Array | None],
         entropy: Callable[[int], float],
     ) -> None:
-        self._task, self._results = task, results
-        self._value, self._entropy = value, entropy
+        self._task, self._results, self._entropy = task, results, entropy
         self._known: dict[str, Array] = {}
 
     def has(self, names: Iterable[str]) -> bool:
@@ -121,7 +118,7 @@ class ConditionValues:
             case "obs":  # NaN where the observation contains one, the last of an episode included
                 values[self._results.nan_observations] = np.nan
             case "value":
-                values[:] = np.nan if (found := self._value()) is None else found
+                values[:] = np.nan if (found := self._results.values) is None else found[-1]
             case "entropy":
                 values[:] = [self._entropy(row) for row in range(len(values))]
             case _ if name in SEAT_FIELDS:

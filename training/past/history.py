@@ -129,6 +129,7 @@ class History:
         self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
         self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
         self.now = 0
+        self._expected, self._framed = 0, 0  # the newest step that was requested, and the newest with its states
 
     @property
     def back(self) -> int:
@@ -140,7 +141,7 @@ class History:
     def begin(self, source: MonitoredEnvs) -> None:
         """Clear the history; episodes have just begun in slot 0, or continue from states that were saved."""
         with self._lock:
-            self.now = 0
+            self.now = self._expected = self._framed = 0
             self._episodes[:] = source.buffer["episode"][0]
             self._first_returns = source.buffer["episode_return"][0].copy()
             self._first_lengths = source.buffer["episode_length"][0].copy()
@@ -150,17 +151,22 @@ class History:
             if self._boards is not None:
                 self._boards.forget()
         rows = self.num_envs * self._task.players
-        self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
+        if self._stride and source.save(0):
+            self._keep_states(source.buffer["state"][0], np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
-    def extend(
-        self, source: MonitoredEnvs, results: StepResults, values: Array | None, terms: NDArray[np.float32]
-    ) -> None:
-        """Append the steps that follow the newest one.
+    def expect(self, steps: int) -> bool:
+        """Note that so many steps more will be appended; return whether the states after them should be read."""
+        self._expected += steps
+        due = self._stride > 0 and self._expected - self._framed >= self._stride
+        if due:
+            self._framed = self._expected
+        return due
+
+    def extend(self, results: StepResults, terms: NDArray[np.float32]) -> None:
+        """Append the steps that follow the newest one, which were expected.
 
         Args:
-            source: The environments, whose states may be kept.
             results: The steps.
-            values: `(steps, rows)` value estimates of the decisions, if the policy makes any.
             terms: The sums of the reward terms in the running episodes, `(rows, terms)`.
         """
         count = results.span.steps
@@ -169,36 +175,35 @@ class History:
         with self._lock:
             self._actions[at] = results.actions
             self._decided[at] = results.decided
-            self._values[at] = np.nan if values is None else values
+            self._values[at] = np.nan if results.values is None else results.values
             self._rewards[at] = results.rewards
             self._ends[at] = results.ends
             if len(self._prints):
                 self._prints[following % len(self._prints)] = results.fingerprints
             self._episodes[:] = results.episodes
             self.now += count
-        self._keep_states(source, source.buffer.order.newest, terms)
+        if results.states is not None:
+            self._keep_states(results.states, terms)
 
-    def _keep_states(self, source: MonitoredEnvs, slot: int, terms: NDArray[np.float32]) -> None:
-        """Keep the present states if a keyframe is due."""
-        due = self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride)
-        if due and source.save(slot):
-            frame = Keyframe(self.now, source.buffer["state"][0].copy(), terms.copy())
-            with self._lock:
-                self._frames = [*self._frames, frame][-self._most_frames :]
+    def _keep_states(self, states: Array, terms: NDArray[np.float32]) -> None:
+        """Keep the states after the newest step."""
+        frame = Keyframe(self.now, states.copy(), terms.copy())
+        with self._lock:
+            self._frames = [*self._frames, frame][-self._most_frames :]
 
     def keep_boards(self, buffer: Buffer, ahead: int, drawn: NDArray[np.bool_]) -> None:
         """Keep the boards that environments without a state have drawn, and the last ones of episodes that ended.
 
         Args:
             buffer: The arrays with the boards.
-            ahead: How many steps are not counted yet.
+            ahead: How many steps are not expected yet.
             drawn: Which environments have drawn, `(num_envs,)`.
         """
         if self._boards is not None:
-            self._boards.keep(buffer, self.now + ahead, drawn)
+            self._boards.keep(buffer, self._expected + ahead, drawn)
             if LAST_DRAWN in buffer:
                 with self._lock:
-                    self._boards.keep_last(buffer, self.now + ahead)
+                    self._boards.keep_last(buffer, self._expected + ahead)
 
     # -- other threads ------------------------------------------------------------------------------------------------
 

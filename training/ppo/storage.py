@@ -50,9 +50,11 @@ class SlotValues:
     Attributes:
         here: `(slots, R)` float32 on the policy's device.
         host: The same on the host, of slots that were published; on the device if the environments are `resident`.
+        resident: Whether the environments are on the policy's device.
     """
 
     def __init__(self, slots: int, rows: int, device: torch.device, *, resident: bool = False) -> None:
+        self.resident = resident
         self.here = self.host = torch.zeros(slots, rows, device=device)
         if device.type != "cpu" and not resident:
             self.host = torch.zeros(slots, rows, pin_memory=device.type == "cuda")

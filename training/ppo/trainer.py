@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -163,9 +162,12 @@ class PPO(PolicyTrainer[PpoPolicy]):
     def _on_decision(self, outputs: Tensor, values: Tensor) -> None:
         self.decided = outputs, values
 
-    def values(self, slots: slice) -> Array | None:
-        """Return the values of the observations of some slots, `(slots, R)`."""
-        return None if self._values is None else self._values.host[slots].cpu().numpy() * np.float32(self._value_unit)
+    def values(self, slots: slice) -> Array | Tensor | None:
+        """Return the values of the observations of some slots, `(slots, R)`; a tensor if the environments have them."""
+        if self._values is None:
+            return None
+        found = self._values.host[slots] * self._value_unit
+        return found if self._values.resident else found.numpy()
 
     @property
     def decisions(self) -> int:

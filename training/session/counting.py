@@ -17,7 +17,7 @@ from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
 from ..telemetry.metric_history import MetricHistory
 from ..telemetry.monitored import MonitoredEnvs
-from ..telemetry.step_results import HostStepReader, StepReader
+from ..telemetry.step_results import StepReader
 from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, Timer
 from .debugging import Debugger
@@ -55,6 +55,7 @@ class StepCounter:
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Write the figures of iterations into `writer`, made for `num_envs` environments that `begin` will name."""
+        self.settle()
         self._reader, self._buffer, self._order, self._counted = None, None, SlotOrder(1), 0
         self.counts.resize(num_envs)
         self.series.attach(writer)
@@ -62,7 +63,7 @@ class StepCounter:
     def begin(self, source: MonitoredEnvs) -> None:
         """Count the steps of `source`, whose episodes have just begun in slot 0."""
         self._buffer, self._order = source.buffer, source.buffer.order
-        self._reader = HostStepReader(self._task, source.buffer)
+        self._reader = StepReader(self._task, source.buffer)
         self._counted = self._order.head
         self.throughput.reset(source.buffer.num_envs, self.mark())
 
@@ -73,7 +74,7 @@ class StepCounter:
         self.counts.update_task(task)
         self.series.attach(writer)
         if self._buffer is not None:
-            self._reader = HostStepReader(task, self._buffer)
+            self._reader = StepReader(task, self._buffer)
 
     @property
     def newest(self) -> int:
@@ -90,19 +91,28 @@ class StepCounter:
         """Whether the steps must be counted before the next one: their slots will be overwritten, or are many."""
         return self._order.room(self._counted) == 0 or self.uncounted >= MAX_UNCOUNTED
 
-    def count(self) -> None:
-        """Count the steps that were made since the last time."""
-        if self._reader is None:
-            return
-        debugger = self._debugger
-        if self.uncounted:
+    def count(self, *, wait: bool = True) -> None:
+        """Count the steps that were made since the last time; without `wait`, those that have arrived by now."""
+        if self._reader is not None and self.uncounted:
             spans, self._counted = self._order.since(self._counted), self._order.head
+            debugger = self._debugger
+            newest, recorded = {*debugger.breakpoints.fields, *self.counts.chosen}, debugger.recorded
+            states = debugger.expect(sum(span.steps for span in spans))
             for span in spans:
-                newest = {*debugger.breakpoints.fields, *self.counts.chosen}
-                self._reader.request(span, newest=newest, recorded=debugger.recorded)
-        for results in self._reader.delivered():
+                self._reader.request(
+                    span,
+                    newest=newest,
+                    recorded=recorded,
+                    values=debugger.values(span.acted),
+                    states=states and span is spans[-1],
+                )
+        self.settle(wait=wait)
+
+    def settle(self, *, wait: bool = True) -> None:
+        """Count the steps whose results were requested; without `wait`, those that have arrived by now."""
+        for results in self._reader.delivered(wait=wait) if self._reader is not None else ():
             self.counts.add(results)
-            debugger.observe(results)
+            self._debugger.observe(results)
 
     def mark(self) -> Mark:
         """Return the counters of now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ class Debugger:
                 self._awaited_env = None
                 self._gate.pause()
         self.alarms.check_environments(results, self._task.players, self._clock.now())
-        self.history.extend(self._source, results, self._values(results.span.acted), self._counts.terms)
+        self.history.extend(results, self._counts.terms)
         if self.recorder:
             self.recorder.extend(self._source, results, self.history)
         if self.recorder is not None:
@@ -121,11 +122,7 @@ class Debugger:
             self._check_breakpoints(results)
 
     def _check_breakpoints(self, results: StepResults) -> None:
-        def value() -> Array | None:
-            values = self._values(results.span.acted)
-            return None if values is None else values[-1]
-
-        readings = ConditionValues(self._task, results, value=value, entropy=self._entropy)
+        readings = ConditionValues(self._task, results, entropy=self._entropy)
         if text := self.breakpoints.check(readings):
             self.on_breakpoint(text, self.breakpoints.hit[0])
 
@@ -189,7 +186,13 @@ class Debugger:
         """Return what the policy computed for a row at the last step; None if there is no policy."""
         return self.policy.inspect(row) if self.policy is not None else None
 
-    def _values(self, slots: slice) -> Array | None:
+    def expect(self, steps: int) -> bool:
+        """Note that so many steps more will be observed; return whether environments have saved their states for it."""
+        assert self._source is not None
+        return self.history.expect(steps) and self._source.save(self._source.buffer.order.newest)
+
+    def values(self, slots: slice) -> Any:
+        """Return the value estimates of some slots where the buffer is, `(slots, rows)`; None without estimates."""
         return self.policy.values(slots) if self.policy is not None else None
 
     def _entropy(self, row: int) -> float:

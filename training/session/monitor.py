@@ -89,8 +89,9 @@ class Monitor:
         counter, debugger = self.counter, self.debugger
         debugger.keep_boards(counter.uncounted)
         due = time.perf_counter() >= self.publisher.due
-        if due or counter.must_count or debugger.needs_every_step:
-            counter.count()
+        every = debugger.needs_every_step
+        if due or every or counter.must_count:
+            counter.count(wait=due or every)
             if due:
                 self.publish()
 

@@ -18,7 +18,7 @@ from pac.training.guards.alarms import (
     Alarms,
     episode_patience,
 )
-from pac.training.telemetry.step_results import HostStepReader
+from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import Mark, Throughput
 
 from ...toys import toy
@@ -58,7 +58,7 @@ def results(observation=0.0, score=0.0, final=0.0, *, players=1, ended=False, dt
     buffer["final_observation"][4, 3] = final
     buffer["episode_return"][2, 1] = score
     buffer["terminated"][4, 3] = ended
-    reader = HostStepReader(task, buffer)
+    reader = StepReader(task, buffer)
     reader.request(Span(slice(1, 6), slice(5)))
     (found,) = reader.delivered()
     return found

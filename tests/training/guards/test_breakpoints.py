@@ -11,7 +11,7 @@ from pac.envs.slots import Span
 from pac.training.guards.breakpoints import Breakpoints, ConditionValues, condition_names
 from pac.training.guards.conditions import BadCondition
 from pac.training.telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
-from pac.training.telemetry.step_results import HostStepReader
+from pac.training.telemetry.step_results import StepReader
 
 from ...toys import toy
 
@@ -25,7 +25,7 @@ class Steps:
     def __init__(self, task=TOY):
         self.task = task
         self.buffer = Layout(task, 3, slots=2).map()
-        self.reader = HostStepReader(task, self.buffer)
+        self.reader = StepReader(task, self.buffer)
         self.buffer["active"][:] = DECIDES
         self.buffer["frames"][:] = 1
         self.breakpoints = Breakpoints(task)
@@ -34,12 +34,10 @@ class Steps:
         """Look at a step that wrote `values`; return what is said."""
         for name, value in values.items():
             self.buffer[name][-1] = value
-        self.reader.request(Span(slice(1, 2), slice(0, 1)), newest=self.breakpoints.fields)
+        estimates, entropies = np.array([[0.5, 1.5, 2.5]]), {0: 0.1, 1: 0.2, 2: 0.3}
+        self.reader.request(Span(slice(1, 2), slice(0, 1)), newest=self.breakpoints.fields, values=estimates)
         (results,) = self.reader.delivered()
-        estimates, entropies = np.array([0.5, 1.5, 2.5]), {0: 0.1, 1: 0.2, 2: 0.3}
-        return self.breakpoints.check(
-            ConditionValues(self.task, results, value=lambda: estimates, entropy=entropies.__getitem__)
-        )
+        return self.breakpoints.check(ConditionValues(self.task, results, entropy=entropies.__getitem__))
 
 
 @pytest.fixture

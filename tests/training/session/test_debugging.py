@@ -11,7 +11,7 @@ from pac.training.session.state import View
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.records import WAITING, Notice
-from pac.training.telemetry.step_results import HostStepReader
+from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import TrainingClock
 
 from .source import TASK, N, Policy, Source
@@ -22,7 +22,7 @@ class Debugged:
 
     def __init__(self, folder):
         self.gate, self.view, self.counts, self.source = Gate(folder), View(), Counts(TASK), Source()
-        self.reader = HostStepReader(TASK, self.source.buffer)
+        self.reader = StepReader(TASK, self.source.buffer)
         self.breaks: list[tuple[str, int]] = []
         self.alarms: list[tuple[str, int]] = []
         self.debugger = Debugger(
@@ -43,7 +43,13 @@ class Debugged:
         self.source.step(**fields)
         order = self.source.buffer.order
         (span,) = order.since(order.head - 1)
-        self.reader.request(span, newest=self.debugger.breakpoints.fields, recorded=self.debugger.recorded)
+        self.reader.request(
+            span,
+            newest=self.debugger.breakpoints.fields,
+            recorded=self.debugger.recorded,
+            states=self.debugger.expect(1),
+            values=self.debugger.values(span.acted),
+        )
         (results,) = self.reader.delivered()
         self.counts.add(results)
         self.debugger.observe(results)

@@ -14,7 +14,7 @@ from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import MAX_EPISODES
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
-from pac.training.telemetry.step_results import HostStepReader
+from pac.training.telemetry.step_results import StepReader
 
 from ...toys import FACTS, toy
 
@@ -24,7 +24,7 @@ PAIR = toy(players=2, reward_terms=("gain", "loss"))
 
 def add(counts, task, buffer, steps):
     """Count so many steps whose results are in slot 1 and the next ones; return where episodes ended."""
-    reader = HostStepReader(task, buffer)
+    reader = StepReader(task, buffer)
     reader.request(Span(slice(1, 1 + steps), slice(steps)))
     (results,) = reader.delivered()
     counts.add(results)
@@ -93,7 +93,7 @@ def test_rates_and_quantiles_are_over_all_environments():
     fields = {"terminated": [[1, 1, 0, 0], [0, 0, 0, 0]], "truncated": [[0, 0, 0, 0], [0, 0, 1, 1]]}
     for name, values in {**fields, "score": [[5, 6], [1, 3]], "episode_length": [[2, 4], [1, 6]]}.items():
         buffer[name][1:] = values
-    reader = HostStepReader(task, buffer)
+    reader = StepReader(task, buffer)
     reader.request(Span(slice(1, 3), slice(2)), newest=counts.chosen)
     for results in reader.delivered():
         counts.add(results)

@@ -15,6 +15,8 @@ from pac.envs.actions import random_actions
 from pac.envs.fields import Array
 from pac.envs.kernel_tables import FieldArrays, KernelTable
 
+from .begun import begun
+
 GAMES = (
     *(
         "drmario",
@@ -61,9 +63,7 @@ def changed(task: Task, item: Field) -> Task:
 
 def play(task: Task, expected: Task) -> dict[str, bytes]:
     """Return the fields of `expected` after some random actions."""
-    buffers = allocate(task, NUM_ENVS, 2)
-    environments = task.make(0, NUM_ENVS, buffers, 7)
-    environments.reset(np.ones(NUM_ENVS, np.bool_), 0)
+    _, buffers, environments = begun(task, NUM_ENVS, 2, seed=7)
     generator = np.random.default_rng(7)
     for _ in range(STEPS):
         legal = None

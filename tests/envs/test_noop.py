@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pac.envs import allocate, check, find
+from pac.envs import check, find
+
+from .begun import begun
 
 
 def test_it_has_the_sizes_of_a_big_game():
     """612 numbers and 92 actions, all of them legal."""
-    task = find("noop")
-    buffers = allocate(task, 2)
-    task.make(0, 2, buffers, 0).reset(np.ones(2, np.bool_), 0)
+    task, buffers, _ = begun("noop")
     mask = next(item for item in task.fields if item.name == "action_mask")
     assert buffers["observation"].shape == (1, 2, 612)
     assert mask.decode(buffers["action_mask"][0]).tolist() == [[1] * 92] * 2
@@ -24,10 +24,7 @@ def test_short_episodes_conform():
 
 def test_an_episode_is_cut_short_after_its_length():
     """The last observation tells that the episode is over, and the next one has begun."""
-    task = find("noop:length=4")
-    buffers = allocate(task, 1)
-    environments = task.make(0, 1, buffers, 0)
-    environments.reset(np.ones(1, np.bool_), 0)
+    _, buffers, environments = begun("noop:length=4", 1, seed=0)
     for _ in range(4):
         assert not buffers["truncated"].any()
         environments.step(0)
@@ -40,10 +37,7 @@ def test_an_episode_is_cut_short_after_its_length():
 
 def test_others_play_on_when_one_begins_anew():
     """A reset of one environment leaves the other where it is."""
-    task = find("noop:length=10")
-    buffers = allocate(task, 2)
-    environments = task.make(0, 2, buffers, 0)
-    environments.reset(np.ones(2, np.bool_), 0)
+    _, buffers, environments = begun("noop:length=10", 2, seed=0)
     environments.step(0)
     environments.reset(np.array([True, False]), 0)
     assert buffers["episode_length"].tolist() == [[0, 1]]

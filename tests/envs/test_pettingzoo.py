@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs import BadParameter, allocate, find
+from pac.envs import BadParameter
 from pac.envs.gym.seats import parallel_env
+
+from .begun import begun
 
 
 @pytest.mark.filterwarnings("ignore:The old environment creation API:DeprecationWarning")
@@ -22,10 +24,8 @@ def test_pettingzoos_own_checker(name):
 
 def test_agents_see_and_earn_what_the_seats_of_the_task_do():
     """The same seed and actions give the same observations, rewards and ends."""
-    task = find("treasure:agents=3,turns=10")
-    env, buffers = parallel_env("treasure", agents=3, turns=10), allocate(task, 1)
-    environments = task.make(0, 1, buffers, 5)
-    environments.reset(np.ones(1, np.bool_), 0)
+    task, buffers, environments = begun("treasure:agents=3,turns=10", 1, seed=5)
+    env = parallel_env("treasure", agents=3, turns=10)
     observations, _ = env.reset(seed=5)
     observed = next(item for item in task.fields if item.name == "observation")
     for turn in range(10):

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 import pytest
 
-from pac.envs import find
 from pac.envs.autochess.driver import AutochessEnvironments
 from pac.envs.fields import Array
 from pac.envs.native import ALL_LEGAL
-from pac.envs.task import allocate
+
+from ..begun import begun
 
 NUM_ENVS = 4
 
 
 def made(spec: str) -> tuple[AutochessEnvironments, dict[str, Array]]:
     """Return environments that were reset, and their buffers of two slots."""
-    task = find(spec)
-    buffers = allocate(task, NUM_ENVS, 2)
-    envs = cast("AutochessEnvironments", task.make(0, NUM_ENVS, buffers, 3))
-    envs.reset(np.ones(NUM_ENVS, np.bool_), 0)
+    _, buffers, envs = begun(spec, NUM_ENVS, 2)
     return envs, dict(buffers)
 
 

@@ -14,6 +14,7 @@ from pac.envs.errors import IllegalAction, ImpossibleState
 from pac.envs.fields import Array
 from pac.envs.frames import layout as at
 
+from ..begun import begun
 from .twin import Pictures
 
 SEED, NUM_ENVS = 5, 2
@@ -80,10 +81,7 @@ def test_it_conforms():
 
 def test_a_shape_at_its_goal_matches_the_picture():
     """Without drifters, the distance of the right place is 0, and that ends the last stage."""
-    task = find("frames:shapes=1,drifters=0,tau=0")
-    buffers = allocate(task, 1)
-    environments = task.make(0, 1, buffers, 0)
-    environments.reset(np.ones(1, np.bool_), 0)
+    _, buffers, environments = begun("frames:shapes=1,drifters=0,tau=0", 1, seed=0)
     for _ in range(60):
         row, column = (int(buffers["state"][0, 0, word]) - 4 for word in (at.ROW, at.COLUMN))
         buffers["action"][0] = (0 if row > 0 else 2) if row else (3 if column > 0 else 1)
@@ -97,10 +95,7 @@ def test_a_shape_at_its_goal_matches_the_picture():
 
 def test_wrong_actions_and_states_are_refused():
     """Kernels write to addresses, so actions and states out of range are errors."""
-    task = find("frames")
-    buffers = allocate(task, 2)
-    environments: Any = task.make(0, 2, buffers, 0)
-    environments.reset(np.ones(2, np.bool_), 0)
+    _, buffers, environments = begun("frames", 2, seed=0)
     buffers["action"][0, 1] = 5
     with pytest.raises(IllegalAction, match="environment 1 expects an action from 0 to 4, got 5"):
         environments.step(0)

@@ -15,6 +15,7 @@ from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, WORDS
 from pac.envs.gameboy.starts import played
 from pac.envs.gameboy.views import views_of
 
+from ..begun import begun
 from .programs import cartridge, with_checksum
 
 COUNT = 6
@@ -23,11 +24,7 @@ RIGHT, DOWN = 1, 4
 
 def made(spec: str, count: int = COUNT, seed: int = 3):
     """Return task, buffers of two slots and environments that have begun."""
-    task = find(spec)
-    buffers = allocate(task, count, 2)
-    environments = task.make(0, count, buffers, seed)
-    environments.reset(np.ones(count, np.bool_), 0)
-    return task, buffers, environments
+    return begun(spec, count, 2, seed=seed)
 
 
 @pytest.mark.parametrize("spec", ["gameboy", "gameboy:game=walk"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pac.envs import allocate, find
+from pac.envs import find
 from pac.envs.errors import PacError
 from pac.envs.gameboy.assembler import ENCODINGS, cartridge_bytes
 from pac.envs.gameboy.cartridges import own_bytes, own_cartridge
@@ -20,6 +20,7 @@ from pac.envs.gameboy.looks import AT_CODE_TEXT, COLUMNS, looks
 from pac.envs.gameboy.search import MemorySearch
 from pac.envs.gameboy.snapshots import picture_bytes, read_picture, read_snapshot, snapshot_bytes
 
+from ..begun import begun
 from .programs import HEAD, cartridge, ran
 
 RIGHT, DOWN = ("right",), ("down",)
@@ -125,9 +126,7 @@ def test_a_task_is_made_by_playing(tmp_path: Path):
     assert game.files.game == tmp_path / "walk-1.yaml"
     task = find(game.files.spec)
     assert (task.action_names, len(task.panels)) == (("nothing", "right", "down"), 9)
-    buffers = allocate(task, 1, 2)
-    environments = task.make(0, 1, buffers, 0)
-    environments.reset(np.ones(1, np.bool_), 0)
+    _, buffers, environments = begun(task, 1, 2)
     assert buffers["values"][0, 0, 0] == 0
     buffers["action"][0] = 2
     environments.step(0)

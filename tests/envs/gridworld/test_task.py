@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pac.envs import BadParameter, allocate, find
+from pac.envs import BadParameter, find
 from pac.envs.errors import IllegalAction
 from pac.envs.gridworld.layout import MOST_AGENTS
 from pac.envs.gym import GAMES
+
+from ..begun import begun
 
 
 @pytest.mark.parametrize("name", ["treasure", "staghunt"])
@@ -54,10 +56,7 @@ def test_bad_parameters_are_refused(spec: str, complaint: str):
 
 def test_an_illegal_action_is_explained():
     """The treasure hunt has no action to wait; the error names environment and seat."""
-    task = find("treasure")
-    buffers = allocate(task, 2)
-    environments = task.make(0, 2, buffers, 0)
-    environments.reset(np.ones(2, np.bool_), 0)
+    _, buffers, environments = begun("treasure", 2, seed=0)
     buffers["action"][0, 5] = 4
     with pytest.raises(IllegalAction, match="environment 1, seat 2 expects an action from 0 to 3, got 4"):
         environments.step(0)
@@ -65,10 +64,8 @@ def test_an_illegal_action_is_explained():
 
 def returns_of(spec: str) -> tuple[float, float]:
     """Mean returns of random agents and of bots over 32 episodes."""
-    task = find(spec)
-    buffers, random = allocate(task, 32), np.random.default_rng(0)
-    environments = task.make(0, 32, buffers, 0)
-    environments.reset(np.ones(32, np.bool_), 0)
+    task, buffers, environments = begun(spec, 32, seed=0)
+    random = np.random.default_rng(0)
     while not buffers["terminated"][0].any():
         buffers["action"][0] = random.integers(task.num_actions, size=32 * task.players)
         environments.step(0)

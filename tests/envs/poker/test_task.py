@@ -16,6 +16,7 @@ from pac.envs.poker.task import TASKS, game_of
 from pac.envs.poker.tree import DECISION, SHOWDOWN, STREET
 
 from ...programs import python
+from ..begun import begun
 from .cards.twin import worth
 
 SPECS = [
@@ -172,9 +173,7 @@ def test_what_a_waiting_seat_answers_makes_no_difference():
 
 def test_all_deals_are_equally_likely():
     """Over many hands each of Leduc's 120 deals comes about as often as the others."""
-    task = find("leduc")
-    buffers = allocate(task, 12_000)
-    task.make(0, 12_000, buffers, 5).reset(np.ones(12_000, np.bool_), 0)
+    _, buffers, _ = begun("leduc", 12_000, seed=5)
     deals = [tuple(cards) for cards in buffers["state"][0][:, [HANDS, HANDS + 2, BOARD]].tolist()]
     counts = np.unique(deals, axis=0, return_counts=True)[1]
     assert len(counts) == 120

@@ -1,4 +1,4 @@
-"""Runs programs to their end."""
+"""Runs programs to their end, or beside the test."""
 
 import os
 import subprocess
@@ -33,3 +33,10 @@ def python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProces
 def pac_tui(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `pac-tui`, as `program` does."""
     return python("-m", "pac.tui", *arguments, **options)
+
+
+def talking(*arguments: str | Path, stderr: int = subprocess.DEVNULL, **options: Any) -> subprocess.Popen[str]:
+    """Start this interpreter beside the test, with pipes for its input and output; options are those of `Popen`."""
+    command = [sys.executable, *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, text=True, **options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from pac.backends.core.layout import Layout
 from pac.backends.system.segment import Segment, remove_stale
 from pac.envs import find
 
-from ..programs import python
+from ..programs import python, talking
 
 SPECS = {"threads": "drmario", "device": "drmario"}
 READER = """
@@ -61,8 +59,7 @@ def test_another_process_reads_the_same_bytes(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_killed_owner_leaves_no_segment(backend):
     """After kill -9 the next start removes the segment."""
-    command = [sys.executable, "-c", OWNER, SPECS.get(backend, "noop"), backend]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+    with talking("-c", OWNER, SPECS.get(backend, "noop"), backend) as owner:
         assert owner.stdout is not None
         path = Path(owner.stdout.readline().strip())
         assert path.is_file()

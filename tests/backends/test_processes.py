@@ -7,7 +7,6 @@ import resource
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -19,7 +18,7 @@ from pac.backends.system.cores import own_cores
 from pac.backends.system.segment import own_directory, remove_stale, runtime_directory
 from pac.envs import Task
 
-from ..programs import python
+from ..programs import python, talking
 from ..waiting import until
 
 pytestmark = pytest.mark.session
@@ -41,7 +40,7 @@ sys.stdin.read()
 def parent_of_two(spec: str, backend: str) -> tuple[subprocess.Popen[str], list[int]]:
     """Start a process with two workers in the middle of a step; return it and their ids."""
     code = PARENT.format(here=str(Path(__file__).parent), spec=spec, backend=backend)
-    parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parent = talking("-c", code)
     assert parent.stdout is not None
     return parent, [int(word) for word in parent.stdout.readline().split()]
 

@@ -2,8 +2,6 @@
 
 import fcntl
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from pac.backends.system.segment import (
     runtime_directory,
 )
 
+from ..programs import talking
 from ..waiting import until
 
 UNSEEN = 2**31 - 1  # no process has this number
@@ -96,9 +95,7 @@ def test_telemetry_of_a_dead_process_is_kept(elsewhere):
 def test_a_zombie_owns_no_directory():
     """A killed process keeps its number until its parent asks how it ended."""
     code = "from pac.backends.system.segment import new_directory; print(new_directory(), flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with talking("-c", code) as process:
         assert process.stdout
         path = Path(process.stdout.readline().strip())
         assert owner_of(path) == process.pid

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
@@ -13,6 +11,7 @@ from pac.backends.system.segment import own_directory
 from pac.backends.workers import member as spawned
 from pac.backends.workers.spares import SpareWorkers
 
+from ..programs import talking
 from ..waiting import until
 
 LIMIT = 60.0
@@ -81,8 +80,7 @@ sys.stdin.read()
 
 def test_they_do_not_outlive_a_killed_parent(alive) -> None:
     """Spare workers end after kill -9 of the session."""
-    command = [sys.executable, "-c", PARENT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+    with talking("-c", PARENT) as parent:
         assert parent.stdout is not None
         waiting = [int(word) for word in parent.stdout.readline().split()]
         assert len(waiting) == 2

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,8 @@ from pac.envs import BadParameter, UnknownName
 from pac.training.runs.errors import RunFolderError
 from pac.training.runs.folder import RunFolder, new_name
 from pac.training.runs.metrics import DISCARDED
+
+from ...programs import talking
 
 CLAIMING = """
 import sys, time
@@ -254,9 +254,7 @@ def test_a_run_has_one_writer(tmp_path):
 def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
     """The claim ends with the process, however it ends."""
     run = RunFolder.create(tmp_path, "mine")
-    with subprocess.Popen(
-        [sys.executable, "-c", CLAIMING, str(run.path)], stdout=subprocess.PIPE, text=True
-    ) as process:
+    with talking("-c", CLAIMING, run.path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "claimed\n"
         with pytest.raises(BadParameter, match=f"process {process.pid}"):

@@ -11,6 +11,7 @@ import pytest
 from pac.training.runs.sessions import sessions
 from pac.training.watching.launching import Interpreter, watched_environment
 
+from ...programs import talking
 from ...waiting import LIMIT, until
 
 pytestmark = pytest.mark.session
@@ -19,15 +20,7 @@ HERE = Interpreter(sys.executable, has_package=True)
 
 def start(arguments, folder, *, watched, **request):
     environment = watched_environment(HERE, quiet=True, **request) if watched else os.environ
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return talking(*arguments, cwd=folder, env=environment, stderr=subprocess.PIPE)
 
 
 def both_ways(arguments, folder):
@@ -157,14 +150,7 @@ def test_training_and_evaluation_are_told_apart(tmp_path):
         sys.stdin.read()
         """,
     )
-    process = subprocess.Popen(
-        [sys.executable, "train.py"],
-        cwd=tmp_path,
-        env=watched_environment(HERE, quiet=True),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start(["train.py"], tmp_path, watched=True)
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     found = {session.name: session for session in sessions() if session.pid == process.pid}

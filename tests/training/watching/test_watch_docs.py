@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,6 +15,8 @@ from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+
+from ...programs import talking
 
 pytestmark = pytest.mark.session
 
@@ -48,15 +49,10 @@ def test_a_script_runs_and_can_be_paused(tmp_path, title):
     if "stable_baselines3" in SCRIPTS[title] and importlib.util.find_spec("stable_baselines3") is None:
         pytest.skip("Stable-Baselines3 is not installed: pip install pac-tui[peers]")
     path = tmp_path / f"documented{list(SCRIPTS).index(title)}.py"
-    path.write_text(SCRIPTS[title])
-    script = subprocess.Popen(
-        [sys.executable, str(path)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},  # small networks: more threads than free cores wait for each other
-    )
+    path.write_text(SCRIPTS[title].replace("STEPS = 3_000", "STEPS = 30_000"))  # it must not end before it is paused
+    # Small networks: more threads than free cores wait for each other.
+    environ = {**os.environ, "OMP_NUM_THREADS": "1"}
+    script = talking(path, stderr=subprocess.PIPE, cwd=tmp_path, env=environ)
     try:
         (found,) = until(lambda: [each for each in sessions() if each.name == path.stem], script, "it stands")
         with contextlib.closing(SessionClient(found.directory)) as client:

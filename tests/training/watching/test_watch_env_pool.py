@@ -11,6 +11,7 @@ from pac.training.runs.sessions import sessions
 from pac.training.watching.launching import Interpreter, watched_environment
 from pac.training.watching.vector import render_of
 
+from ...programs import talking
 from ...waiting import LIMIT
 
 envpool = pytest.importorskip("envpool")
@@ -38,14 +39,8 @@ ACTIONS = "generator.integers(2, size=3)"
 
 def start(options, arguments, *, watched):
     """Start the script, and return its process and the line that it prints after its steps."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT.format(options=options, arguments=arguments)],
-        env=watched_environment(HERE, quiet=True) if watched else None,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    env = watched_environment(HERE, quiet=True) if watched else None
+    process = talking("-c", SCRIPT.format(options=options, arguments=arguments), env=env, stderr=subprocess.PIPE)
     assert process.stdout
     return process, process.stdout.readline()
 

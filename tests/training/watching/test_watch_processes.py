@@ -3,8 +3,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -14,6 +12,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
+from ...programs import talking
 from ...waiting import LIMIT
 from .scripted import cartpoles
 
@@ -60,13 +59,7 @@ raise SystemExit(0) if sys.argv[1] == "ends" else ValueError("the loss is nan")
 )
 def test_whoever_looks_sees_how_a_script_ended(how, phase, message):
     """Its last state and its error stay with the viewer; nothing stays in the runtime directory."""
-    script = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, how],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    script = talking("-c", SCRIPT, how)
     assert script.stdout
     assert script.stdout.readline() == "stands\n"
     (found,) = [session for session in sessions() if session.name == "a-process"]
@@ -79,13 +72,7 @@ def test_whoever_looks_sees_how_a_script_ended(how, phase, message):
 
 def test_what_a_killed_script_leaves_is_removed_by_the_next_watch():
     """kill -9 leaves a directory behind, and the next start removes it."""
-    script = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "ends"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    script = talking("-c", SCRIPT, "ends")
     assert script.stdout
     script.stdout.readline()
     (found,) = [session for session in sessions() if session.name == "a-process"]

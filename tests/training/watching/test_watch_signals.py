@@ -1,8 +1,6 @@
 """Watching changes no handler of a signal: schedulers end scripts by SIGTERM."""
 
 import signal
-import subprocess
-import sys
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 
@@ -14,6 +12,7 @@ from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
+from ...programs import talking
 from ...waiting import LIMIT, until
 
 pytestmark = pytest.mark.session
@@ -50,12 +49,7 @@ train()
 @contextmanager
 def drawn(*arguments):
     """A script that is watched, and whose environments somebody has seen drawn."""
-    script = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    script = talking("-c", SCRIPT, *arguments)
     tree = []
     try:
         assert script.stdout

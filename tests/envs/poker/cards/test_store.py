@@ -13,7 +13,7 @@ import safetensors.numpy
 
 from pac.envs.poker.cards.store import PARTIAL, UnusableFile, cache_folder, cached_arrays, opened
 
-from ....programs import python
+from ....programs import python, talking
 
 FACTS = {"what": "numbers", "version": "1"}
 MAKE = """
@@ -146,12 +146,7 @@ def test_two_processes_may_make_the_same_at_once(path):
         "    return make()\n"
         "print(int(cached_arrays(path, facts, both)['rows'].sum()))\n"
     )
-    pair = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        for _ in range(2)
-    ]
+    pair = [talking("-c", code, path) for _ in range(2)]
     for process in pair:
         assert process.stdout is not None
         assert process.stdout.readline() == "making\n"

@@ -12,6 +12,7 @@ from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 from pac.training.mccfr.solving.sampling import SMALL, SamplingSolver
 
+from ....programs import talking
 from ..tables import learned, tables
 
 GAMES = {"leduc": leduc(), "liars_dice": liars_dice()}
@@ -40,16 +41,8 @@ def together(name, workers, iterations, folder):
     """Return the tables that worker processes fill by so many iterations in all, and the updates that they count."""
     for part, array in zip(("table", "updates", "lock"), (*tables(GAMES[name]), np.zeros(1, np.int32)), strict=True):
         np.save(folder / f"{part}.npy", array)
-    command = [sys.executable, "-c", WORKER.replace("BATCH", str(BATCH)), name, str(folder)]
-    running = [
-        subprocess.Popen(
-            [*command, str(worker), str(workers), str(iterations)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for worker in range(workers)
-    ]
+    command = ("-c", WORKER.replace("BATCH", str(BATCH)), name, folder)
+    running = [talking(*command, str(worker), str(workers), str(iterations)) for worker in range(workers)]
     try:
         for process in running:
             assert process.stdout is not None

@@ -265,7 +265,8 @@ def main() -> None:
     torch.set_num_threads(1)
     envs, iterate = LOOPS[loop]()
     print("ready", flush=True)
-    script: WatchedScript = vars(envs).get("_pac_watch", vars(envs).get("_watch")).script
+    # Not from `vars`: Python would then look up every attribute of the watched environments in a dictionary.
+    script: WatchedScript = getattr(envs, "_watch" if loop in {"gymnasium", "sb3"} else "_pac_watch").script
     viewers = script.viewers  # the measurement starts when a viewer is connected
     limit = time.monotonic() + LIMIT
     while attached and not viewers.joined and time.monotonic() < limit:

@@ -50,10 +50,13 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
         step_log = watch.step_log if watch is not None else None
         if step_log is None and (step_log := open_session(self)) is None:
             return plain.step(self, actions)
-        step_log.before(actions)
+        if step_log.attention[0]:
+            step_log.wait_for(actions)
+        entered = perf_counter()
         result = plain.step(self, actions)
         try:
-            step_log.after(result, result[4].get(watch.last_observations))
+            infos = result[4]
+            step_log.note(actions, entered, result, infos.get(watch.last_observations) if infos else None)
         except Exception as error:
             fail(self, error)
         return result

@@ -14,7 +14,7 @@ from ...envs.fields import Array
 from .env_watch import EnvWatch
 from .observations import each_part
 from .rendering import render_of_several
-from .step_log import LoggedSteps, StepLog, join
+from .step_log import LoggedSteps, Result, StepLog, join
 
 
 def batch_of(value: Any) -> Any:
@@ -30,11 +30,10 @@ class SingleStepLog(StepLog):
         observations: The newest observation, as a batch of one.
     """
 
-    __slots__ = ("_current", "_plain", "_rows", "over")
+    __slots__ = ("_current", "_plain", "over")
 
     def __init__(self, num_envs: int, action: np.dtype[Any] | None = None, observations: Any = None) -> None:
         super().__init__(num_envs, action, observations)
-        self._rows: list[tuple[Any, bytes, float, bool, bool]] = []
         self.over = False
         self._plain = self._small and action is not None and action.kind in "iu"
         """Whether a step can be noted as it is: choices are no arrays, and observations are small arrays."""
@@ -52,19 +51,12 @@ class SingleStepLog(StepLog):
         """Take note of what a reset returned."""
         self._current = observation
 
-    def wait_for(self, action: Any) -> None:
-        """Wait until the next step, with an action, may be; only needed while `attention[0]` is not 0."""
-        self.actions = action if self.flatten is None else batch_of(action)
-        self.wait()
+    def wait_for(self, actions: Any) -> None:
+        """Wait until the next step, with one action, may be; only needed while `attention[0]` is not 0."""
+        super().wait_for(actions if self.flatten is None else batch_of(actions))
 
-    def note(self, action: Any, entered: float, result: tuple[Any, Any, Any, Any, Any]) -> None:
-        """Note a step: whoever owns the observation may write into it afterwards.
-
-        Args:
-            action: What the environment was given.
-            entered: When the step began.
-            result: What it returned.
-        """
+    def note(self, actions: Any, entered: float, result: Result, _last: Any = None) -> None:
+        """Note a step of one environment, which is given one action and returns no batches."""
         if self.ended:
             return
         self.left = now = perf_counter()
@@ -73,25 +65,15 @@ class SingleStepLog(StepLog):
         self._current = observation
         self.over = terminated or truncated
         if info or self._newest is not None:
-            self._note_info(info)
-        rows = self._rows
-        if self._plain and not isinstance(action, np.ndarray):
-            rows.append((action, observation.tobytes(), reward, terminated, truncated))
+            self._note_infos((info,) if info else (), terminated, truncated)
+        steps = self._steps
+        if self._plain and not isinstance(actions, np.ndarray):
+            steps.append((actions, observation.tobytes(), reward, terminated, truncated))
         else:
-            rows.append((self._copied(action), self._seen(observation), reward, terminated, truncated))
-        if now >= self.due or len(rows) >= self.capacity:
-            self.actions = action if self.flatten is None else batch_of(action)
+            steps.append((self._copied(actions), self._seen(observation), reward, terminated, truncated))
+        if now >= self.due or len(steps) >= self.capacity:
+            self.actions = actions if self.flatten is None else batch_of(actions)
             self.process(now)
-
-    def _note_info(self, info: Mapping[str, Any]) -> None:
-        """Note the numbers of an info, of the newest step and of one that ended an episode."""
-        self._newest, infos = None, (info,)
-        if info and not self.info_reader.skips(infos):
-            if self.info_reader.has_new_keys(infos):
-                self.on_new_keys(infos)
-            self._newest = infos
-            if self.over:
-                self._ends[len(self._rows)] = self.info_reader.read(infos)
 
     def _copied(self, action: Any) -> Any:
         """Return an action as numbers that nobody writes into; nothing where actions are not kept."""
@@ -110,18 +92,18 @@ class SingleStepLog(StepLog):
 
     def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none."""
-        rows = self._rows
-        if not rows:
+        steps = self._steps
+        if not steps:
             return None
-        actions, seen, rewards, terminated, truncated = zip(*rows, strict=True)
-        count = len(rows)
+        actions, seen, rewards, terminated, truncated = zip(*steps, strict=True)
+        count = len(steps)
         if self._small:
             numbers: Array = np.frombuffer(join(seen), np.asarray(self._current).dtype).reshape(count, 1, -1)
             self._unknown.update(nan_rows(numbers).tolist())
         infos = self._numbers_of_infos(count)
         unknown = sorted(self._unknown)
         self._unknown.clear()
-        rows.clear()
+        steps.clear()
         return LoggedSteps(
             np.array(actions).reshape(count, 1, -1),
             _column(rewards, np.float64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nan
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ SMALL_BYTES = (
 )
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
+Result: TypeAlias = tuple[Any, Any, Any, Any, Any]
 COLUMNS = ("action", "reward", "terminated", "truncated", "observation")
 join = b"".join
 
@@ -55,12 +56,12 @@ class StepLog:
         process: Called after a step by `perf_counter` of `due` or later, or where `capacity` steps were noted.
         due: When that is.
         capacity: How many steps may be noted until then.
-        actions: What the environments were given last, as it came.
+        actions: What the environments were given, as it came, in the step that waits or was processed last.
         flatten: Turns actions of several parts into one array; None if they are one.
         observations: What they observed last.
         last_observations: Where the newest step ended an episode and reset the environment, what it observed before
             the reset, by environment; None if that is not known of any.
-        entered: When the last step began.
+        entered: When the last step began that `before` was called for.
         left: When it ended.
         inside: Seconds that steps took since the caller last set it to 0.
         ended: Whether steps are no longer recorded.
@@ -113,7 +114,7 @@ class StepLog:
         self._small = _is_real(observations) and observations.nbytes <= SMALL_BYTES
         self._kinds: tuple[np.dtype[Any], ...] = ()
         self._layout = np.dtype([])
-        self._steps: list[bytes] = []
+        self._steps: list[Any] = []
         self._ends: dict[int, Array] = {}  # the numbers of infos, of steps that ended an episode
         self._newest: Infos | None = None  # the infos of the newest step, if they have numbers
         self._unknown: set[int] = set()
@@ -130,53 +131,72 @@ class StepLog:
         self.entered = self.left = perf_counter()
         self.inside = 0.0
 
-    def before(self, actions: Any) -> None:
-        """Wait until the next step may be."""
-        if self.ended:
-            return
-        self.actions = actions
-        if self.attention[0]:
+    def wait_for(self, actions: Any) -> None:
+        """Wait until the next step, with these actions, may be; only needed while `attention[0]` is not 0."""
+        if not self.ended:
+            self.actions = actions
             self.wait()
-        self.entered = perf_counter()
 
-    def after(self, result: tuple[Any, Any, Any, Any, Any], last: Sequence[Any] | Array | None = None) -> None:
-        """Copy what came of the step: whoever owns the batches may write into them afterwards.
+    def before(self, actions: Any) -> None:
+        """Note that a step begins, as soon as it may; `after` notes what came of it."""
+        if self.attention[0]:
+            self.wait_for(actions)
+        self.actions, self.entered = actions, perf_counter()
+
+    def after(self, result: Result, last: Sequence[Any] | Array | None = None) -> None:
+        """Note the step that began last; see `note`."""
+        self.note(self.actions, self.entered, result, last)
+
+    def note(self, actions: Any, entered: float, result: Result, last: Sequence[Any] | Array | None = None) -> None:
+        """Copy what came of a step: whoever owns the batches may write into them afterwards.
 
         Args:
+            actions: What the environments were given.
+            entered: When the step began.
             result: Observations, rewards, which ended, which were cut off, infos; batches of N.
             last: The last observations of episodes that ended in this step, by environment, if it also reset them.
         """
         if self.ended:
             return
         self.left = now = perf_counter()
-        self.inside += now - self.entered
+        self.inside += now - entered
         observations, rewards, terminated, truncated, infos = result
-        skips = not infos or self.info_reader.skips(infos)
-        if not skips and self.info_reader.has_new_keys(infos):
-            self.on_new_keys(infos)
+        if infos or self._newest is not None:
+            self._note_infos(infos, terminated, truncated)
         self.observations, self.last_observations = observations, last
-        actions: Any = NOTHING if self._action is None else self.actions
+        given = actions
         if self.flatten is not None:
-            actions = self.flatten(actions)
+            given = self.flatten(actions)
+        elif self._action is None:
+            given = NOTHING
         if last is not None:
             self._look_at_last(last)
         if not self._small:
             self._look(observations)
             observations = NOTHING
         try:
-            kinds = (actions.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype)
+            kinds = (given.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype)
             if kinds == self._kinds:
-                step = join((actions, rewards, terminated, truncated, observations))
+                step = join((given, rewards, terminated, truncated, observations))
             else:
-                step = self._alike(actions, rewards, terminated, truncated, observations)
+                step = self._alike(given, rewards, terminated, truncated, observations)
         except (AttributeError, BufferError, TypeError, ValueError):  # a list, or an array that is not in one piece
-            step = self._alike(actions, rewards, terminated, truncated, observations)
-        self._newest = None if skips else infos
-        if not skips and np.logical_or(terminated, truncated).any():
-            self._ends[len(self._steps)] = self.info_reader.read(infos)
-        self._steps.append(step)
-        if now >= self.due or len(self._steps) >= self.capacity:
+            step = self._alike(given, rewards, terminated, truncated, observations)
+        steps = self._steps
+        steps.append(step)
+        if now >= self.due or len(steps) >= self.capacity:
+            self.actions = actions
             self.process(now)
+
+    def _note_infos(self, infos: Infos, terminated: Any, truncated: Any) -> None:
+        """Note the numbers of infos, of the newest step and of those that ended an episode."""
+        self._newest = None
+        if infos and not self.info_reader.skips(infos):
+            if self.info_reader.has_new_keys(infos):
+                self.on_new_keys(infos)
+            self._newest = infos
+            if np.logical_or(terminated, truncated).any():
+                self._ends[len(self._steps)] = self.info_reader.read(infos)
 
     def _alike(self, *batches: Any) -> bytes:
         """Return a step as bytes, of the same kinds as the first."""

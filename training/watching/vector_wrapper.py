@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 from gymnasium.vector import VectorEnv, VectorWrapper
@@ -30,9 +31,12 @@ class WatchedVectorEnv(VectorWrapper):  # type: ignore[type-arg]  # before Gymna
         step_log = self._watch.step_log
         if step_log is None:
             return self.env.step(actions)
-        step_log.before(actions)
+        if step_log.attention[0]:
+            step_log.wait_for(actions)
+        entered = perf_counter()
         result = self.env.step(actions)
-        step_log.after(result, result[4].get("final_obs"))
+        infos = result[4]
+        step_log.note(actions, entered, result, infos.get("final_obs") if infos else None)
         return result
 
     def close(self, **kwargs: Any) -> None:

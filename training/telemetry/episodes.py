@@ -55,12 +55,9 @@ class EpisodeTable:
 def ended_episodes(results: StepResults) -> NDArray[np.int64]:
     """Return the numbers of the episodes that ended, `(ends,)`, from 0 in each environment."""
     envs = results.ended_envs
-    later = np.zeros(len(envs), np.int64)  # ends of the same environment after this one
-    if len(np.unique(envs)) < len(envs):
-        seen: dict[int, int] = {}
-        for index in range(len(envs) - 1, -1, -1):
-            env = int(envs[index])
-            later[index] = seen.get(env, 0)
-            seen[env] = seen.get(env, 0) + 1
+    order = np.argsort(envs, kind="stable")
+    by_env = envs[order]
+    later = np.empty_like(order)  # ends of the same environment after this one
+    later[order] = np.searchsorted(by_env, by_env, side="right") - 1 - np.arange(len(envs))
     numbers: NDArray[np.int64] = results.episodes[envs] - 1 - later
     return numbers

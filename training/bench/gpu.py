@@ -21,6 +21,8 @@ from .facts import Figures, Progress
 
 SLOTS = 33
 TASKS = ("drmario", "gameboy")
+FEW = 1_024
+"""Up to this number of threads, a GPU is not busy, so the layout of states has little effect."""
 
 
 def measure_gpu(
@@ -28,7 +30,7 @@ def measure_gpu(
     device: str = "cuda",
     tasks: tuple[str, ...] = TASKS,
     envs: tuple[int, ...] = (256, 8_192, 65_536),
-    seconds: float = 5.0,
+    seconds: float = 3.0,
     progress: Progress,
 ) -> Figures:
     """Measure environments in the memory of a device.
@@ -42,7 +44,8 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made.
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. `layouts`: the
+        frames per second of Game Boys alone by how their states lie in memory, see `measure_layouts`.
 
     Raises:
         PacError: There is no GPU.
@@ -58,7 +61,16 @@ def measure_gpu(
         except PacError as error:
             rows.append({"task": task.name, "num_envs": count, "error": str(error)})
     name = torch.cuda.get_device_name() if device.startswith("cuda") else device
-    return {"device": name, "rows": rows}
+    layouts: list[Figures] = []
+    if device.startswith("cuda"):
+        from .console_layouts import measure_layouts
+
+        progress("layouts of states", 1.0)
+        try:
+            layouts = measure_layouts(device, tuple(count for count in envs if count > FEW))
+        except PacError as error:
+            layouts = [{"error": str(error)}]
+    return {"device": name, "rows": rows, "layouts": layouts}
 
 
 def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:

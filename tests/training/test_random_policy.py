@@ -16,20 +16,12 @@ from pac.envs.fields import Array
 from pac.training.device import NoSuchDevice, resolve_device
 from pac.training.random_policy import RandomPolicy, draw_legal_actions
 from pac.training.ranks import Ranks, SingleRank
-from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_player, build_trainer, trainer_settings
 
+from .alone import context
 from .corridor import corridor
 from .thread_ranks import on_ranks
-
-
-def context(trainer: str = "random") -> Context:
-    task = corridor()
-
-    def envs(num_envs: int, slots: int) -> Envs:
-        return make(task, num_envs, "inline", slots=slots)
-
-    return Context(task, envs, trainer_settings(trainer, task, {}), "cpu", 1, Timer())
 
 
 def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
@@ -46,12 +38,12 @@ def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
 
 def test_random_policy_plays_and_resumes() -> None:
     """It steps, resizes and continues from its state like other trainers."""
-    one = RandomPolicy(context())
+    one = RandomPolicy(context(corridor(), trainer="random"))
     one.start(4)
     first = one.iterate()
     one.resize(2)
     assert one.iterate()["decisions"] == first["decisions"] * 1.5
-    two = RandomPolicy(context())
+    two = RandomPolicy(context(corridor(), trainer="random"))
     two.load_state(*one.state())
     assert two.state() == one.state()
     one.close()
@@ -96,12 +88,12 @@ def test_random_policy_needs_no_torch() -> None:
 
 def test_trainers_are_found_by_name() -> None:
     """Known trainers are built; an unknown name is an error that lists them."""
-    assert isinstance(build_trainer("random", context()), RandomPolicy)
-    assert type(build_trainer("ppo", context("ppo"))).__name__ == "PPO"
+    assert isinstance(build_trainer("random", context(corridor(), trainer="random")), RandomPolicy)
+    assert type(build_trainer("ppo", context(corridor()))).__name__ == "PPO"
     with pytest.raises(UnknownName, match=r"Did you mean ppo.*random"):
-        build_trainer("ppp", context())
+        build_trainer("ppp", context(corridor(), trainer="random"))
     with pytest.raises(UnknownName, match="policy to play"):
-        build_player("random", context())
+        build_player("random", context(corridor(), trainer="random"))
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:0", "cuda:", ""])

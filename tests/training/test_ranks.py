@@ -17,8 +17,8 @@ from pac.training.ppo.update import NonFiniteRollout
 from pac.training.ranks import Ranks, SingleRank
 from pac.training.trainer import Interrupted, ProcessFailed, Stopped
 
+from .alone import context, weights
 from .corridor import corridor
-from .ppo.test_ppo import context, weights
 from .thread_ranks import on_ranks
 
 

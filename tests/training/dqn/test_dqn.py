@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import BadParameter, find
 from pac.training.dqn.evaluate import DqnPlayer, IqnPlayer
 from pac.training.dqn.trainer import DQN, IQN
-from pac.training.trainer import Context, Timer
-from pac.training.trainers import trainer_settings
 
 from ...programs import pac_tui
+from ..alone import context, equal, weights
 from ..corridor import CELLS, corridor
 
 SMALL = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
@@ -24,28 +24,14 @@ SMALL |= {"train_frequency": 16, "gradient_steps": 1, "target_update": 500}
 
 
 @contextmanager
-def training(spec="CartPole-v1", num_envs=8, seed=0, kind=DQN, states=None, **overrides):
-    """Yield a trainer and its backends; those begin from `states` if given."""
-    task, made = find(spec) if isinstance(spec, str) else spec, []
-
-    def envs(count, slots, **options):
-        made.append(make(task, count, "inline", slots=slots, seed=1, **options))
-        return made[-1]
-
-    settings = trainer_settings(kind.name, task, {**SMALL, **overrides})
+def training(spec="CartPole-v1", seed=0, kind=DQN, **overrides):
+    """Yield a trainer and its backends."""
+    task = find(spec) if isinstance(spec, str) else spec
     notes: list[str] = []
-    trainer = kind(Context(task, envs, settings, "cpu", seed, Timer(), notify=notes.append))
-    trainer.notes = notes
-    yield trainer, made
-    trainer.close()
-
-
-def weights(trainer):
-    return {name: value.clone() for name, value in trainer.policy.state_dict().items()}
-
-
-def equal(a, b):
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+    given: Any = replace(context(task, seed, trainer=kind.name, **{**SMALL, **overrides}), notify=notes.append)
+    with closing(kind(given)) as trainer:
+        trainer.notes = notes
+        yield trainer, given.make_envs.made
 
 
 @pytest.mark.thorough

@@ -9,8 +9,9 @@ import torch
 
 from pac.training.nets.compute_threads import ComputeThreads
 
+from ..alone import weights
 from ..corridor import corridor
-from ..ppo.test_ppo import training, weights
+from ..ppo.test_ppo import training
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

@@ -13,7 +13,8 @@ from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.random_policy import RandomPolicy
 
 from ..aim import aim
-from .test_ppo import buffer_of, context, training
+from ..alone import context
+from .test_ppo import buffer_of, training
 
 
 @pytest.mark.session

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -25,22 +24,16 @@ from pac.training.ranks import SingleRank
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
+from ..alone import context, started
 from ..corridor import corridor
 
 NORMALIZED: dict[str, Any] = {"normalize_observation": True, "normalize_reward": True, "normalize_per_minibatch": True}
 
 
-@contextmanager
-def training(kind: type[PPO | PpoPlayer] = PPO, **overrides: Any) -> Iterator[Any]:
-    """Yield a trainer of 8 pendulums, whose rewards are between -16 and 0."""
-    task = find("Pendulum-v1")
-    settings = trainer_settings("ppo", task, {"batch": 128, "minibatch": 64, "threads": 1, **overrides})
-    trainer = kind(
-        Context(task, lambda n, slots: make(task, n, "inline", slots=slots, seed=0), settings, "cpu", 0, Timer())
-    )
-    trainer.start(8)
-    yield trainer
-    trainer.close()
+def training(kind: type[PPO | PpoPlayer] = PPO, **overrides: Any) -> AbstractContextManager[Any]:
+    """Return a context with a trainer of 8 pendulums, whose rewards are between -16 and 0."""
+    settings = {"batch": 128, "minibatch": 64, "threads": 1, **overrides}
+    return started(kind, context(find("Pendulum-v1"), **settings))
 
 
 def test_the_moments_are_those_of_all_observations_so_far() -> None:

@@ -8,8 +8,8 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -17,15 +17,14 @@ from typing import Any
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import Task, find
 from pac.training.ppo.learning import Rollout
 from pac.training.ppo.overlap import Sequential, ThreadSignal
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
-from pac.training.trainer import Context, Envs, Interrupted, Metrics, Timer
-from pac.training.trainers import trainer_settings
+from pac.training.trainer import Interrupted, Metrics
 
+from ..alone import context, equal, started
 from ..corridor import corridor
 
 SMALL = {"batch": 64, "minibatch": 32, "epochs": 2, "hidden": 16, "channels": 8, "threads": 2, "overlap": True}
@@ -38,27 +37,17 @@ class SequentialPPO(PPO):
     runs_updates = Sequential
 
 
-@contextmanager
-def training(kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any) -> Iterator[PPO]:
-    def make_envs(num_envs: int, slots: int, **options: Any) -> Envs:
-        return make(task, num_envs, backend, slots=slots, seed=1, workers=2, **options)
-
-    settings = trainer_settings("ppo", task, SMALL | options)
+def training(
+    kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any
+) -> AbstractContextManager[PPO]:
     envs_device = "cpu"
     if backend == "apart":  # memory that the host reads and writes as that of a GPU
         backend, envs_device = "device", "apart"
-    context = Context(task, make_envs, settings, "cpu", 3, Timer(), envs_device=envs_device)
-    with closing(kind(context)) as trainer:
-        trainer.start(num_envs)
-        yield trainer
+    return started(kind, context(task, 3, backend=backend, envs_device=envs_device, **(SMALL | options)), num_envs)
 
 
 def weights(trainer: PPO) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in trainer.learner.policy.state_dict().items()}
-
-
-def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
 def untimed(metrics: Metrics) -> Metrics:

@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import Task
 from pac.envs.fields import OUT
 from pac.training.nets.weights import WrongCheckpoint
 from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
-from pac.training.trainer import Context, Envs, Interrupted, NonFiniteWeights, Timer
-from pac.training.trainers import trainer_settings
+from pac.training.trainer import Interrupted, NonFiniteWeights
 
+from ..alone import context, equal, started, weights
 from ..corridor import CELLS, corridor
 
 
-class Recorded:
-    """Environments that keep what the learner was shown."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.made: list[Any] = []
-
-    def __call__(self, num_envs: int, slots: int) -> Envs:
-        envs = make(self.task, num_envs, "inline", slots=slots, seed=1)
-        self.made.append(envs)
-        return envs
-
-
-def context(task: Task, seed: int = 0, **overrides: Any) -> Context:
-    return Context(
-        task=task,
-        make_envs=Recorded(task),
-        settings=trainer_settings("ppo", task, overrides),
-        device="cpu",
-        seed=seed,
-        timer=Timer(),
-    )
-
-
-@contextmanager
-def training(task: Task, num_envs: int = 8, **options: Any) -> Iterator[PPO]:
-    trainer = PPO(context(task, **options))
-    trainer.start(num_envs)
-    yield trainer
-    trainer.close()
-
-
-def weights(trainer: PPO) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for name, value in trainer.policy.state_dict().items()}
-
-
-def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+def training(task: Task, num_envs: int = 8, **options: Any) -> AbstractContextManager[PPO]:
+    return started(PPO, context(task, **options), num_envs)
 
 
 def buffer_of(trainer: PPO) -> Any:

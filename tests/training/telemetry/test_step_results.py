@@ -51,9 +51,9 @@ def late(monkeypatch: pytest.MonkeyPatch) -> LateTransfer:
 class Both:
     """Two buffers with the same steps, one on the host and one on a device, and a reader of each."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, device: str = "apart") -> None:
         self.task, self.random = task, np.random.default_rng(3)
-        self.host, self.device = Layout(task, N, SLOTS).map(), DeviceMemory(Layout(task, N, SLOTS, "apart"))
+        self.host, self.device = Layout(task, N, SLOTS).map(), DeviceMemory(Layout(task, N, SLOTS, device))
         self.readers = [StepReader(task, each) for each in (self.host, self.device)]
         self.host.order.begin(0)
         self.device.order.begin(0)
@@ -83,8 +83,22 @@ class Both:
         values = self.random.random((steps, N * self.task.players)).astype("f4")
         options: dict[str, Any] = {"newest": ("score", "action", "seed"), "recorded": [0, 3]}
         options["states"] = self.task.state is not None
-        for reader, here in zip(self.readers, (values, torch.from_numpy(values)), strict=True):
+        for reader, here in zip(self.readers, (values, torch.from_numpy(values).to(self.device.where)), strict=True):
             reader.request(span, values=here, **options)
+
+    def run(self) -> tuple[list[StepResults], list[StepResults], int]:
+        """Make some rollouts; return the results of host and device, and how many of these were missing at most."""
+        on_host, on_device = self.readers
+        expected, found, most = [], [], 0
+        for _ in range(8):
+            for steps in (2, 1):
+                for _ in range(steps):
+                    self.step()
+                self.request(steps)
+                expected += deepcopy(on_host.delivered())
+                found += on_device.delivered()
+                most = max(most, len(expected) - len(found))
+        return expected, found + on_device.delivered(wait=True), most
 
 
 def check_equal(found: StepResults, expected: StepResults) -> None:
@@ -98,19 +112,17 @@ def check_equal(found: StepResults, expected: StepResults) -> None:
 @pytest.mark.parametrize("task", GAMES.values(), ids=GAMES)
 def test_results_that_arrive_late_are_those_of_the_host(task: Task, late: LateTransfer) -> None:
     """Though the slots are overwritten meanwhile; they come in order, each once, and all after a wait."""
-    both = Both(task)
-    on_host, on_device = both.readers
-    expected, found, most = [], [], 0
-    for _ in range(8):
-        for steps in (2, 1):
-            for _ in range(steps):
-                both.step()
-            both.request(steps)
-            expected += deepcopy(on_host.delivered())
-            found += on_device.delivered()
-            most = max(most, len(expected) - len(found))
-    found += on_device.delivered(wait=True)
+    expected, found, most = Both(task).run()
     assert most > 1
     assert len(late.events) == len(expected) == len(found) == 16
+    for one, other in zip(found, expected, strict=True):
+        check_equal(one, other)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("task", GAMES.values(), ids=GAMES)
+def test_results_of_a_gpu_are_those_of_the_host(task: Task) -> None:
+    """The same with page-locked memory and events of CUDA."""
+    expected, found, _ = Both(task, "cuda").run()
     for one, other in zip(found, expected, strict=True):
         check_equal(one, other)

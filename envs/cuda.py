@@ -28,7 +28,6 @@ from .native import ALL_LEGAL
 from .task import Task, allocate
 
 PACKAGE = "numba_cuda"
-KERNELS = ("reset", "step", "show")
 cuda: Any = import_module("numba.cuda")  # which the package numba-cuda replaces; the simulator looks for this name
 CONSTANT_BYTES = 1024
 """Constant arrays of a game up to this size are in constant memory, which has 64 KiB for all of them."""

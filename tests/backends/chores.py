@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,7 +40,7 @@ def hang(link: Link, _arguments: Mapping[str, Any]) -> None:
     link.ready()
     link.beat(1)
     while True:
-        time.sleep(1)
+        signal.pause()
 
 
 def leave_daemon(link: Link, arguments: Mapping[str, Any]) -> None:
@@ -51,8 +52,7 @@ def leave_daemon(link: Link, arguments: Mapping[str, Any]) -> None:
             path.with_suffix(".part").write_text(str(os.getpid()))
             path.with_suffix(".part").rename(path)
             while True:
-                time.sleep(1)
+                signal.pause()
         os._exit(0)
     link.ready()
-    while not link.closing:
-        time.sleep(0.01)
+    link.receive()

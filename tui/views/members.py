@@ -44,7 +44,6 @@ COLUMNS = {"state": 10, "N": 8, "steps/s": 11, "waits": 8, "steps": 12, "episode
 MORE = {"rss": 10, "time": 9, "process": 9, "node": 18}
 LEFT_OUT = ("node", "process", "time", "rss", "episodes", "cpu", "N", "return", "steps")
 """Columns that are left out where there is no room for them, the first one first."""
-SUMMED = ("N", "steps/s", "steps", "episodes", "cpu", "rss")
 FIXED = 13
 """Lines of the page besides those of the sessions, of which each has two."""
 LEAST_CURVE = 8

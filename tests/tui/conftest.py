@@ -12,6 +12,7 @@ from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
 from pac.tui.refresh import RefreshScheduler
 
+from .commands import tidy
 from .fake_session import FakeSession, until
 
 PARSED: dict[tuple[object, ...], object] = {}
@@ -36,6 +37,19 @@ def updates_are_not_rendered(monkeypatch):
         compositor._dirty_regions.clear()
 
     monkeypatch.setattr(Compositor, "render_update", discard)
+
+
+@pytest.fixture
+def shared():
+    """A runtime directory that must be empty again at the end."""
+    with tidy() as folder:
+        yield folder
+
+
+@pytest.fixture
+def place(shared, tmp_path):
+    """A runtime directory, which must be empty at the end, and a working directory."""
+    return shared, tmp_path
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pac.training.telemetry.records import Level, Phase
 
 from ..programs import pac_tui
 from ..waiting import until as wait
-from .commands import QUICK, Terminal, environment, tidy
+from .commands import QUICK, Terminal, environment
 from .fake_session import screen_text, seen, until
 
 
@@ -101,13 +101,6 @@ async def test_messages_hide_neither_the_timeline_nor_the_last_lines(fake, open_
 
 
 # -- real sessions, real terminals -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def place(tmp_path):
-    """A runtime directory, which must be empty at the end, and a working directory."""
-    with tidy() as folder:
-        yield folder, tmp_path
 
 
 def headless(place, *more):

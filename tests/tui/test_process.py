@@ -18,7 +18,7 @@ from pac.tui.drawing import styles
 from ..programs import python
 from ..waiting import until
 from .attack_text import ATTACK, smuggled
-from .commands import QUICK, Terminal, tidy
+from .commands import QUICK, Terminal
 
 pytestmark = pytest.mark.session
 
@@ -49,13 +49,6 @@ def test_the_console_has_plain_signs():
     texts = (plain.good, plain.bad, plain.stepping, plain.paused, plain.full, plain.track, *plain.corners)
     assert all(text.encode("cp437") for text in texts)
     assert styles.signs_for({"TERM": "xterm-256color"}, "auto").braille
-
-
-@pytest.fixture
-def place(tmp_path):
-    """A runtime directory, which must be empty at the end, and a working directory."""
-    with tidy() as folder:
-        yield folder, tmp_path
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from pac.tui.cli.errors import describe_error
 from pac.tui.cli.run import NotWritable, check_writable
 
 from ...folders import runtime
-from ...programs import program, python
+from ...programs import pac_tui, program, python
 from ...waiting import until
-from ..commands import QUICK, Terminal, environment, start, tidy
+from ..commands import QUICK, Terminal, environment, start
 
 
 class Case(NamedTuple):
@@ -122,13 +122,12 @@ def test_the_command_refuses(name, capsys):
 
 
 @pytest.mark.session
-def test_the_session_refuses(folder):
+def test_the_session_refuses(shared, folder):
     """The command reports errors of the session, and no file is left."""
-    with tidy() as shared:
-        started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
-        for name, process in started.items():
-            out, err = process.communicate(timeout=120)
-            check(REFUSED_BY_THE_SESSION[name], process.returncode, out, err)
+    started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
+    for name, process in started.items():
+        out, err = process.communicate(timeout=120)
+        check(REFUSED_BY_THE_SESSION[name], process.returncode, out, err)
 
 
 def test_a_refusal_is_json_too(capsys):
@@ -146,15 +145,14 @@ def test_json_needs_headless(capsys):
 
 
 @pytest.mark.session
-def test_too_little_shared_memory(tmp_path):
+def test_too_little_shared_memory(shared, tmp_path):
     """A full file system is reported before anything is written, with advice."""
-    with tidy() as folder:
-        command = " ".join((sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK[:-1], "4096"))
-        done = program("bash", "-c", f"ulimit -f 64; exec {command}", env=environment(folder), cwd=tmp_path)
-        assert done.returncode == 1
-        assert "of shared memory are needed" in done.stderr
-        assert not list(tmp_path.iterdir())
-        assert "Traceback" not in done.stderr
+    command = " ".join((sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK[:-1], "4096"))
+    done = program("bash", "-c", f"ulimit -f 64; exec {command}", env=environment(shared), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "of shared memory are needed" in done.stderr
+    assert not list(tmp_path.iterdir())
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.session
@@ -194,6 +192,14 @@ def test_errors_of_the_system(error, text):
     assert describe_error(error) == ("System error", text, 1)
 
 
+def completed_run(folder):
+    """Write the metadata of a run named `a`."""
+    run = RunFolder.create(folder / "runs", "a")
+    task = run_identity(find("CartPole-v1"), "random")
+    run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
+    return run
+
+
 READ_ONLY = "mount --bind {here}/runs {here}/runs && mount -o remount,ro,bind {here}/runs && exec {command}"
 
 
@@ -204,16 +210,12 @@ def isolates() -> bool:
 
 @pytest.mark.session
 @pytest.mark.skipif(shutil.which("unshare") is None or not isolates(), reason="a process gets no mounts of its own")
-def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
+def test_a_run_on_a_read_only_disk_is_not_resumed(shared, tmp_path):
     """A run that cannot be saved is refused at once in one sentence."""
-    run = RunFolder.create(tmp_path / "runs", "a")
-    task = run_identity(find("CartPole-v1"), "random")
-    run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
-    (run.checkpoints / "step-000000000001").mkdir()
-    with tidy() as folder:
-        command = f"{sys.executable} -m pac.tui run --headless --backend inline --resume a"
-        script = READ_ONLY.format(here=tmp_path, command=command)
-        done = program("unshare", "-rm", "sh", "-c", script, env=environment(folder), cwd=tmp_path)
+    (completed_run(tmp_path).checkpoints / "step-000000000001").mkdir()
+    command = f"{sys.executable} -m pac.tui run --headless --backend inline --resume a"
+    script = READ_ONLY.format(here=tmp_path, command=command)
+    done = program("unshare", "-rm", "sh", "-c", script, env=environment(shared), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(r"pac-tui: cannot write into .*runs/a: Read-only file system; .*", line)
@@ -221,17 +223,13 @@ def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
 
 @pytest.mark.session
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("elsewhere")])
-def test_a_log_that_cannot_be_written_is_an_error(tmp_path, make):
+def test_a_log_that_cannot_be_written_is_an_error(shared, tmp_path, make):
     """A log that is a FIFO or a link is refused."""
-    run = RunFolder.create(tmp_path / "runs", "a")
-    task = run_identity(find("CartPole-v1"), "random")
-    run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
-    make(run.log)
-    with tidy() as folder:
-        process = start(("run", "--headless", "--backend", "inline", "--resume", "a"), folder, tmp_path)
-        out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (1, "")
-    assert re.fullmatch(r"pac-tui: .*session\.log cannot be written: it is a .*\n", err)
+    make(completed_run(tmp_path).log)
+    resume = ("run", "--headless", "--backend", "inline", "--resume", "a")
+    done = pac_tui(*resume, env=environment(shared), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"pac-tui: .*session\.log cannot be written: it is a .*\n", done.stderr)
     assert not (tmp_path / "elsewhere").exists()
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from ...programs import pac_tui
 from ...training.watched import unwritable
 from ...waiting import until
-from ..commands import QUICK, Terminal, start, tidy
+from ..commands import QUICK, Terminal, environment, start
 
 pytestmark = pytest.mark.session
 
@@ -26,13 +27,6 @@ KEYS = {
 def slow(*values: int) -> list[Any]:
     """Mark similar cases as thorough."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
-
-
-@pytest.fixture
-def shared():
-    """A runtime directory that must be empty again at the end."""
-    with tidy() as folder:
-        yield folder
 
 
 def metadata(cwd: Path) -> dict[str, object]:
@@ -147,22 +141,17 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
 def test_a_trained_policy_plays(shared, tmp_path):
     """`eval` plays the policy of a run and does not change the run."""
     tiny = ("--task", "CartPole-v1", "--backend", "inline", "--num-envs", "4")
-    train = start(
-        ("run", "--headless", *tiny, "--steps", "64", "--ppo.batch", "64", "--ppo.minibatch", "32", "--name", "one"),
-        shared,
-        tmp_path,
-    )
-    _, err = train.communicate(timeout=120)
-    assert train.returncode == 0, err
+    where = {"env": environment(shared), "cwd": tmp_path}
+    learned = ("--steps", "64", "--ppo.batch", "64", "--ppo.minibatch", "32", "--name", "one")
+    trained = pac_tui("run", "--headless", *tiny, *learned, **where)
+    assert trained.returncode == 0, trained.stderr
     before = metadata(tmp_path)
-    play = start(("eval", "one", "--headless", "--episodes", "3", "--json"), shared, tmp_path)
-    out, err = play.communicate(timeout=120)
-    assert play.returncode == 0, err
-    assert json.loads(out)["episodes"] >= 3
+    played = pac_tui("eval", "one", "--headless", "--episodes", "3", "--json", **where)
+    assert played.returncode == 0, played.stderr
+    assert json.loads(played.stdout)["episodes"] >= 3
     assert metadata(tmp_path) == before
-    again = start(("run", "--headless", "--resume", "one", "--steps", "200", "--json"), shared, tmp_path)
-    out, err = again.communicate(timeout=120)
-    assert again.returncode == 0, err
+    again = pac_tui("run", "--headless", "--resume", "one", "--steps", "200", "--json", **where)
+    assert again.returncode == 0, again.stderr
     assert metadata(tmp_path)["steps"] >= 200  # type: ignore[operator]
 
 

@@ -15,16 +15,9 @@ from pac.backends.socket_backend.protocol import HEADER, FrameKind
 from pac.tui.cli.commands import main
 from pac.tui.cli.serve import token_of
 
-from ..commands import start, tidy
+from ..commands import start
 
 TASK = ("env-server", "--task", "noop")
-
-
-@pytest.fixture
-def shared():
-    """A runtime directory that must be empty again at the end."""
-    with tidy() as folder:
-        yield folder
 
 
 @pytest.mark.session

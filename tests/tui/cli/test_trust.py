@@ -16,7 +16,7 @@ from pac.training.telemetry.events import EventLog
 from ...training.journey import Journey
 from ...training.wanderer import WANDERER
 from ...waiting import until
-from ..commands import Terminal, start, tidy
+from ..commands import Terminal, start
 
 pytestmark = pytest.mark.session
 
@@ -48,13 +48,6 @@ class Homemade(gymnasium.Env):
         return np.full(1, self.count, np.float32), 1.0, self.count == self.length, False, {}
 """
 TRAIN = ("run", "--headless", "--json", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
-
-
-@pytest.fixture
-def shared():
-    """A runtime directory that must be empty again at the end."""
-    with tidy() as folder:
-        yield folder
 
 
 @pytest.fixture

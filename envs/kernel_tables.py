@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from itertools import count
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import from_dtype, types
@@ -23,9 +23,6 @@ from .fields import FINAL_OBSERVATION, Array, Buffers, Field
 from .registry import find
 from .simulated import array_at, in_python_or
 from .task import Task, allocate
-
-RENAMED = {"returns": "episode_return", "length": "episode_length"}
-"""The fields of common views with other names."""
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
 
@@ -69,6 +66,11 @@ class FieldArrays:
         """
         array = _block(self._buffers[FINAL_OBSERVATION])
         return array if dtype is None else array.reshape(*array.shape[:2], -1).view(dtype)
+
+    def views(self, kind: type[Views], **others: Any) -> Views:
+        """Return a named tuple of `others` and, under all other names, of the fields that have these names."""
+        names: tuple[str, ...] = cast("Any", kind)._fields
+        return kind(**others, **{name: self[name] for name in names if name not in others})
 
     def optional(self, name: str, dtype: DTypeLike) -> Array:
         """Return `flat(name, dtype)`, with no columns where the task does not have the field."""
@@ -130,8 +132,7 @@ class CommonViews(NamedTuple):
 def common_views(fields: FieldArrays) -> CommonViews:
     """Return the common views of a task's fields."""
     terms = fields.optional("reward_terms", np.float32)
-    others = {name: fields[RENAMED.get(name, name)] for name in CommonViews._fields if name != "terms"}
-    return CommonViews(terms=terms, **others)
+    return fields.views(CommonViews, terms=terms, returns=fields["episode_return"], length=fields["episode_length"])
 
 
 class Address(int):

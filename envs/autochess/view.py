@@ -26,7 +26,6 @@ from .tables import (
     XP_NEEDED,
 )
 
-AT_PLAYER = 0
 AT_SHOP = 14
 SHOP_FLOATS = 9
 AT_CELLS = AT_SHOP + at.SHOP_SLOTS * SHOP_FLOATS

@@ -77,38 +77,20 @@ def views_of(task: Task, buffers: Buffers) -> AutochessViews:
         ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
     fields = FieldArrays(task, buffers)
-    seats = SeatViews(
+    seats = fields.views(
+        SeatViews,
         players=task.players,
         preset=PRESETS.index(task.values["reward"]),
         bots=task.values["bots"],
         turn_actions=task.values["turn_actions"],
         common=common_views(fields),
         mask=fields.flat("action_mask", np.uint32),
-        observation=fields["observation"],
         final=fields.last_observations(),
-        state=fields["state"],
         reals=fields.flat("state", np.float32),
     )
-    return AutochessViews(seats, _display(fields), new_work(), new_fights())
-
-
-def _display(fields: FieldArrays) -> DisplayViews:
-    return DisplayViews(
-        life=fields["life"],
-        rank=fields["rank"],
-        stage=fields["stage"],
-        level=fields["level"],
-        gold=fields["gold"],
-        streak=fields["streak"],
-        xp_to_go=fields["xp_to_go"],
-        board_size=fields["board_size"],
-        kinds_active=fields["kinds_active"],
-        items_held=fields["items_held"],
-        actions_taken=fields["actions_taken"],
-        boards=_boards(fields, ""),
-        last=_boards(fields, "final_"),
-        last_drawn=fields["final_drawn"],
-    )
+    boards, last = _boards(fields, ""), _boards(fields, "final_")
+    display = fields.views(DisplayViews, boards=boards, last=last, last_drawn=fields["final_drawn"])
+    return AutochessViews(seats, display, new_work(), new_fights())
 
 
 def _boards(fields: FieldArrays, prefix: str) -> AutochessBoards:

@@ -53,7 +53,8 @@ def views_of(task: Task, buffers: Buffers) -> BottleViews:
         ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
     fields = FieldArrays(task, buffers)
-    return BottleViews(
+    return fields.views(
+        BottleViews,
         level=task.values["level"],
         speed=SPEEDS.index(task.values["speed"]),
         by_frame=not task.masked,
@@ -61,11 +62,6 @@ def views_of(task: Task, buffers: Buffers) -> BottleViews:
         mask=fields.optional("action_mask", np.uint64),
         observation=fields.flat("observation", np.uint64),
         final=fields.last_observations(np.uint64),
-        viruses=fields["viruses"],
-        cleared=fields["cleared"],
-        pills=fields["pills"],
-        score=fields["score"],
-        speed_ups=fields["speed_ups"],
         levels=fields["level"],
         bottle=fields.flat("bottle", np.uint64),
         codes=fields.flat("bottle"),

@@ -69,13 +69,12 @@ def views_of(task: Task, buffers: Buffers) -> FrameViews:
         ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
     fields, values = FieldArrays(task, buffers), task.values
-    return FrameViews(
+    return fields.views(
+        FrameViews,
         numbers=FrameNumbers(values["shapes"], values["drifters"], values["steps"], int(values["tau"] * FARTHEST)),
         common=common_views(fields),
         observation=fields.flat("observation"),
         final=fields.last_observations(np.uint8),
-        distance=fields["distance"],
-        stage=fields["stage"],
         boards=FrameBoards(fields.flat("frame"), fields.flat("goal"), fields["progress"]),
         last=FrameBoards(fields.flat("final_frame"), fields.flat("final_goal"), fields["final_progress"]),
         last_drawn=fields["final_drawn"],

@@ -12,7 +12,6 @@ from .layout import (
     CLOCK,
     DMA_AT,
     ENABLING,
-    FRAME_CYCLES,
     FRAMES,
     HALTED,
     HIGH_PAGE,
@@ -142,10 +141,3 @@ def run(m: Machine) -> int:
             registers, pc, sp, now = jump(m, registers, pc, sp, now, code, kind)
         else:
             pc = control(m, pc, now, kind)
-
-
-@compiled
-def run_frame(m: Machine) -> int:
-    """Run to the end of a frame: the vertical blank, or as many T-cycles as a frame has if there is none."""
-    set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
-    return run(m)

@@ -148,14 +148,12 @@ def views_of(task: Task, buffers: Buffers) -> GameViews:
     fields, found = FieldArrays(task, buffers), played(task.values["rom"], task.values["game"])
     values = [(value.address, value.size, FORMATS.index(value.format)) for value in found.game.values]
     ends = [(end.address, end.low, end.high, end.value, end.floor) for end in found.game.ends]
-    return GameViews(
+    return fields.views(
+        GameViews,
         numbers=_numbers(task, buffers, found),
         common=common_views(fields),
         observation=fields.flat("observation"),
         final=fields.last_observations(np.uint8),
-        score=fields["score"],
-        stage=fields["stage"],
-        distance=fields["distance"],
         clock=fields["cycles"],
         boards=_boards(fields),
         last=_boards(fields, "final_"),

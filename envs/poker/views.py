@@ -108,14 +108,11 @@ def views_of(task: Task, buffers: Buffers) -> PokerViews:
         ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
     fields = FieldArrays(task, buffers)
-    hands = HandViews(
+    hands = fields.views(
+        HandViews,
         common=common_views(fields),
         mask=fields["action_mask"],
-        observation=fields["observation"],
         final=fields.last_observations(),
-        state=fields["state"],
-        pot=fields["pot"],
-        street=fields["street"],
         picture=fields["hand"],
         last_picture=fields["final_hand"],
         last_drawn=fields["final_drawn"],

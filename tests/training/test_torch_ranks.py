@@ -18,16 +18,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.session
 def test_processes_learn_what_threads_learn(tmp_path: Path) -> None:
     """Twenty iterations on two ranks give the same weights, bit for bit; a rank whose partner has left says so."""
-    command = [
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "-m",
-        "tests.training.rank_program",
-    ]
-    done = python(*command, tmp_path, environ={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    environ = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = python(*torchrun, "-m", "tests.training.rank_program", tmp_path, environ=environ)
     assert done.returncode == 0, done.stderr
     wanted = on_ranks(2, lambda ranks: train(ranks, 4, ITERATIONS)[0])
     for rank, weights in enumerate(wanted):

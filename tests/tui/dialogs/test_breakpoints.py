@@ -29,15 +29,11 @@ async def test_a_condition_is_typed_and_sent(fake, open_app):
     """In a text, Space is a character; Enter sends the text; the session's list is shown."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
-        await seen(app, "no breakpoints")
-        await seen(app, "names: ")
-        await seen(app, "viruses")
-        await seen(app, "topped_out")
+        await seen(app, "no breakpoints", "names: ", "viruses", "topped_out")
         await pilot.press(*"reward", "space", "less_than_sign", "space", *"-5", "enter")
         await until(lambda: fake.commands == [("break", {"text": "reward < -5"})])
         listed(fake, "reward < -5", hits=3)
-        await seen(app, "reward < -5")
-        await seen(app, "3 hits")
+        await seen(app, "reward < -5", "3 hits")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, BreakpointsDialog))
 
@@ -85,8 +81,7 @@ async def test_the_app_shows_the_environment_of_a_breakpoint_that_hits(fake, ope
         fake.writer.array("environments")["notice"][4] = Notice.BREAK
         fake.say(phase=Phase.PAUSED)
         await until(lambda: app.state.env == 4)
-        await seen(app, "! break")
-        await seen(app, "(reward -6.2)")
+        await seen(app, "! break", "(reward -6.2)")
         await pilot.press("0")
         fake.say()
         await seen(app, "Env 8/8")

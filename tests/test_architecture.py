@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names things that exist."""
+"""ARCHITECTURE.md and the page of decisions name things that exist."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TEXT = re.sub(r"```.*?```", "", (ROOT / "ARCHITECTURE.md").read_text(), flags=re.DOTALL)
+PAGES = "\n".join((ROOT / page).read_text() for page in ("ARCHITECTURE.md", "docs/decisions.md"))
+TEXT = re.sub(r"```.*?```", "", PAGES, flags=re.DOTALL)
 QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", TEXT)))
 PATHS = [
     text for text in QUOTED if re.fullmatch(r"(envs|backends|training|tui|tests|docs)(/\w+)*/?(\.(py|md|c|txt))?", text)

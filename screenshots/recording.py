@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -124,6 +125,8 @@ async def record(session: ScriptSession) -> list[list[Strip]]:
 def main() -> int:
     """Record into the folder named by the first argument: `watch.cast` and `watch.gif`."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    if find_spec("stable_baselines3") is None:
+        sys.exit("the recorded script needs Stable-Baselines3: pip install stable-baselines3")
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "train.py"
         path.write_text(SCRIPT)

@@ -131,14 +131,13 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @compiled
 def play(v: GameViews, env: int, slot: int, buttons: int) -> int:
-    """Run the frames of a step, of which the last one is drawn; return why the last one ended."""
+    """Run the frames of a step, of which the last one is drawn, white if it is not reached; return why it ended."""
     why, last = 0, v.numbers.frames - 1
+    clear_frame(machine_of(v, env, slot, HALF))
     for frame in range(v.numbers.frames):
         m = machine_of(v, env, slot, HALF if frame == last else HIDDEN)
         if frame == 0 or frame == v.numbers.press:
             press(m, buttons if frame == 0 else 0)
-        if frame == last:
-            clear_frame(m)
         set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
         why = run(m)
         if why == STUCK:

@@ -131,7 +131,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @compiled
 def play(v: GameViews, env: int, slot: int, buttons: int) -> int:
-    """Run the frames of a step, of which the last one is drawn, white if it is not reached; return why it ended."""
+    """Run the frames of a step and draw the last one, white if it is not reached; return why running ended."""
     why, last = 0, v.numbers.frames - 1
     clear_frame(machine_of(v, env, slot, HALF))
     for frame in range(v.numbers.frames):

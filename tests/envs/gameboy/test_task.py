@@ -97,32 +97,30 @@ def test_a_batch_equals_single_environments():
     assert np.array_equal(buffers["observation"][1, 4], alone["observation"][1, 4])
 
 
-def locking(folder: Path):
-    """Return task, buffers and an environment whose program locks the processor."""
+def played_until_locked(folder: Path):
+    """Play a program that locks the processor to the end of its episode; return task and buffers."""
     rom = cartridge("ld d, 4\nwait:\n dec bc\n ld a, b\n or c\n jr nz, wait\n dec d\n jr nz, wait\n db $d3").rom
     (folder / "lock.gb").write_bytes(rom.tobytes())
     (folder / "lock.yaml").write_text("title: Lock\nactions: ['']\n")
-    return made(f"gameboy:rom={folder / 'lock.gb'}", 1)
-
-
-def test_a_program_that_locks_the_processor_ends_the_episode(tmp_path: Path):
-    """The outcome of an illegal code is `locked`."""
-    task, buffers, environments = locking(tmp_path)
-    for _ in range(40):
-        environments.step(0)
-        if buffers["terminated"][1, 0]:
-            break
-    assert task.outcomes[buffers["outcome"][1, 0] - 1].name == "locked"
-
-
-def test_a_frame_that_is_not_reached_is_white(tmp_path: Path):
-    """If the processor locks before the drawn frame, the last observation is not what its slot contained before."""
-    _, buffers, environments = locking(tmp_path)
+    task, buffers, environments = made(f"gameboy:rom={folder / 'lock.gb'}", 1)
     for _ in range(40):
         buffers["observation"][1] = 0xE4
         environments.step(0)
         if buffers["terminated"][1, 0]:
             break
+    return task, buffers
+
+
+def test_a_program_that_locks_the_processor_ends_the_episode(tmp_path: Path):
+    """The outcome of an illegal code is `locked`."""
+    task, buffers = played_until_locked(tmp_path)
+    assert task.outcomes[buffers["outcome"][1, 0] - 1].name == "locked"
+
+
+def test_a_frame_that_is_not_reached_is_white(tmp_path: Path):
+    """If the processor locks before the drawn frame, the last observation is not what its slot contained before."""
+    _, buffers = played_until_locked(tmp_path)
+    assert buffers["terminated"][1, 0]
     assert not buffers["final_observation"].any()
 
 

@@ -168,8 +168,8 @@ def test_an_app_that_detaches_leaves_its_session(place):
         terminal.press("qd")
         assert terminal.process.wait(120) == 0
         wait(lambda: b"pac-tui attach left" in terminal.drawn, "it says how to come back")
-    (found,) = listed(place)
-    assert (found["run"], found["viewers"]) == ("left", 0)
+    (found,) = wait(lambda: [each for each in listed(place) if not each["viewers"]], "the session has no viewer")
+    assert found["run"] == "left"
     os.kill(found["pid"], signal.SIGTERM)
 
 

@@ -43,7 +43,7 @@ def test_a_narrow_terminal_shows_whole_columns(runs, capsys, monkeypatch, *, wid
     run = RunFolder.create(runs, name)
     run.write_metadata({"task": "drmario", "trainer": "ppo", "state": "interrupted", "steps": 14_336, "started": 1e9})
     run.append_metrics({"iterations": 1, "steps": 5, "return_mean": -123.7})
-    monkeypatch.setattr(cli_runs.console, "width", width)
+    monkeypatch.setattr(f"{cli_runs.__name__}.console.width", width)
     assert main(["runs"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[: len(titles)] == titles

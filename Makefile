@@ -4,6 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+GPU_PYTHON ?= 3.12
+GPU_CUDA ?= 13.0
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -63,8 +65,8 @@ gpu:  ## Run the tests and the benchmark that need a GPU, in less than ten minut
 	$(if $(shell nvidia-smi -L 2>/dev/null),,$(error make gpu needs an NVIDIA GPU and its driver, but nvidia-smi lists none))
 	.ci/gpu
 
-gpu-pack: $(STAMP)  ## Pack sources and wheels into build/gpu.tar.xz, for make gpu without internet; GPU_PYTHON=3.12
-	$(BIN)/python .ci/pack-gpu $(GPU_PYTHON)
+gpu-pack: $(STAMP)  ## Pack sources and wheels into build/gpu.tar.xz, for make gpu without internet; GPU_PYTHON=3.12 GPU_CUDA=13.0
+	$(BIN)/python .ci/pack-gpu $(GPU_PYTHON) $(GPU_CUDA)
 
 format: $(STAMP)  ## Format, and fix what the linter can fix
 	$(BIN)/ruff format .

@@ -179,7 +179,7 @@ def fight_kernel() -> Kernel:
 
 def ptx_of(kernel: Kernel, capability: tuple[int, int]) -> str:
     """Compile a kernel for GPUs of a compute capability or a later one, and return its PTX; needs no GPU."""
-    with _without_gpu(capability), _large_arrays_in_global_memory(), _some_functions_called():
+    with _without_gpu(capability), _large_arrays_in_global_memory(), _some_functions_called(), _rounded_as_on_the_cpu():
         return str(cuda.compile_ptx(kernel.function, kernel.signature, cc=capability)[0])
 
 
@@ -187,7 +187,7 @@ def compiled_for_device(kernel: Kernel) -> Any:
     """Compile a kernel for the current GPU; in the simulator, return the function that runs it as Python."""
     if SIMULATED:
         return cuda.jit(kernel.function)
-    with _large_arrays_in_global_memory(), _some_functions_called():
+    with _large_arrays_in_global_memory(), _some_functions_called(), _rounded_as_on_the_cpu():
         return cuda.jit(kernel.signature)(kernel.function)
 
 
@@ -255,3 +255,19 @@ def _some_functions_called() -> Iterator[None]:
         yield
     finally:
         descriptor.declare_function = declared
+
+
+@contextmanager
+def _rounded_as_on_the_cpu() -> Iterator[None]:
+    """Compile products and sums of floats as two operations; fused, the product would not be rounded."""
+    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
+    compiled = nvvm.compile_ir
+
+    def compile_ir(rules: Any, **options: Any) -> Any:
+        return compiled(rules, **{"fma": False, **options})
+
+    nvvm.compile_ir = compile_ir
+    try:
+        yield
+    finally:
+        nvvm.compile_ir = compiled

@@ -75,7 +75,7 @@ def test_every_native_game_equals_inline_in_memory_of_its_own(spec):
 
 @pytest.mark.gpu
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("spec", GAMES)
+@pytest.mark.parametrize("spec", [*GAMES, "autochess:combat=device"])
 @pytest.mark.parametrize("steps", [160, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_every_native_game_equals_inline_on_a_gpu(spec, steps):
     """The same with CUDA kernels, for a number of environments that does not fill its last block of threads."""

@@ -26,8 +26,9 @@ def write_team(team, lines, stars):
 
 
 @njit
-def fight_all(one, other, sizes, seeds, arena, result, film):
+def fight_all(arrays):
     """Run the fights one after the other."""
+    one, other, sizes, seeds, arena, result, film = arrays
     for index in range(len(seeds)):
         counts = sizes[index]
         fight(one[index], counts[0], other[index], counts[1], seeds[index], arena[index], result[index], film[index])
@@ -60,7 +61,7 @@ def test_a_hundred_thousand_fights_equal_those_of_the_cpu():
     kernel = compiled_for_device(fight_kernel())
     kernel[-(-FIGHTS // 64), 64](*(cuda.as_cuda_array(tensor) for tensor in tensors))
     torch.cuda.synchronize()
-    fight_all(*arrays)
+    fight_all(arrays)
     assert len({tuple(row) for row in arrays[5]}) > FIGHTS // 10
     for array, tensor in zip(arrays, tensors, strict=True):
         assert np.array_equal(array, tensor.cpu().numpy())

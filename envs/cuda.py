@@ -29,7 +29,7 @@ from .task import Task, allocate
 
 PACKAGE = "numba_cuda"
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for this name, which NumPy 2.5 no longer has
-    np.vstack = np.vstack
+    np.row_stack = np.vstack  # noqa: NPY201
 cuda: Any = import_module("numba.cuda")  # which the package numba-cuda replaces; the simulator looks for this name
 CONSTANT_BYTES = 1024
 """Constant arrays of a game up to this size are in constant memory, which has 64 KiB for all of them."""

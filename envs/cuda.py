@@ -8,6 +8,7 @@ In Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1), the same kernels and the gam
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from .task import Task, allocate
 PACKAGE = "numba_cuda"
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for this name, which NumPy 2.5 no longer has
     np.row_stack = np.vstack  # noqa: NPY201
+os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # users choose the number of environments
 cuda: Any = import_module("numba.cuda")  # which the package numba-cuda replaces; the simulator looks for this name
 CONSTANT_BYTES = 1024
 """Constant arrays of a game up to this size are in constant memory, which has 64 KiB for all of them."""

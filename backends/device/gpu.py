@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import cuda
 from numpy.typing import NDArray
 
-from ...envs.cuda import compiled_for_device, kernel_of, phase_of, step_names
+from ...envs.cuda import compiled_for_device, cuda, kernel_of, phase_of, step_names
 from ...envs.driver import NativeEnvironments
 from ...envs.launching import SIMULATED, Illegal
 from ...envs.native import ALL_LEGAL

@@ -35,10 +35,13 @@ SLOTS = 9
 def compare(spec: str, num_envs: int, steps: int, workers: int, device: str = "cpu") -> None:
     """Step `inline` and `device` with the same random actions, and compare every byte of every field."""
     task = find(spec)
+    tasks = {"inline": find(spec.removesuffix(":combat=device")), "device": task}
     with ExitStack() as stack:
         inline, launched = (
             stack.enter_context(
-                closing(make(task, num_envs, name, slots=SLOTS, seed=5, workers=workers, device=where, strict=True))
+                closing(
+                    make(tasks[name], num_envs, name, slots=SLOTS, seed=5, workers=workers, device=where, strict=True)
+                )
             )
             for name, where in (("inline", "cpu"), ("device", device))
         )

@@ -20,6 +20,10 @@ from .alone import started
 from .facts import Figures, Progress
 
 SLOTS = 33
+LONG = 5.0
+"""Seconds of the environments in one rollout above which PPO is not measured."""
+EPOCHS = 1
+"""Passes of PPO over a rollout of so many environments."""
 TASKS = ("drmario", "gameboy")
 FEW = 1_024
 """Up to this number of threads, a GPU is not busy, so the layout of states has little effect."""
@@ -44,7 +48,8 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. `layouts`: the
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. Where a
+        rollout takes long, PPO is left out. `layouts`: the
         frames per second of Game Boys alone by how their states lie in memory, see `measure_layouts`.
 
     Raises:
@@ -81,15 +86,21 @@ def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures
         _random_step(task, envs, memory)
         _wait(device)
         found: Figures = {"first_step_seconds": time.perf_counter() - begun}
+        begun = time.perf_counter()
+        _random_step(task, envs, memory)
+        _wait(device)
+        one = time.perf_counter() - begun
+        some = max(1, min(SLOTS - 1, round(seconds / one)))
         begun, steps = time.perf_counter(), 0
         while time.perf_counter() - begun < seconds:
-            for _ in range(SLOTS - 1):
+            for _ in range(some):
                 _random_step(task, envs, memory)
             _wait(device)
-            steps += SLOTS - 1
+            steps += some
         found["steps_per_second"] = steps * num_envs / (time.perf_counter() - begun)
-    for graph in (False, True):
-        found |= _ppo(task, num_envs, device, seconds, graph=graph)
+    if one * SLOTS < LONG:
+        for graph in (False, True):
+            found |= _ppo(task, num_envs, device, seconds, graph=graph)
     return found | {"memory": _needed(task, num_envs, device)}
 
 
@@ -114,7 +125,12 @@ def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
 def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
     """Return the steps per second of whole PPO, after two iterations, and the peak of the GPU's memory so far."""
     steps = SLOTS - 1
-    chosen = {"batch": steps * num_envs, "minibatch": min(steps * num_envs, 16_384), "cuda_graph": graph}
+    chosen = {
+        "batch": steps * num_envs,
+        "minibatch": min(steps * num_envs, 16_384),
+        "epochs": EPOCHS,
+        "cuda_graph": graph,
+    }
     policy = "cpu" if device == "apart" else device
     trainer, _ = started("ppo", task, chosen, num_envs, "device", device=policy, envs_device=device)
     with closing(trainer):

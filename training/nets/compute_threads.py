@@ -34,6 +34,8 @@ class ComputeThreads:
         cores = threads or usable_cores()
         self.size = cores if device.type == "cpu" else 1
         torch.set_num_threads(1 if device.type == "cpu" else cores)
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision("high")  # TF32, in which PyTorch convolves on GPUs by default
         self._others = ThreadPoolExecutor(max(1, self.size - 1), thread_name_prefix="learner")
 
     def run(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:

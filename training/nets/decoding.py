@@ -17,39 +17,57 @@ FORBIDDEN = -1e9
 
 
 class DecodeBits(nn.Module):
-    """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`, with one table look-up per byte."""
+    """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`: look-ups by bytes, on GPUs tests of bits.
+
+    On an H200, look-ups took a third of the time of an update of PPO.
+    """
 
     table: Tensor
+    places: Tensor
 
     def __init__(self, shape: tuple[int, ...], zero: float = 0.0, one: float = 1.0) -> None:
         super().__init__()
-        self.shape = shape
+        self.shape, self.zero, self.one = shape, zero, one
         self.count = math.prod(shape)
         self.register_buffer("table", bit_table(zero, one), persistent=False)
+        self.register_buffer(
+            "places", torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8), persistent=False
+        )
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the bits as floats."""
-        bits = functional.embedding(stored.int(), self.table)
+        on_cpu = stored.device.type == "cpu"
+        bits = functional.embedding(stored.int(), self.table) if on_cpu else self.tested(stored)
         if self.count % 8:
             bits = bits.flatten(1)[:, : self.count]
         return bits.view(-1, *self.shape)
 
+    def tested(self, stored: Tensor) -> Tensor:
+        """Return the bits of each byte as floats, with an axis of 8 at the end."""
+        return torch.where((stored.unsqueeze(-1) & self.places).bool(), self.one, self.zero)
+
 
 class DecodePixels(nn.Module):
-    """Rows of packed pixels to float32 `(rows, C, H, W)` from 0 to 1, with one table look-up per byte."""
+    """Rows of packed pixels to float32 `(rows, C, H, W)` from 0 to 1: a table look-up per byte, on GPUs shifts."""
 
     table: Tensor
+    shifts: Tensor
 
     def __init__(self, observation: Field) -> None:
         super().__init__()
         self.shape, self.width = image_shape(observation), observation.shape[-1]
         self.register_buffer("table", torch.from_numpy(pixels_of_bytes() / np.float32(BRIGHTEST)), persistent=False)
+        self.register_buffer("shifts", torch.arange(0, 8, 8 // PER_BYTE, dtype=torch.uint8), persistent=False)
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the pixels as floats."""
-        pixels = self._on_cpu(stored) if stored.device.type == "cpu" else functional.embedding(stored.int(), self.table)
+        pixels = self._on_cpu(stored) if stored.device.type == "cpu" else self.shifted(stored)
         pixels = pixels.view(*stored.shape[:-1], -1)[..., : self.width]
         return pixels.reshape(-1, *self.shape)
+
+    def shifted(self, stored: Tensor) -> Tensor:
+        """Return the pixels of each byte as floats, with an axis of `PER_BYTE` at the end."""
+        return (stored.unsqueeze(-1) >> self.shifts & BRIGHTEST).float() / BRIGHTEST
 
     def _on_cpu(self, stored: Tensor) -> Tensor:
         """Look up entries of 16 bytes, which takes half the time of PyTorch's look-up of four floats."""

@@ -20,6 +20,17 @@ def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> No
     assert np.array_equal(DecodeBits((count,))(torch.tensor(stored)).numpy(), field.decode(stored))
 
 
+def test_gpus_decode_every_byte_as_the_tables_do() -> None:
+    """They test or shift bits instead of looking bytes up, and find the same floats."""
+    stored = torch.arange(256, dtype=torch.uint8)
+    mask, pixels = (
+        DecodeBits((8,), -1e9, 0.0),
+        DecodePixels(Field("observation", "uint8", (1, 4), "2bpp", low=0, high=3)),
+    )
+    assert torch.equal(mask.tested(stored), mask.table)
+    assert torch.equal(pixels.shifted(stored), pixels.table)
+
+
 @given(st.integers(1, 9), st.integers(1, 3), st.randoms(use_true_random=False))
 @settings(max_examples=20)
 def test_packed_pixels_are_decoded_as_the_field_says(width: int, rows: int, random) -> None:

@@ -71,7 +71,7 @@ def test_a_rollout_on_a_gpu_copies_no_byte() -> None:
                 profiler.stop()
                 seen.extend(event.key for event in profiler.key_averages())
 
-        profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+        profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], acc_events=True)
         envs.advance = profiled
         trainer._collect()
     assert seen

@@ -1,8 +1,7 @@
 """The memory layout of one console.
 
-The state of a console is one block: 64-bit words, then bytes. The states of a tile of consoles may be interleaved, so
-that equal words and equal bytes lie beside each other. Kernels address a state only through `memory.py`, which takes
-the stride from the type of their console: `Machine` or `TiledMachine`.
+The state of a console is one block: 64-bit words, then bytes. Kernels address it only through `memory.py`. On a GPU,
+states that were interleaved by warp were no faster (docs/device.md).
 """
 
 from __future__ import annotations
@@ -108,10 +107,6 @@ HIDDEN, WHOLE, HALF = 0, 1, 2
 """What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line."""
 
 
-TILE = 5
-"""Binary logarithm of the number of consoles whose states are interleaved: those of a warp of a GPU."""
-
-
 class Machine(NamedTuple):
     """What kernels need to know of a console. Addresses are those of the memory of this process.
 
@@ -128,26 +123,6 @@ class Machine(NamedTuple):
     """
 
     words: int
-    rom: int
-    tables: int
-    mapper: int
-    rom_mask: int
-    ram_bytes: int
-    top: int
-    out: int
-    drawn: int
-
-
-class TiledMachine(NamedTuple):
-    """A console whose state is interleaved with others, as `Machine`.
-
-    Attributes:
-        words: Address of the state's first word; the next one follows those of the other consoles.
-        bytes: Address of the state's first byte; the same.
-    """
-
-    words: int
-    bytes: int
     rom: int
     tables: int
     mapper: int

@@ -1,4 +1,4 @@
-"""Reads and writes of a console's state: the one place that knows how states are interleaved.
+"""Reads and writes of a console's state.
 
 They are intrinsics, because Numba would compile a function once for every constant that it is called with.
 """
@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from .. import simulated
 from ..simulated import in_python_or
-from .layout import TILE, WORDS, Machine, TiledMachine
+from .layout import WORDS, Machine
 
 BYTES = 8 * WORDS
 """Where in a state its bytes begin."""
@@ -62,29 +62,25 @@ load_byte, load_word = _loader(8), _loader(64)
 store_byte, store_word = _storer(8), _storer(64)
 
 
-def _address(m: Machine | TiledMachine, index: int, unit: int) -> int:
+def _address(m: Machine, index: int, unit: int) -> int:
     """Return the address of word `index` (`unit` 3) or byte `index` (`unit` 0) of a console's state."""
-    if isinstance(m, TiledMachine):
-        return (m.words if unit else m.bytes) + (index << (TILE + unit))
     return m.words + (index << unit) + (0 if unit else BYTES)
 
 
-def _place(builder: Any, m: Any, kind: Any, index: Any, unit: int) -> Any:
-    """Return what `_address` does, for LLVM values of a console of a Numba type `kind`."""
-    tiled = kind.instance_class is TiledMachine
-    base = builder.extract_value(m, int(tiled and not unit))
-    if not (tiled or unit):
-        base = builder.add(base, ir.Constant(base.type, BYTES))
-    shift = unit + TILE * tiled
-    return builder.add(base, builder.shl(index, ir.Constant(index.type, shift)) if shift else index)
+def _place(builder: Any, m: Any, index: Any, unit: int) -> Any:
+    """Return what `_address` does, for LLVM values."""
+    base = builder.extract_value(m, 0)
+    if unit:
+        return builder.add(base, builder.shl(index, ir.Constant(index.type, unit)))
+    return builder.add(builder.add(base, ir.Constant(base.type, BYTES)), index)
 
 
 def _reader(bits: int, unit: int) -> Callable[[Machine, int], int]:
     """Return a function that reads a word or byte of a console's state."""
 
     def read(_context: Any, m: Any, _index: Any) -> Any:
-        def build(_context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _place(builder, arguments[0], signature.args[0], arguments[1], unit)
+        def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], arguments[1], unit)
             return _load(builder, place, bits)
 
         return types.int64(m, types.int64), build
@@ -99,8 +95,8 @@ def _writer(bits: int, unit: int) -> Callable[[Machine, int, int], None]:
     """Return a function that writes a word or byte of a console's state."""
 
     def write(_context: Any, m: Any, _index: Any, _value: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _place(builder, arguments[0], signature.args[0], arguments[1], unit)
+        def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            place = _place(builder, arguments[0], arguments[1], unit)
             _store(builder, place, arguments[2], bits)
             return context.get_dummy_value()
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from pac.backends import make
 from pac.envs import find
@@ -104,18 +103,6 @@ def reset_and_restore() -> None:
             envs.advance(1)
 
 
-def run_consoles() -> None:
-    """Run consoles with interleaved states and with others, and compare all bytes."""
-    from pac.training.bench.console_layouts import Consoles
-
-    consoles = Consoles(32, torch.device("cpu"))
-    consoles.check_equal(4)
-    states = consoles.start(interleaved=True)
-    frames = consoles.run(states, 4, interleaved=True)
-    assert frames.any(dim=1).all()
-    assert not torch.equal(states, consoles.start(interleaved=True))
-
-
 if __name__ == "__main__":
     from pac.backends.device import gpu
 
@@ -126,5 +113,3 @@ if __name__ == "__main__":
         sys.stdout.write(f"equal: {spec}\n")
     reset_and_restore()
     sys.stdout.write("reset, restored, refused\n")
-    run_consoles()
-    sys.stdout.write("equal: interleaved consoles\n")

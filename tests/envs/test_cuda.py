@@ -11,7 +11,7 @@ from pac.envs.cuda import unavailable
 from pac.envs.driver import NativeEnvironments
 from pac.envs.frames.views import TABLE, views, views_of
 from pac.envs.task import allocate
-from pac.training.bench.kernels import CONSOLES, FIGHT, TASKS, kernels_of, measure_kernels, occupancy
+from pac.training.bench.kernels import FIGHT, TASKS, kernels_of, measure_kernels, occupancy
 
 compiling = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "-")
 
@@ -62,7 +62,7 @@ def test_occupancy_is_that_of_the_warps_whose_registers_fit():
 @compiling
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", [*TASKS, FIGHT, *CONSOLES])
+@pytest.mark.parametrize("name", [*TASKS, FIGHT])
 def test_no_kernel_spills_registers(name):
     """Every kernel keeps its variables in registers, on every architecture."""
     rows = measure_kernels(names=(name,), progress=lambda _text, _share: None)["rows"]

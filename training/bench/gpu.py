@@ -25,8 +25,6 @@ LONG = 5.0
 EPOCHS = 1
 """Passes of PPO over a rollout of so many environments."""
 TASKS = ("drmario", "gameboy")
-FEW = 1_024
-"""Up to this number of threads, a GPU is not busy, so the layout of states has little effect."""
 
 
 def measure_gpu(
@@ -49,8 +47,7 @@ def measure_gpu(
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
         actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. Where a
-        rollout takes long, PPO is left out. `layouts`: the
-        frames per second of Game Boys alone by how their states lie in memory, see `measure_layouts`.
+        rollout takes long, PPO is left out.
 
     Raises:
         PacError: There is no GPU.
@@ -66,16 +63,7 @@ def measure_gpu(
         except PacError as error:
             rows.append({"task": task.name, "num_envs": count, "error": str(error)})
     name = torch.cuda.get_device_name() if device.startswith("cuda") else device
-    layouts: list[Figures] = []
-    if device.startswith("cuda"):
-        from .console_layouts import measure_layouts
-
-        progress("layouts of states", 1.0)
-        try:
-            layouts = measure_layouts(device, tuple(count for count in envs if count > FEW))
-        except PacError as error:
-            layouts = [{"error": str(error)}]
-    return {"device": name, "rows": rows, "layouts": layouts}
+    return {"device": name, "rows": rows}
 
 
 def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:

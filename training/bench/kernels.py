@@ -29,8 +29,6 @@ TASKS = (
     "autochess:combat=device",
 )
 FIGHT = "autochess fight"
-CONSOLES = {"gameboy frames": False, "gameboy frames, interleaved": True}
-"""Kernels of consoles alone, and whether their states are interleaved."""
 TARGETS = (80, 90, 100)
 LOWEST = (8, 0)
 """The compute capability that the kernels are compiled for; `ptxas` assembles the result for every target."""
@@ -46,12 +44,12 @@ FOUND = {
 
 
 def measure_kernels(
-    *, names: tuple[str, ...] = (*TASKS, FIGHT, *CONSOLES), targets: tuple[int, ...] = TARGETS, progress: Progress
+    *, names: tuple[str, ...] = (*TASKS, FIGHT), targets: tuple[int, ...] = TARGETS, progress: Progress
 ) -> Figures:
     """Compile kernels for GPUs.
 
     Args:
-        names: Tasks whose step is compiled, and `FIGHT` and `CONSOLES`.
+        names: Tasks whose step is compiled, and `FIGHT`.
         targets: Architectures, 90 for sm_90.
         progress: Called with the current kernel.
 
@@ -74,13 +72,9 @@ def measure_kernels(
 
 
 def kernels_of(name: str) -> dict[str, Kernel]:
-    """Return the kernels of a task's step, or that of a fight or of consoles, by what rows call them."""
+    """Return the kernels of a task's step, or that of a fight, by what rows call them."""
     if name == FIGHT:
         return {FIGHT: fight_kernel()}
-    if name in CONSOLES:
-        from ...envs.gameboy.consoles import console_kernel
-
-        return {name: console_kernel(interleaved=CONSOLES[name])}
     kernels = step_kernels(find(name))
     return {name if len(kernels) == 1 else f"{name}, {part}": kernel for part, kernel in kernels.items()}
 

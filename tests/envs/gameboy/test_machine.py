@@ -1,22 +1,15 @@
-"""The console: arithmetic, interrupts, timer, sprites' memory, interleaved states, cartridges."""
+"""The console: arithmetic, interrupts, timer, sprites' memory, cartridges."""
 
 from __future__ import annotations
-
-from typing import cast
 
 import numpy as np
 import pytest
 
 from pac.envs.gameboy import layout as at
-from pac.envs.gameboy.bus import press
 from pac.envs.gameboy.cartridges import own_cartridge
 from pac.envs.gameboy.console import Console
-from pac.envs.gameboy.layout import Machine, TiledMachine
-from pac.envs.gameboy.processor import run
 
 from .programs import cartridge, numbered_banks, ran
-
-LANES = 1 << at.TILE
 
 
 def test_decimal_arithmetic():
@@ -122,37 +115,3 @@ def test_the_screen_is_white_while_it_is_off():
     assert (console.frame == 3).any()
     console.run_frames(8)
     assert not console.frame.any()
-
-
-@pytest.mark.parametrize(
-    ("name", "frames", "first"),
-    [
-        pytest.param("catch", 60, 0, marks=pytest.mark.thorough),
-        pytest.param("walk", 60, 0, marks=pytest.mark.thorough),
-        pytest.param("catch", 1000, 0, marks=pytest.mark.slow),
-        pytest.param("catch", 1000, LANES, marks=pytest.mark.slow),
-    ],
-)
-def test_interleaved_states_are_equal(name: str, frames: int, first: int):
-    """32 consoles whose states are interleaved are in the same states as 32 single ones; `first` changes the inputs."""
-    singles = [Console(own_cartridge(name)) for _ in range(LANES)]
-    size = singles[0].block.size
-    tile = np.zeros(LANES * size, np.uint8)
-    words = tile[: 8 * at.WORDS * LANES].view(np.int64).reshape(at.WORDS, LANES)
-    rest = tile[8 * at.WORDS * LANES :].reshape(-1, LANES)
-    for lane, single in enumerate(singles):
-        words[:, lane], rest[:, lane] = single.words[: at.WORDS], single.bytes
-    frame = np.zeros_like(singles[0].frame_data)
-    for step in range(frames):
-        for lane, single in enumerate(singles):
-            buttons = 1 << (step * (first + lane + 3) // 4 % 4)
-            known = single.machine._asdict() | {"words": words.ctypes.data + 8 * lane, "out": frame.ctypes.data}
-            machine = cast("Machine", TiledMachine(bytes=rest.ctypes.data + lane, **known))
-            press(machine, buttons)
-            words[at.STOP, lane] = words[at.CLOCK, lane] + at.FRAME_CYCLES
-            run(machine)
-            single.press(buttons)
-            single.run_frames(1)
-    for lane, single in enumerate(singles):
-        assert np.array_equal(words[:, lane], single.words[: at.WORDS])
-        assert np.array_equal(rest[:, lane], single.bytes)

@@ -150,7 +150,7 @@ def holder(sets: Words, start: int, place: int) -> int:
 
 @compiled
 def replay(scratch: Words, row: int, phases: int, free: int) -> int:
-    """Return where the set stands that a row holds after some frames."""
+    """Return where the set is that a row holds after some frames."""
     now, then = at.SETS, at.SETS + at.SET_WORDS
     for word in range(at.SET_WORDS):
         scratch[now + word] = scratch[at.STARTS + row * at.SET_WORDS + word]

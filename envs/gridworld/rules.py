@@ -1,6 +1,6 @@
 """The rules of a turn.
 
-Every turn, the agents move in an order that is drawn anew from the environment's generator, all orders being equally
+Every turn, the agents move in a random order, which is drawn from the environment's generator. All orders are equally
 likely. An agent whose target is outside of the grid, or in whose target another agent is at that moment, stays where it
 is. So two agents never share a cell, who gets a contested one is a fair draw, and an agent can follow another one that
 moved before it.

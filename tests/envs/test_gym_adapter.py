@@ -81,12 +81,12 @@ def test_the_numbers_of_infos_are_the_tasks_scalars():
     """Those of the first info, but for what a buffer calls so already; at an end those of the ended episode."""
     task, buffers, environments = begun("kinds:Telling")
     assert [item.name for item in task.info] == ["lives", "far", "speed"]
-    told = [[float(buffers[item.name][0, 1]) for item in task.info]]
+    reported = [[float(buffers[item.name][0, 1]) for item in task.info]]
     for _ in range(6):
         environments.step(0)
-        told.append([float(buffers[item.name][0, 1]) for item in task.info])
+        reported.append([float(buffers[item.name][0, 1]) for item in task.info])
     expected = [[3 - count, count > 1, math.nan if count % 2 else count / 2] for count in (0, 1, 2, 3, 4, 5, 1)]
-    assert np.array_equal(told, expected, equal_nan=True)
+    assert np.array_equal(reported, expected, equal_nan=True)
     environments.reset(np.ones(2, np.bool_), 0)
     assert buffers["lives"].tolist() == [[3, 3]]
 

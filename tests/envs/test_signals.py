@@ -86,7 +86,7 @@ def test_what_the_script_sets_meanwhile_is_kept(own):
 
 
 def test_sdl_is_told_to_handle_no_signals(monkeypatch):
-    """While the block lasts; what the user has told it stays."""
+    """While the block lasts; what the user has set remains."""
     monkeypatch.delenv(NO_SDL_HANDLERS, raising=False)
     with kept_signals():
         assert os.environ[NO_SDL_HANDLERS] == "1"

@@ -35,14 +35,14 @@ def test_the_examples_conform(installed, index):
 
 
 def test_an_installed_task_is_listed(installed):
-    """A package's task stands among the tasks, and an unknown name near it is told."""
+    """A package's task is among the tasks, and a similar unknown name is reported."""
     result = run(installed, "-m", "pac.tui", "tasks", "--json")
     assert '"ladder"' in result.stdout, result.stderr
     assert "Did you mean ladder" in run(installed, "-c", "import pac.envs; pac.envs.find('laddr')").stderr
 
 
 def test_a_task_whose_package_is_broken(installed):
-    """It is told about when it is asked for, and takes none of the others with it."""
+    """It is reported when it is asked for, and takes none of the others with it."""
     (installed / "ladder.py").write_text("import no_such_module\n")
     assert run(installed, "-c", "import pac.envs; pac.envs.find('drmario')").returncode == 0
     result = run(installed, "-c", "import pac.envs; pac.envs.find('ladder')")

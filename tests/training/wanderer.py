@@ -19,14 +19,14 @@ class Wanderer(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)
         self._place, self._visits = self._wind.normal(size=2), {}
-        return self._seen(), self._told()
+        return self._seen(), self._reported()
 
     def step(self, action):
         self._place = self._place + self._wind.normal(size=2) + (2 * action - 1) * self.np_random.normal()
         where = tuple(np.rint(self._place).astype(int).tolist())
         self._visits[where] = self._visits.get(where, 0) + 1
         over = bool(np.abs(self._place).max() > self._edge)
-        return self._seen(), float(self._wind.random()), over, False, self._told()
+        return self._seen(), float(self._wind.random()), over, False, self._reported()
 
     def get_state(self):
         return {"place": self._place, "visits": self._visits, "wind": self._wind.bit_generator.state}
@@ -35,7 +35,7 @@ class Wanderer(gymnasium.Env):
         self._place, self._visits = state["place"], state["visits"]
         self._wind.bit_generator.state = state["wind"]
 
-    def _told(self):
+    def _reported(self):
         return {"north": self._place[0], "visited": len(self._visits)}
 
     def _seen(self):

@@ -326,7 +326,7 @@ def rows_of(panel, board, name, *, colors=True):
     return [renderer.line(rows[at // scale.span], at % scale.span, scale) for at in range(scale.lines)]
 
 
-def told(lines):
+def reported(lines):
     return ["".join(segment.text for segment in line) for line in lines]
 
 
@@ -334,7 +334,7 @@ def test_a_cell_is_divided_among_its_actions():
     """Its columns have the actions' backgrounds by probability, with its name over them."""
     board = np.array([[[255, 0], [128, 127]], [[64, 191], [0, 0]]], np.uint8)
     lines = rows_of(NAMED_GRID, board, "4x1")
-    assert told(lines) == [" AA AKs ", "AKo  KK "]
+    assert reported(lines) == [" AA AKs ", "AKo  KK "]
     grounds = [[segment.style.bgcolor.name for segment in line for _ in segment.text] for line in lines]
     assert grounds[0] == ["#0000ff"] * 6 + ["#ff0000"] * 2
     assert grounds[1][:4] == ["#0000ff"] + ["#ff0000"] * 3
@@ -343,26 +343,26 @@ def test_a_cell_is_divided_among_its_actions():
 def test_a_small_cell_has_the_letter_of_the_most_probable_action():
     """Its background is a mixture; an unknown cell is a dot."""
     board = np.array([[[255, 0], [100, 155]], [[64, 191], [0, 0]]], np.uint8)
-    assert told(rows_of(NAMED_GRID, board, "2x1")) == ["f9r6", "r7· "]
-    assert told(rows_of(NAMED_GRID, board, "1x1")) == ["fr", "r·"]
+    assert reported(rows_of(NAMED_GRID, board, "2x1")) == ["f9r6", "r7· "]
+    assert reported(rows_of(NAMED_GRID, board, "1x1")) == ["fr", "r·"]
 
 
 def test_without_colors_a_divided_cell_is_filled_with_letters():
     """As many of each action as it has columns."""
     board = np.zeros((2, 3, 2), np.uint8)
     board[..., 0], board[..., 1] = 128, 127
-    assert told(rows_of(GRID, board, "4x1", colors=False))[-1] == "K   " + 3 * "ffrr"
+    assert reported(rows_of(GRID, board, "4x1", colors=False))[-1] == "K   " + 3 * "ffrr"
 
 
 def test_names_of_columns_are_vertical_if_they_do_not_fit():
     """Horizontal over wide cells, one letter per line over narrow ones."""
     board = np.zeros((2, 3, 2), np.uint8)
-    assert told(rows_of(GRID, board, "6x2")) == [
+    assert reported(rows_of(GRID, board, "6x2")) == [
         "    kk/         kbr   ",
         *("Q|J ·     ·     ·     ", "    ·     ·     ·     "),
         *("K   ·     ·     ·     ", "    ·     ·     ·     "),
     ]
-    assert told(rows_of(GRID, board, "1x1"))[:3] == ["    k k", "    k b", "    / r"]
+    assert reported(rows_of(GRID, board, "1x1"))[:3] == ["    k k", "    k b", "    / r"]
 
 
 @pytest.mark.parametrize(("width", "shown"), [(13, "Env 10/65,535"), (12, "10/65,535"), (8, "10"), (1, "…"), (0, "")])

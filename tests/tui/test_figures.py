@@ -33,13 +33,13 @@ def test_an_outcome_is_shown_for_a_part_of_an_episode(fake):
     with fake.writer.write("environments") as table:
         table["ended"][0], table["last_outcome"][0] = 1000.0, 1
 
-    def told(after, sps):
+    def announced(after, sps):
         fake.say(sps=sps, length_mean=40.0)
         frames = frames_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, 1, 1000.0 + after, None)
         return frames[0].captions[0].startswith("cleared")
 
-    assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
-    assert [told(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
+    assert [announced(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
+    assert [announced(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
 
 
 @pytest.mark.parametrize("height", [6, 7, 8, 12, 30])

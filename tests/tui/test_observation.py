@@ -44,9 +44,9 @@ def test_numbers_have_room_in_a_slim_panel():
     """Names and bars are shortened; of a slice, at least the range is shown."""
     rows = drawn(np.array([1.0, -0.01234, 12345.6, 0.5]), 18, 4)
     assert [row.split()[-1] for row in rows] == ["1", "-0.01234", "12,346", "0.500"]
-    for width, told in ((18, "24 values, -1 to 1"), (14, "-1 to 1")):
+    for width, reported in ((18, "24 values, -1 to 1"), (14, "-1 to 1")):
         rows = drawn(np.linspace(-1, 1, 24), width, 4)
-        assert rows[-1].strip() == told
+        assert rows[-1].strip() == reported
         assert max(map(len, rows)) <= width
 
 

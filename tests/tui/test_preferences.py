@@ -30,7 +30,7 @@ def test_preferences_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "announced"),
     [
         ("theme = 'pink'", "theme in .*: input should be 'dark', 'light' or 'colorblind', got 'pink'"),
         ("tehme = 'dark'", "did you mean theme|theme"),
@@ -41,11 +41,11 @@ def test_preferences_are_read(tmp_path):
         ("[rates]\ngrid = 0x" + "f" * 9000, "an integer of more than 100 digits"),
     ],
 )
-def test_errors_are_reported_in_a_sentence(tmp_path, text, told):
+def test_errors_are_reported_in_a_sentence(tmp_path, text, announced):
     """It names the file, what was expected and what was given."""
     file = tmp_path / "config.toml"
     file.write_text(text)
-    with pytest.raises(PacError, match=told) as caught:
+    with pytest.raises(PacError, match=announced) as caught:
         read(file)
     assert str(file) in str(caught.value)
 

@@ -1,6 +1,6 @@
 """Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`.
 
-Beside them stand `episodes/` that were recorded, and perhaps `last/`.
+Beside them are recorded `episodes/`, and perhaps `last/`.
 """
 
 from __future__ import annotations

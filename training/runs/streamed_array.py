@@ -59,7 +59,7 @@ class StreamedArray:
             self._over()
 
     def release(self) -> None:
-        """Let the rest be read as it stands: nobody writes any more."""
+        """Let the rest be read as it is: nobody writes any more."""
         with self._changed:
             if self.is_copied or self._still:
                 return

@@ -1,4 +1,4 @@
-"""Names of sessions: training and evaluation environments of one script are told apart by where they are made."""
+"""Names of sessions: training and evaluation environments of one script are distinguished by where they are made."""
 
 from __future__ import annotations
 

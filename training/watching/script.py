@@ -133,7 +133,7 @@ class WatchedScript(BaseSession):
         self._broken = True
 
     def _hold(self) -> None:
-        """Stand still where a breakpoint hit, before the script has the step: what it makes of that may end it."""
+        """Wait where a breakpoint hit, before the script gets the step, whose result may end the script."""
         self._broken, self.monitor.actions_chosen = False, False
         self._share_time()
         if self.gate.wait_until_open():

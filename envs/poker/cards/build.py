@@ -134,7 +134,7 @@ def kind_of(count: int) -> type[np.unsignedinteger]:
     return np.uint8 if count <= 1 << 8 else np.uint16
 
 
-def told(table: Array, count: int, mass: Array, equities: Array) -> StreetBuckets:
+def street_of(table: Array, count: int, mass: Array, equities: Array) -> StreetBuckets:
     """Return a street, with empty buckets at the end if fewer than `count` were found."""
     empty = count - len(mass)
     shares = np.concatenate([mass / mass.sum(), np.zeros(empty)])
@@ -189,7 +189,7 @@ def build_street(
     bins = sums / np.maximum(mass, 1) / (UNITS[size] * RUNOUTS[size])
     order = np.argsort(bins, kind="stable")  # the order of the sample's means may differ from that of all hands'
     names = np.argsort(order).astype(table.dtype)
-    return told(names[table], count, mass[order], (bins[order] + 0.5) / BINS)
+    return street_of(names[table], count, mass[order], (bins[order] + 0.5) / BINS)
 
 
 def build_river(found: CardBoards, rivers: RiverEquities, count: int, *, seed: int, crew: ThreadCrew) -> StreetBuckets:
@@ -212,7 +212,7 @@ def build_river(found: CardBoards, rivers: RiverEquities, count: int, *, seed: i
     crew.share(work, len(table), BOARDS[5], "river buckets")
     mass = np.bincount(buckets[:-1], weights, len(centres))
     sums = np.bincount(buckets[:-1], weights * np.arange(FULL + 1), len(centres))
-    return told(table, count, mass, sums / np.maximum(mass, 1) / FULL)
+    return street_of(table, count, mass, sums / np.maximum(mass, 1) / FULL)
 
 
 def build(

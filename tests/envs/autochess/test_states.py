@@ -45,7 +45,7 @@ def test_random_play_of_many_seeds_breaks_no_rule(seed: int):
 
 
 def test_the_mask_is_its_twins():
-    """The mask of every seat is what the rules told slowly allow, at every third step of some games."""
+    """The mask of every seat is what the slow rules allow, at every third step of some games."""
     match = Match("autochess:players=8", 3, 5)
     for step in range(280):
         match.step(match.random_actions())

@@ -1,4 +1,4 @@
-"""The mask told again, slowly: which of the 92 actions a player may take, from the state's words."""
+"""The mask computed again, slowly: which of the 92 actions a player may take, from the state's words."""
 
 from __future__ import annotations
 

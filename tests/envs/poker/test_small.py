@@ -16,11 +16,11 @@ from .walks import walk
 KUHN, LEDUC, DICE = kuhn(), leduc(), {faces: liars_dice(faces) for faces in (2, 3, 6)}
 
 
-def assert_same(game, seed, told) -> None:
+def assert_same(game, seed, reported) -> None:
     """Walk through a game's tree and have the twin tell the same hand."""
     words: list[str] = []
     for node, action in walk(game.tree, seed):
-        expected: Told = told(words)
+        expected: Told = reported(words)
         assert game.tree.street[node] == expected.street
         assert tuple(game.tree.paid[node]) == expected.paid
         kind = game.tree.kind[node]

@@ -214,7 +214,7 @@ def test_the_descriptions_load_no_compiler():
 
 
 def test_games_by_their_tasks():
-    """A task's game is built once; one that has none is told which have."""
+    """A game of a task is built once; for a task without one, an error names those that have one."""
     assert game_of(find("leduc")) is game_of(find("leduc:suits=yes"))
     assert game_of(find("leduc:suits=no")).rows == 288
     assert game_of(find("holdem:betting=fcpa,flop=10,turn=20,river=30")).buckets == (169, 10, 20, 30)

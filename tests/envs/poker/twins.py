@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the games' betting: a hand is told again from its first word at every look."""
+"""Slow, obvious twins of the games' betting: a hand is played again from its first word at every look."""
 
 from __future__ import annotations
 

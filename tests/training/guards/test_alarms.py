@@ -32,7 +32,7 @@ class Training:
         self.frames, self.seconds, self.num_envs = 0.0, 0.0, 0
 
     def iterate(self, count=1, fps=1000.0, num_envs=8, *, limited=False, **metrics):
-        """Go through some iterations; return what was told meanwhile."""
+        """Go through some iterations; return what was reported meanwhile."""
         before = len(self.alarms.messages)
         if num_envs != self.num_envs:
             self.num_envs = num_envs
@@ -122,8 +122,8 @@ def test_entropy_collapses_against_its_early_level(training):
     assert not training.iterate(50, loss__entropy=0.21)
     assert not training.iterate(COLLAPSE_ITERATIONS - 1, loss__entropy=0.1)
     assert not training.iterate(loss__entropy=0.3)
-    told = training.iterate(3 * COLLAPSE_ITERATIONS, loss__entropy=0.1)
-    assert told == ["alarm: the policy's entropy has collapsed: 0.1 nats, at first 2"]
+    reported = training.iterate(3 * COLLAPSE_ITERATIONS, loss__entropy=0.1)
+    assert reported == ["alarm: the policy's entropy has collapsed: 0.1 nats, at first 2"]
 
 
 def test_the_entropy_of_other_trainers_is_known(training):

@@ -46,7 +46,7 @@ def steps():
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "told"),
+    ("text", "values", "reported"),
     [
         ("reward < -5", {"reward": [0, -6.25, -7]}, "env 2: reward < -5 (reward -6.25), and in 1 more"),
         ("any: life == 3", {"life": [0, 0, 3]}, "env 3: life == 3 (life 3)"),
@@ -60,10 +60,10 @@ def steps():
         ("nan(obs)", {"observation": [[0] * 4, [0, np.nan, 0, 0], [np.inf] * 4]}, "env 2: nan(obs)"),
     ],
 )
-def test_a_breakpoint_says_where_it_hits_and_why(steps, text, values, told):
+def test_a_breakpoint_says_where_it_hits_and_why(steps, text, values, reported):
     """The first environment by number, and the numbers that the condition names."""
     steps.breakpoints.add(text, 3)
-    assert steps.check(**values) == f"break: {told}"
+    assert steps.check(**values) == f"break: {reported}"
 
 
 def test_the_action_is_the_one_that_led_to_the_step(steps):

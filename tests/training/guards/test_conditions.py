@@ -78,7 +78,7 @@ def test_it_means_what_it_says(text, found):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "a number or a name at the end"),
         ("reward <", "a number or a name at the end"),
@@ -111,9 +111,9 @@ def test_it_means_what_it_says(text, found):
         ("1 + " * 60 + "1", "at most 200 characters"),
     ],
 )
-def test_a_bad_condition_is_refused(text, told):
+def test_a_bad_condition_is_refused(text, reported):
     """The error says what was expected, and where."""
-    with pytest.raises(BadParameter, match=re.escape(told)):
+    with pytest.raises(BadParameter, match=re.escape(reported)):
         parse(text, NAMES, 3)
 
 

@@ -85,8 +85,8 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     peak.over = True
     peak.join()
     shared = sum(item.row_bytes for item in task.shared if item.per == "all")
-    told = {"shared": shared, "private": peak.bytes, "errors": [str(error) for error in errors if error]}
-    sys.stdout.write(json.dumps(told))
+    reported = {"shared": shared, "private": peak.bytes, "errors": [str(error) for error in errors if error]}
+    sys.stdout.write(json.dumps(reported))
 
 
 if __name__ == "__main__":

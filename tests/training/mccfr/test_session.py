@@ -46,7 +46,7 @@ def until(session: SessionProcess, condition: Any) -> Snapshot:
 
 
 def test_a_session_solves_and_reports(tmp_path):
-    """Two workers over shared memory: NashConv falls, fps are iterations, the memory was told before it began."""
+    """Two workers over shared memory: NashConv falls, fps are iterations, the memory was reported before it began."""
     session = started(tmp_path, name="run")
     texts = [event.text for event in until(session, lambda seen: seen.state["frames"] > 200_000).events]
     session.terminate()
@@ -100,11 +100,11 @@ def test_it_stops_after_so_many_iterations(tmp_path):
 
 
 def test_kuhn_says_why_it_has_one_worker(tmp_path):
-    """Where two are asked for, one is taken, which is told once; what it learns is no episode to be recorded."""
+    """Where two are asked for, one is taken, which is reported once; what it learns is no episode to be recorded."""
     session = started(tmp_path, task="kuhn")
     seen = until(session, lambda seen: seen.state["frames"] > 0)
-    (told,) = (event.text for event in seen.events if "too few for workers" in event.text)
-    assert told == "kuhn has 12 information sets, too few for workers to share: using 1"
+    (reported,) = (event.text for event in seen.events if "too few for workers" in event.text)
+    assert reported == "kuhn has 12 information sets, too few for workers to share: using 1"
     with closing(SessionClient(session.directory)) as client, pytest.raises(CommandRefused, match="no episodes"):
         client.call("record", env=0)
     session.terminate()
@@ -196,7 +196,7 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
 
 
 def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):
-    """What cannot be written is told, the training goes on, and the first try after there is room again succeeds."""
+    """What cannot be written is reported, training goes on, and the first try after there is room again succeeds."""
     session = started(tmp_path, name="run", checkpoint_every=0.1)
     until(session, told_to_be_saved)
     usual = resource.prlimit(session.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
@@ -231,11 +231,11 @@ def test_kills_at_any_moment_cost_what_was_not_yet_saved(tmp_path, runtime_direc
     random, reached = np.random.default_rng(0), 0
     for kill in range(KILLS):
         session = started(tmp_path, checkpoint_every=0.02, **{"resume" if kill else "name": "run"})
-        told = killed(session, random, reached)
+        reported = killed(session, random, reached)
         found = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
         reached = found.data["counters"]["frames"]
         assert found.skipped == ()
-        assert found.data["data"]["iterations"] == reached >= told
+        assert found.data["data"]["iterations"] == reached >= reported
     report = started(tmp_path, resume="run", seconds=1).report()
     assert report["frames"] > reached
     assert report["nash_conv"] < 0.5

@@ -49,15 +49,15 @@ def bottle(tmp_path_factory):
 @pytest.mark.parametrize("spec", ["drmario", "CartPole-v1"])
 def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
     """The second episode of the environment: as many steps as it had, and it plays again to the byte."""
-    path, journey, told = recorded(tmp_path, spec)
+    path, journey, reported = recorded(tmp_path, spec)
     episode = read(path)
     ends = [index for index, truth in enumerate(journey.truth) if truth[1]["end"]]
     assert (episode.env, episode.number, episode.run) == (1, 1, "a-run")
     assert episode.length == ends[1] - ends[0]
     assert episode.replays
     check(episode)
-    assert f"{episode.length} steps of environment 2" in told
-    assert str(path) in told
+    assert f"{episode.length} steps of environment 2" in reported
+    assert str(path) in reported
 
 
 class SecondRank(SingleRank):
@@ -100,8 +100,8 @@ def test_a_seat_that_waited_took_no_action(tmp_path):
 
 def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     """The state that an environment offers is in the file, and leads to the same bytes."""
-    path, journey, told = recorded(tmp_path, WANDERER, 100)
-    assert "replays byte for byte" in told
+    path, journey, reported = recorded(tmp_path, WANDERER, 100)
+    assert "replays byte for byte" in reported
     episode = read(path, accept)
     assert episode.state is not None
     check(episode)
@@ -114,10 +114,10 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
 
 def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
     """Where seed and actions do not tell, the file has what was drawn, and the check says that it differs."""
-    path, journey, told = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)
+    path, journey, reported = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)
     episode = read(path, accept)
     assert not episode.replays
-    assert "does not replay: step 0: observation" in told
+    assert "does not replay: step 0: observation" in reported
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
     for index, moment in enumerate(episode_moments(episode)):
         assert moment["source"] == MomentSource.STORED
@@ -127,7 +127,7 @@ def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
 
 @pytest.mark.parametrize("name", ["observation", "action_mask", "reward", "terminated", "final_observation"])
 def test_the_first_difference_is_named(bottle, name):
-    """A step whose fingerprint is another is told with its field."""
+    """A step whose fingerprint is another is reported with its field."""
     episode = read(bottle[0])
     at = episode.length if name == "final_observation" else 5
     steps = list(episode.steps)

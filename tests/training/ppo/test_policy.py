@@ -57,8 +57,8 @@ def test_uniform_planes_change_the_work_and_not_the_function(uniform: tuple[int,
         logits, value = net(board, None)
         gradients = torch.autograd.grad(logits.square().sum() + value.square().sum(), list(net.parameters()))
         results.append((logits, value, *gradients))
-    for told, expected in zip(*reversed(results), strict=True):
-        assert torch.allclose(told, expected, atol=1e-5, rtol=1e-3)
+    for reported, expected in zip(*reversed(results), strict=True):
+        assert torch.allclose(reported, expected, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize("fused", [True, False])

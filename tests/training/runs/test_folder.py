@@ -238,7 +238,7 @@ def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
 
 
 def test_a_run_has_one_writer(tmp_path):
-    """Another one is told who it is; it may begin when the first has left."""
+    """Another one gets its name; it may begin when the first has left."""
     run = RunFolder.create(tmp_path, "mine")
     run.write_metadata({})
     run.claim()

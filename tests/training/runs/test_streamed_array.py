@@ -33,12 +33,12 @@ def taken(source: StreamedArray) -> list[bytes]:
 
 def test_a_small_array_is_of_one_moment():
     """It is handed over when the stream is made: what is written later is not seen."""
-    array, told = np.arange(6.0), []
-    source = StreamedArray(array, lambda: told.append(True))
+    array, reported = np.arange(6.0), []
+    source = StreamedArray(array, lambda: reported.append(True))
     assert source.is_copied
     array[:] = 0
     assert b"".join(taken(source)) == np.arange(6.0).tobytes()
-    assert told == [True]
+    assert reported == [True]
 
 
 @pytest.mark.usefixtures("small_slices")
@@ -65,14 +65,14 @@ def test_slices_are_handed_over_one_by_one():
 
 @pytest.mark.usefixtures("small_slices")
 def test_a_released_array_is_read_as_it_stands():
-    """Where nobody writes any more, the rest needs no handing over; that is told once."""
-    array, told = np.arange(40, dtype=np.int32), []
-    source = StreamedArray(array, lambda: told.append(True))
-    assert not told
+    """Where nobody writes any more, the rest needs no handing over; that is reported once."""
+    array, reported = np.arange(40, dtype=np.int32), []
+    source = StreamedArray(array, lambda: reported.append(True))
+    assert not reported
     source.release()
     source.release()
     assert b"".join(taken(source)) == array.tobytes()
-    assert told == [True]
+    assert reported == [True]
 
 
 @pytest.mark.usefixtures("small_slices")
@@ -80,8 +80,8 @@ def test_a_checkpoint_takes_what_it_is_fed(tmp_path: Path):
     """While the training goes on, the saver writes slice by slice; what comes back is whole."""
     table = np.zeros((50, 8), np.float32)
     data: dict[str, int] = {}
-    told = []
-    saver = CheckpointWriter(tmp_path, lambda step, error: told.append((step, error)))
+    reported = []
+    saver = CheckpointWriter(tmp_path, lambda step, error: reported.append((step, error)))
     saver.save(1, {"table": StreamedArray(table, lambda: data.update(at=int(table[0, 0])))}, data)
     while saver.busy:
         table += 1  # every row is written at once, as far as who feeds can see
@@ -93,31 +93,31 @@ def test_a_checkpoint_takes_what_it_is_fed(tmp_path: Path):
     assert (rows == rows[:, :1]).all()
     assert (np.diff(rows[:, 0]) >= 0).all()
     assert found.data == {"at": rows[-1, 0]}
-    assert told == [(1, None)]
+    assert reported == [(1, None)]
 
 
 @pytest.mark.usefixtures("small_slices")
 def test_a_write_that_fails_lets_go_of_the_array(tmp_path: Path):
-    """A disk that refuses is told, and feeding goes on to mean nothing."""
+    """A disk that refuses is reported, and feeding goes on to mean nothing."""
     (tmp_path / "here").write_text("no folder")
-    told = []
-    saver = CheckpointWriter(tmp_path / "here", lambda step, error: told.append((step, error is not None)))
+    reported = []
+    saver = CheckpointWriter(tmp_path / "here", lambda step, error: reported.append((step, error is not None)))
     saver.save(1, {"table": StreamedArray(np.zeros(100))}, {})
     while saver.streaming:
         saver.feed()
     saver.wait()
-    assert told == [(1, True)]
+    assert reported == [(1, True)]
     assert not saver.streaming
 
 
 def test_an_error_that_nobody_foresaw_is_told(tmp_path: Path):
     """What the format has no name for is not saved, and nobody is left to think that it was."""
-    told = []
-    saver = CheckpointWriter(tmp_path, lambda _step, error: told.append(str(error)))
+    reported = []
+    saver = CheckpointWriter(tmp_path, lambda _step, error: reported.append(str(error)))
     saver.save(1, {"table": np.zeros(2, complex)}, {})
     saver.wait()
-    assert len(told) == 1
-    assert "complex" in told[0]
+    assert len(reported) == 1
+    assert "complex" in reported[0]
 
 
 @given(

@@ -46,8 +46,8 @@ print(json.dumps(points))
 def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path) -> None:
     """A solver's session knows no PyTorch, and needs none; a resumed one makes void what came after it was saved."""
     subprocess.run([sys.executable, "-c", WRITE, str(tmp_path)], check=True, timeout=120)
-    told = python("-c", READ, str(tmp_path), check=True)
-    points = json.loads(told.stdout)
+    reported = python("-c", READ, str(tmp_path), check=True)
+    points = json.loads(reported.stdout)
     assert points["approx_kl"] == [[10, 0.25], [20, 0.5], [40, 0.5]]
     assert points["return"] == [[10, 2.5], [20, 5.0], [40, 10.0]]
 

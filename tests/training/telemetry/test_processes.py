@@ -101,7 +101,7 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
 
 
 def test_processes_without_a_row_are_counted(writer, folder):
-    """The table is full, and whoever writes it is told how many it left out."""
+    """The table is full, and its writer learns how many it left out."""
     statuses = [ProcessStatus(role=ProcessRole.WORKER, index=i, pid=i, state="ready") for i in range(MAX_PROCESSES + 3)]
     assert ProcessTable().write(writer, statuses) == 3
     assert len(seen(folder)) == MAX_PROCESSES

@@ -1,4 +1,4 @@
-"""What stands in the records of telemetry."""
+"""What is in the records of telemetry."""
 
 import pytest
 

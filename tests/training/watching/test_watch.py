@@ -166,7 +166,7 @@ def test_only_the_first_viewer_controls_until_another_takes_over():
             second.call("pause")
         second.call("control")
         second.call("pause")
-        until(lambda: started.see().audience["name"] == "pts/2", "the new one is told")
+        until(lambda: started.see().audience["name"] == "pts/2", "the new one is named")
         with pytest.raises(CommandRefused, match="pts/2 controls"):
             started.client.call("resume")
         second.close()
@@ -185,20 +185,20 @@ def test_the_wrapper_is_a_vector_environment():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "reported"),
     [
         ([gymnasium.make("CartPole-v1")] * 2, "got list: give gymnasium.vector.SyncVectorEnv a function for each"),
         (None, "got NoneType"),
     ],
 )
-def test_only_environments_can_be_watched(wrong, told):
+def test_only_environments_can_be_watched(wrong, reported):
     """The error says what to do."""
-    with pytest.raises(BadParameter, match=told):
+    with pytest.raises(BadParameter, match=reported):
         watch(wrong)
 
 
 def test_only_numbers_can_be_logged():
-    """The name of what is none is told."""
+    """The name of what is not an environment is reported."""
     with training(), pytest.raises(BadParameter, match="'loss' is 'high'"):
         watch.log({"loss": "high"})
 

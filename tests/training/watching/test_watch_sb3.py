@@ -49,7 +49,7 @@ def test_it_stays_a_vec_env(envs):
 
 
 def test_time_limits_are_truncations(envs, reader):
-    """What SB3 calls done by a time limit is told from an end of the game."""
+    """What SB3 calls done by a time limit is distinguished from an end of the game."""
     for _ in range(100):
         envs.step(np.array([0, 1]) if np.random.default_rng().random() < 0.5 else np.array([1, 0]))
     envs._script._flush()

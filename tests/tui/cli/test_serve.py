@@ -72,8 +72,8 @@ def test_a_given_token_is_not_printed(tmp_path):
     file.write_text("secret\n")
     assert token_of({"PAC_TOKEN": "other"}, file) == ("secret", f"$(cat {file})", False)
     assert token_of({"PAC_TOKEN": "other"}, None) == ("other", "$PAC_TOKEN", False)
-    made, _, told = token_of({}, None)
-    assert told
+    made, _, reported = token_of({}, None)
+    assert reported
     assert made != token_of({}, None)[0]
 
 

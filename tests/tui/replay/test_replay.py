@@ -116,9 +116,9 @@ def test_a_check_reports_that_the_episode_is_the_same(path, capsys):
     assert main(["replay", str(path), "--check"]) == 0
     assert "identical" in capsys.readouterr().out
     assert main(["replay", str(path), "--headless", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["same"]
-    assert told["trajectory"] == read(path).trajectory
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["same"]
+    assert reported["trajectory"] == read(path).trajectory
 
 
 def test_a_check_names_the_first_difference(path, tmp_path, capsys):
@@ -131,8 +131,8 @@ def test_a_check_names_the_first_difference(path, tmp_path, capsys):
     assert main(["replay", str(other), "--check"]) == 1
     assert "differs at step 3: reward" in capsys.readouterr().out
     assert main(["replay", str(other), "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["same"], told["step"], told["field"]) == (False, 3, "reward")
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["same"], reported["step"], reported["field"]) == (False, 3, "reward")
 
 
 def test_a_file_that_is_no_episode_is_refused(tmp_path, capsys):

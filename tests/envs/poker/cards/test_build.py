@@ -159,13 +159,15 @@ def test_renaming_suits_changes_no_bucket(abstraction):
 @pytest.mark.timeout(600)
 def test_an_abstraction_is_loaded_and_the_same_when_built_again(abstraction, tmp_path):
     """What was built is loaded without building, and building it anew with other threads makes the same arrays."""
-    told = []
-    again = card_abstraction((30, 40, 300), folder=abstraction.path.parent, progress=lambda *news: told.append(news))
-    assert not told
-    other = card_abstraction((30, 40, 300), folder=tmp_path, workers=3, progress=lambda *news: told.append(news))
+    reported = []
+    again = card_abstraction(
+        (30, 40, 300), folder=abstraction.path.parent, progress=lambda *news: reported.append(news)
+    )
+    assert not reported
+    other = card_abstraction((30, 40, 300), folder=tmp_path, workers=3, progress=lambda *news: reported.append(news))
     for name, array in opened(again.path).items():
         np.testing.assert_array_equal(opened(other.path)[name], array)
-    assert told[-1] == ("river buckets", 1.0)
+    assert reported[-1] == ("river buckets", 1.0)
 
 
 @pytest.mark.slow

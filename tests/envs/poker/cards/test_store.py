@@ -83,7 +83,7 @@ def test_the_file_is_safetensors(path):
     "how", ["truncated", "header only", "empty", "flipped bit", "foreign", "long header", "another shape"]
 )
 def test_a_damaged_file_is_named_put_aside_and_made_anew(path, how, caplog):
-    """A file that is not what was written is told about, kept beside, and replaced by a good one."""
+    """A file that is not what was written is reported, kept beside, and replaced by a good one."""
     cached_arrays(path, FACTS, made)
     damaged(path, how)
     before = path.read_bytes()
@@ -96,7 +96,7 @@ def test_a_damaged_file_is_named_put_aside_and_made_anew(path, how, caplog):
 
 
 def test_an_older_file_is_made_anew(path, caplog):
-    """A file of another version is told about, and replaced."""
+    """A file of another version is reported, and replaced."""
     cached_arrays(path, FACTS | {"version": "0"}, made)
     cached_arrays(path, FACTS, made)
     assert "'version': '0'" in caplog.text

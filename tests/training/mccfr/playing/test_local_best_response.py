@@ -69,10 +69,10 @@ def test_drawn_hands_agree_with_all_hands():
 
 def test_progress_is_reported():
     """Rising to 1."""
-    told: list[float] = []
-    local_best_response(LEDUC, np.full(LEDUC.entries, 0.5), Drawn(LEDUC), 20, on_progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
+    reported: list[float] = []
+    local_best_response(LEDUC, np.full(LEDUC.entries, 0.5), Drawn(LEDUC), 20, on_progress=reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1
 
 
 def test_liars_dice_is_refused():

@@ -46,8 +46,8 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. Where a
-        rollout takes long, PPO is left out.
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. PPO is left
+        out where the environments of a rollout take over `LONG`.
 
     Raises:
         PacError: There is no GPU.

@@ -10,19 +10,11 @@ from numba import njit
 from pac.envs.autochess import arena as at
 from pac.envs.autochess.combat import fight
 from pac.envs.autochess.display import load
-from pac.envs.autochess.layout import FILM_WORDS, NOBODY, POOL_LINES
-from pac.envs.autochess.tables import LINE_RANGE
-from pac.envs.autochess.teams import write_row
+from pac.envs.autochess.layout import FILM_WORDS, NOBODY
+
+from .test_combat import random_lines, team
 
 FIGHTS = 100_000
-
-
-@njit
-def write_team(team, lines, stars):
-    """Write creatures side by side, fighters in front."""
-    for index in range(len(lines)):
-        row = (2 if LINE_RANGE[lines[index]] == 1 else 0) if index < at.COLUMNS else 1
-        write_row(team, index, 1 + 3 * lines[index] + stars[index], index % at.COLUMNS, row)
 
 
 @njit
@@ -35,14 +27,13 @@ def fight_all(arrays):
 
 
 def random_fights(count: int) -> tuple[np.ndarray, ...]:
-    """Teams of 1 to 9 creatures with 1 to 3 stars, and all that a fight needs."""
+    """Teams of random creatures, each with 1 to 3 stars, and all that a fight needs."""
     random = np.random.default_rng(7)
-    teams = [np.zeros((count, at.SIDE_SIZE * at.TEAM_WORDS), np.int64) for _ in range(2)]
     sizes = random.integers(1, at.SIDE_SIZE + 1, (count, 2))
-    for side, team in enumerate(teams):
-        for index in range(count):
-            size = sizes[index, side]
-            write_team(team[index], random.integers(0, POOL_LINES, size), random.integers(0, 3, size))
+    teams = [
+        np.array([team(random_lines(random, size), int(random.integers(1, 4))).reshape(-1) for size in column])
+        for column in sizes.T
+    ]
     film = np.zeros((count, FILM_WORDS), np.int64)
     load(film[0], NOBODY)
     film[:] = film[0]

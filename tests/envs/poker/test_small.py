@@ -1,4 +1,4 @@
-"""The small games, against twins that tell each hand from its words."""
+"""The small games, against twins that play each hand again from its words."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.envs.poker.tree import DECISION, FOLD, SHOWDOWN
 
-from .twins import Told, liar, limit
+from .twins import Replayed, liar, limit
 from .walks import walk
 
 KUHN, LEDUC, DICE = kuhn(), leduc(), {faces: liars_dice(faces) for faces in (2, 3, 6)}
 
 
-def assert_same(game, seed, reported) -> None:
-    """Walk through a game's tree and have the twin tell the same hand."""
+def assert_same(game, seed, twin) -> None:
+    """Walk through a game's tree and check that the twin plays the same hand."""
     words: list[str] = []
     for node, action in walk(game.tree, seed):
-        expected: Told = reported(words)
+        expected: Replayed = twin(words)
         assert game.tree.street[node] == expected.street
         assert tuple(game.tree.paid[node]) == expected.paid
         kind = game.tree.kind[node]
@@ -33,20 +33,20 @@ def assert_same(game, seed, reported) -> None:
 
 
 @given(st.integers(0, 2**32))
-def test_kuhn_is_told_the_same(seed):
+def test_kuhn_equals_its_twin(seed):
     """One bet of one chip."""
     assert_same(KUHN, seed, lambda words: limit(words, 1, (1,), 1))
 
 
 @given(st.integers(0, 2**32))
-def test_leduc_is_told_the_same(seed):
+def test_leduc_equals_its_twin(seed):
     """Two rounds, bets of two and four chips, two of them in a round."""
     assert_same(LEDUC, seed, lambda words: limit(words, 1, (2, 4), 2))
 
 
 @pytest.mark.parametrize("faces", DICE)
 @given(seed=st.integers(0, 2**32))
-def test_liars_dice_is_told_the_same(faces, seed):
+def test_liars_dice_equals_its_twin(faces, seed):
     """Bids rise until one is doubted."""
     assert_same(DICE[faces], seed, lambda words: liar(words, faces))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Told(NamedTuple):
+class Replayed(NamedTuple):
     """Where a hand stands: who is next, or how it ended."""
 
     street: int
@@ -15,7 +15,7 @@ class Told(NamedTuple):
     ended: str = ""
 
 
-def limit(history: list[str], ante: int, bets: tuple[int, ...], most: int) -> Told:
+def limit(history: list[str], ante: int, bets: tuple[int, ...], most: int) -> Replayed:
     """Tell a hand of limit poker from its words, with `deal` between the rounds."""
     paid, street, words = [ante, ante], 0, list(history)
     while True:
@@ -26,11 +26,11 @@ def limit(history: list[str], ante: int, bets: tuple[int, ...], most: int) -> To
                 can = (("fold", "call") if facing else ("check",)) + (
                     (("raise" if facing else "bet"),) if raises < most else ()
                 )
-                return Told(street, player, (paid[0], paid[1]), can)
+                return Replayed(street, player, (paid[0], paid[1]), can)
             word = words.pop(0)
             spoken += 1
             if word == "fold":
-                return Told(street, player, (paid[0], paid[1]), ended="fold")
+                return Replayed(street, player, (paid[0], paid[1]), ended="fold")
             if word in {"bet", "raise"}:
                 paid[player] = paid[1 - player] + bets[street]
                 raises += 1
@@ -41,21 +41,21 @@ def limit(history: list[str], ante: int, bets: tuple[int, ...], most: int) -> To
                 break
             player = 1 - player
         if street == len(bets) - 1:
-            return Told(street, None, (paid[0], paid[1]), ended="showdown")
+            return Replayed(street, None, (paid[0], paid[1]), ended="showdown")
         if not words:
-            return Told(street, None, (paid[0], paid[1]), ("deal",))
+            return Replayed(street, None, (paid[0], paid[1]), ("deal",))
         assert words.pop(0) == "deal"
         street += 1
 
 
-def liar(history: list[str], faces: int) -> Told:
+def liar(history: list[str], faces: int) -> Replayed:
     """Tell a hand of liar's dice from its words."""
     player = len(history) % 2
     if history and history[-1] == "liar":
-        return Told(0, None, (1, 1), ended="showdown")
+        return Replayed(0, None, (1, 1), ended="showdown")
     ladder = [f"{number}x{face}" for number in (1, 2) for face in range(1, faces + 1)]
     last = ladder.index(history[-1]) if history else -1
-    return Told(0, player, (1, 1), (*ladder[last + 1 :], *(("liar",) if history else ())))
+    return Replayed(0, player, (1, 1), (*ladder[last + 1 :], *(("liar",) if history else ())))
 
 
 class NoLimitTable:

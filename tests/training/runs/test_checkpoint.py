@@ -239,8 +239,8 @@ def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path, scri
 
 def test_saving_goes_on_beside(tmp_path) -> None:
     """The caller gets its thread back at once; what went wrong is reported, and the next one is written."""
-    announced: list[tuple[int, bool]] = []
-    saver = CheckpointWriter(tmp_path / "here", lambda step, error: announced.append((step, error is None)))
+    results: list[tuple[int, bool]] = []
+    saver = CheckpointWriter(tmp_path / "here", lambda step, error: results.append((step, error is None)))
     saver.save(1, {"w": np.zeros(10)}, {})
     saver.wait()
     assert not saver.busy
@@ -252,4 +252,4 @@ def test_saving_goes_on_beside(tmp_path) -> None:
     (tmp_path / "here").unlink()
     saver.save(3, {}, {})
     saver.wait()
-    assert announced == [(1, True), (2, False), (3, True)]
+    assert results == [(1, True), (2, False), (3, True)]

@@ -94,9 +94,9 @@ def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
             watched.call("checkpoint")
             watched.until(lambda snapshot: any("no checkpoint was saved" in event.text for event in snapshot.events))
         report = watched.end()
-        (announced,) = report["alarms"]
-        assert "Not a directory" in announced or "File exists" in announced
-        assert announced in report["events"]
+        (alarm,) = report["alarms"]
+        assert "Not a directory" in alarm or "File exists" in alarm
+        assert alarm in report["events"]
     with session(tmp_path, name="strict", alarm_exit=True) as watched:
         watched.until(running)
         with unwritable(tmp_path / "strict" / "checkpoints"):
@@ -109,10 +109,10 @@ def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
 def test_nan_is_an_alarm_and_marks_its_board(tmp_path):
     """An observation with NaN is reported without a breakpoint."""
     with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
-        announced = "alarm: env 1: observation is NaN, and in 1 more environment"
-        watched.until(lambda snapshot: any(event.text == announced for event in snapshot.events))
+        alarm = "alarm: env 1: observation is NaN, and in 1 more environment"
+        watched.until(lambda snapshot: any(event.text == alarm for event in snapshot.events))
         watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
-        assert watched.end()["alarms"] == [announced]
+        assert watched.end()["alarms"] == [alarm]
 
 
 @pytest.mark.parametrize(

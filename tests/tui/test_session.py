@@ -65,6 +65,22 @@ async def test_the_end_of_an_episode_shows_its_last_state(config):
     connection.close()
 
 
+async def test_the_timing_view_shows_when_evaluations_run(tmp_path):
+    """As a lane of the timeline, with the phase in its legend."""
+    options = {"backend": "inline", "num_envs": 2, "device": "cpu", "runs_dir": tmp_path, "checkpoint_every": 0}
+    config = Config.model_validate({"task": "CartPole-v1", "eval_every": 1, "eval_episodes": 1, **options})
+    connection = SessionConnection(lambda: launch(config))
+    app = PacApp(connection)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await seen(app, "Env 2/2")
+        await pilot.press("t")
+        await seen(app, "Timeline", "evaluation ", "evaluating")
+        await pilot.press("q", "enter")
+        await until(lambda: app.return_code == 0)
+    connection.report()
+    connection.close()
+
+
 async def test_a_killed_session_is_shown_as_failed(config):
     """After kill -9 the screen gives the reason, and q leaves with exit code 1."""
     connection = SessionConnection(lambda: launch(config))

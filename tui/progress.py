@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,13 +13,20 @@ from .console import PrintableConsole
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar on stderr; yield a function that takes what is being done, and the fraction that is done."""
+    """Show a progress bar on stderr; yield a function that takes what is being done, and the fraction that is done.
+
+    SIGTERM interrupts the work as Ctrl-C does, so that the processes that it has started are stopped.
+    """
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %"),
         TimeElapsedColumn(),
     )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with Progress(*columns, console=PrintableConsole(stderr=True), transient=True) as progress:
         bar = progress.add_task(name, total=1.0)
-        yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
+        try:
+            yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
+        finally:
+            signal.signal(signal.SIGTERM, before)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pac.tui.cli.commands import main
+
+from ...waiting import until
 
 TESTS = Path(__file__).parents[2]
 ROW = {"transport", "num_envs", "workers", "trips", "p50_us", "p95_us", "p99_us", "sps"}
@@ -27,6 +33,30 @@ def json_of(capsys, *arguments: str) -> dict[str, Any]:
     assert found["benchmark"] == arguments[0]
     assert found["facts"]["versions"]["numpy"]
     return found
+
+
+@pytest.mark.session
+def test_sigterm_ends_what_a_benchmark_has_started():
+    """A session runs in a process group of its own, and would go on."""
+    options = ("scaling", "--task", "CartPole-v1", "--trainer", "random", "--num-envs", "1", "--seconds", "300")
+    command = subprocess.Popen([sys.executable, "-m", "pac.tui", "bench", *options], stderr=subprocess.DEVNULL)
+    children: list[psutil.Process] = []
+
+    def trains() -> bool:
+        children[:] = psutil.Process(command.pid).children(recursive=True)
+        return any("pac.training.session.host" in child.cmdline() for child in children)
+
+    try:
+        until(trains)
+        command.terminate()
+        assert command.wait(30) == 130
+        _, alive = psutil.wait_procs(children, 10)
+        assert not alive
+    finally:
+        command.kill()
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
 
 
 @pytest.mark.session

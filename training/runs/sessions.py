@@ -160,10 +160,11 @@ def running_names() -> set[str]:
 
 
 def sessions() -> list[FoundSession]:
-    """Return the sessions in the runtime directory, the newest last."""
+    """Return the sessions in the runtime directory, the newest training last, the ranks of a training in order."""
     found = [read_session(path, pid, alive=alive) for path, pid, alive in directories()]
-    known = [session for session in found if session is not None]
-    return sorted(known, key=lambda session: float(session.snapshot.state["started"]))
+    known = sorted(filter(None, found), key=lambda session: float(session.snapshot.state["started"]))
+    trainings = list(dict.fromkeys(session.group for session in known))
+    return sorted(known, key=lambda session: (trainings.index(session.group), session.rank))
 
 
 def ranks_of(found: FoundSession) -> list[FoundSession]:

@@ -121,3 +121,28 @@ def test_two_sessions_of_one_name_are_ambiguous(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "sessions", lambda: ranks)
     assert find_session("t", tmp_path).pid == 4
     writer.unlink()
+    directory.rmdir()
+
+
+def test_ranks_are_listed_in_order(monkeypatch, tmp_path):
+    """Whichever started first; trainings are listed by the start of their first rank."""
+    directory, writer = dead_session(tmp_path)
+    died = read_session(directory, 0, alive=False)
+    assert died is not None
+
+    def begun(started, run, **facts):
+        about = replace(died.snapshot.description, run=run, **facts)
+        state = {**died.snapshot.state, "started": started}
+        return replace(died, snapshot=replace(died.snapshot, description=about, state=state))
+
+    found = {
+        "late": begun(4.0, "late"),
+        "t": begun(2.0, "t", rank=0, ranks=2),
+        "t.rank1": begun(1.0, "t.rank1", rank=1, ranks=2),
+        "between": begun(1.5, "between"),
+    }
+    monkeypatch.setattr(module, "directories", lambda: [(name, 1, True) for name in found])
+    monkeypatch.setattr(module, "read_session", lambda path, _pid, **_: found[path])
+    assert [session.name for session in sessions()] == ["t", "t.rank1", "between", "late"]
+    writer.unlink()
+    directory.rmdir()

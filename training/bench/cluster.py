@@ -7,21 +7,27 @@ pac-tui bench cluster --simulate --check
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
-from ...envs import find
-from ..ppo.settings import PpoSettings
+import numpy as np
+
+from ...envs.fields import Array
 from .facts import Figures, Progress
-from .measured_process import MeasurementFailed
+from .measured_process import MeasurementFailed, last_line
 from .ranks import EPOCHS, NUM_ENVS, SETTINGS, TASK, settings, train
 
-BATCH, MINIBATCH = SETTINGS["batch"], SETTINGS["minibatch"]
-PARAMETER_BYTES = 4
+BATCH = SETTINGS["batch"]
+CORES = 2
+"""Processes that are measured at once, each on a core."""
 LIMIT = 120.0
+DRAWS = 200
+"""Iterations that are simulated."""
 
 
 @dataclass(frozen=True)
@@ -43,34 +49,39 @@ class Network:
 
 @dataclass(frozen=True)
 class Costs:
-    """The costs of one rank alone on one core.
+    """What one rank computes in an iteration, and what it sums with the others.
 
     Attributes:
-        iteration: Seconds of an iteration.
-        steps: Steps of an iteration, before each of which the ranks agree.
-        updates: Gradient steps of an iteration.
-        gradients: Bytes of the gradients.
+        parts: Seconds of computing before each sum, `(iterations, sums)`.
+        sizes: Bytes of each sum.
     """
 
-    iteration: float
-    steps: int
-    updates: int
-    gradients: int
+    parts: Array
+    sizes: Sequence[int]
 
-    def seconds(self, ranks: int, small: float, gradients: float) -> float:
-        """Return the seconds of an iteration of `ranks`, given those of a small sum and of one of the gradients."""
-        return self.iteration if ranks == 1 else self.iteration + self.steps * small + self.updates * gradients
+    def computing(self, ranks: int) -> float:
+        """Return the seconds of an iteration without the sums: each part takes as long as on the slowest rank.
 
-    def rate(self, ranks: int, small: float, gradients: float) -> float:
+        Each rank takes as long as in one of the iterations that were measured.
+        """
+        chosen = np.random.default_rng(0).integers(len(self.parts), size=(DRAWS, ranks))
+        return float(np.mean([self.parts[each].max(axis=0).sum() for each in chosen]))
+
+    def summing(self, ranks: int, network: Network) -> float:
+        """Return the seconds of the sums of an iteration."""
+        return sum(network.all_reduce(ranks, size) for size in self.sizes)
+
+    def rate(self, ranks: int, network: Network) -> float:
         """Return the decisions per second of all ranks."""
-        return ranks * self.steps * NUM_ENVS / self.seconds(ranks, small, gradients)
+        return ranks * BATCH / (self.computing(ranks) + self.summing(ranks, network))
 
 
 ASSUMPTIONS = (
     f"{TASK}, {NUM_ENVS} environments per rank; batch and minibatch grow with the ranks, so each has the same work",
-    "every rank is as fast as one rank alone on one core of this machine, and all take equally long",
+    "every rank has one core of this machine, and is as fast as here while another one computes beside it",
+    "each part of an iteration takes as long as on the slowest rank; ranks differ as the measured iterations do",
     "nothing of the sums overlaps with computing; sums run in a ring, and no two messages share a link",
-    "one core per rank; GPUs would be faster, and their gradients as large",
+    "GPUs would be faster, and their gradients as large",
 )
 
 
@@ -91,26 +102,31 @@ def simulate(
         `costs` as measured here, a row for each number of ranks, the assumptions; with `check`, `predicted` and
         `measured` decisions/s of two ranks, and `error`, by how much the prediction is wrong.
     """
-    reports, pairs = [], []
+    noted, pairs = [], []
     for number in range(rounds):
-        progress("one rank on one core", number / rounds)
-        reports.append(train(1, NUM_ENVS, seconds, *settings(1), one_core=True))
+        progress("ranks that do not communicate", number / rounds)
+        noted += _lone_ranks(seconds)
         if check:
-            progress("two ranks on two cores", (number + 0.5) / rounds)
-            pairs.append(2 * train(2, NUM_ENVS, seconds, *settings(2), one_core=False)["sps"])
-    rate, steps = median(report["sps"] for report in reports), BATCH // NUM_ENVS
-    costs = Costs(BATCH / rate, steps, EPOCHS * BATCH // MINIBATCH, _gradient_bytes())
+            progress("two ranks", (number + 0.5) / rounds)
+            pairs.append(CORES * train(CORES, NUM_ENVS, seconds, *settings(CORES), cores=CORES)["sps"])
+    costs = Costs(np.array([part for rank in noted for part in rank["seconds"]]), noted[0]["sizes"])
     result: Figures = {
-        "costs": {**vars(costs), "decisions_per_second": rate},
+        "costs": {
+            "iteration": costs.computing(1),
+            "iterations": len(costs.parts),
+            "sums": len(costs.sizes),
+            "gradients": max(costs.sizes),
+            "decisions_per_second": costs.rate(1, network),
+        },
         "network": vars(network),
         "rows": [_row(costs, network, count) for count in ranks],
         "assumptions": list(ASSUMPTIONS),
     }
     if check:
-        here = _collectives(costs.gradients)
-        predicted, measured = costs.rate(2, here["small"], here["gradients"]), median(pairs)
+        here = _network_here(max(costs.sizes))
+        predicted, measured = costs.rate(CORES, here), median(pairs)
         result["check"] = {
-            "collectives": here,
+            "network": vars(here),
             "predicted": predicted,
             "measured": measured,
             "error": predicted / measured - 1,
@@ -118,35 +134,43 @@ def simulate(
     return result
 
 
-def _gradient_bytes() -> int:
-    import torch
-
-    from ..ppo.policy import PpoPolicy
-
-    task = find(TASK)
-    policy = PpoPolicy(task, PpoSettings.for_task(task, {}), torch.Generator())
-    return PARAMETER_BYTES * sum(parameter.numel() for parameter in policy.parameters())
-
-
 def _row(costs: Costs, network: Network, ranks: int) -> Figures:
-    small, gradients = network.all_reduce(ranks, 8), network.all_reduce(ranks, costs.gradients)
-    rate = costs.rate(ranks, small, gradients)
+    computing, summing, alone = costs.computing(ranks), costs.summing(ranks, network), costs.computing(1)
     return {
         "ranks": ranks,
-        "decisions_per_second": rate,
-        "efficiency": rate / ranks / costs.rate(1, 0.0, 0.0),
-        "agreeing_share": costs.steps * small / costs.seconds(ranks, small, gradients),
-        "gradients_share": costs.updates * gradients / costs.seconds(ranks, small, gradients),
+        "decisions_per_second": costs.rate(ranks, network),
+        "efficiency": alone / (computing + summing),
+        "waiting_share": (computing - alone) / (computing + summing),
+        "sums_share": summing / (computing + summing),
     }
 
 
-def _collectives(size: int) -> dict[str, float]:
-    """Return the seconds of the sums of two processes on this machine."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+def _lone_ranks(seconds: float) -> list[Figures]:
+    """Train in a process per core, at once, and return what each has noted."""
+    given = json.dumps([TASK, NUM_ENVS, seconds, SETTINGS | {"epochs": EPOCHS}])
+    cores = sorted(os.sched_getaffinity(0))[:CORES]
+    command = [sys.executable, "-m", "pac.training.bench.lone_rank", given]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen([*command, str(core)], **pipes) for core in cores]
+    try:
+        answers = [process.communicate(timeout=seconds + LIMIT) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    for process, (_, errors) in zip(processes, answers, strict=True):
+        if process.returncode:
+            raise MeasurementFailed(f"a rank could not train: {last_line(errors)}")
+    return [json.loads(answer) for answer, _ in answers]
+
+
+def _network_here(size: int) -> Network:
+    """Return what messages between two processes on this machine cost, from sums of a number and of `size` bytes."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CORES)]
     command = [*torchrun, "-m", "pac.training.bench.collectives", str(size)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT)
     try:
         found: dict[str, float] = json.loads(done.stdout)
     except ValueError:
-        raise MeasurementFailed(f"two processes could not measure their sums: {done.stderr[-200:]}") from None
-    return found
+        raise MeasurementFailed(f"two processes could not measure their sums: {last_line(done.stderr)}") from None
+    return Network(found["small"] / 2, size / max(1e-9, found["gradients"] - found["small"]))

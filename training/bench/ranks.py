@@ -45,7 +45,7 @@ def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress)
     def rate(side: str) -> float:
         ranks, times = SIDES[side]
         options = settings(ranks * times)
-        report = train(ranks, NUM_ENVS * times, seconds, *options, one_core=side == "one_core")
+        report = train(ranks, NUM_ENVS * times, seconds, *options, cores=ranks * times)
         return float(ranks * report["sps"])
 
     rates = alternate({side: partial(rate, side) for side in SIDES}, rounds, progress)
@@ -64,7 +64,7 @@ def settings(times: int) -> tuple[str, ...]:
     return tuple(part for name, value in sizes.items() for part in (f"--ppo.{name}", str(value)))
 
 
-def train(ranks: int, num_envs: int, seconds: float, *settings: str, one_core: bool) -> Figures:
+def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int) -> Figures:
     """Train on the bottle game in processes of their own; return the report of rank 0.
 
     Args:
@@ -72,15 +72,14 @@ def train(ranks: int, num_envs: int, seconds: float, *settings: str, one_core: b
         num_envs: Environments of each.
         seconds: Seconds of the training.
         *settings: More options of `pac-tui run`.
-        one_core: Whether all of it runs on one core.
+        cores: How many cores all of it may use.
     """
     options = ("--task", TASK, "--num-envs", str(num_envs), "--seconds", str(seconds), "--device", "cpu", *settings)
     several = ("--ranks", str(ranks)) if ranks > 1 else ()
     command = [sys.executable, "-m", "pac.tui", "run", "--headless", "--json", "--checkpoint-every", "0"]
     before = os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        if one_core:
-            os.sched_setaffinity(0, {min(before)})
+        os.sched_setaffinity(0, sorted(before)[:cores])
         try:
             done = subprocess.run([*command, *options, *several], cwd=folder, capture_output=True, check=True)
         finally:

@@ -46,13 +46,13 @@ def cluster(result: Figures) -> None:
     costs, network = result["costs"], result["network"]
     console.print("A model, not a measurement.", style="bold")
     console.print(
-        f"measured: an iteration of one rank on one core takes {1000 * costs['iteration']:.0f} ms, with "
-        f"{costs['steps']} steps, and {costs['updates']} gradient steps of {costs['gradients'] / 1e3:,.0f} kB\n"
+        f"measured: an iteration of one rank on one core takes {1000 * costs['iteration']:.0f} ms, between "
+        f"{costs['sums']} sums, of at most {costs['gradients'] / 1e3:,.0f} kB\n"
         f"network: {1e6 * network['latency']:.0f} us and {8 * network['bandwidth'] / 1e9:.0f} Gbit/s per message"
     )
-    table = _numbers("ranks", "decisions/s", "efficiency", "agreeing on steps", "adding gradients")
+    table = _numbers("ranks", "decisions/s", "efficiency", "waiting for others", "sums")
     for row in result["rows"]:
-        shares = (f"{100 * row[name]:.1f} %" for name in ("efficiency", "agreeing_share", "gradients_share"))
+        shares = (f"{100 * row[name]:.1f} %" for name in ("efficiency", "waiting_share", "sums_share"))
         table.add_row(f"{row['ranks']:,}", f"{row['decisions_per_second']:,.0f}", *shares)
     show_table(table)
     for line in result["assumptions"]:

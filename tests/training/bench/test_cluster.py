@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from pac.training.bench.cluster import Costs, Network
-from pac.training.bench.ranks import NUM_ENVS
-
-COSTS = Costs(iteration=0.5, steps=64, updates=12, gradients=200_000)
+from pac.training.bench.cluster import BATCH, Costs, Network
+from pac.training.bench.lone_rank import train
 
 
 def test_a_ring_sends_all_data_twice_whatever_its_size():
@@ -18,8 +17,30 @@ def test_a_ring_sends_all_data_twice_whatever_its_size():
     assert network.all_reduce(100, 1e6) == pytest.approx(2 * 99 * (1e-3 + 0.01))
 
 
-def test_ranks_wait_for_a_sum_before_each_step_and_gradient_step():
-    """What they compute takes as long as in one rank alone."""
-    assert COSTS.rate(1, 9.0, 9.0) == 64 * NUM_ENVS / 0.5
-    assert COSTS.seconds(8, 1e-3, 2e-3) == pytest.approx(0.5 + 64 * 1e-3 + 12 * 2e-3)
-    assert COSTS.rate(8, 1e-3, 2e-3) == pytest.approx(8 * 64 * NUM_ENVS / 0.588)
+def test_each_part_takes_as_long_as_on_the_slowest_rank():
+    """Each rank takes as long as in one of the iterations that were measured."""
+    equal = Costs(np.full((3, 4), 0.125), [8] * 4)
+    assert equal.computing(1) == equal.computing(100) == 0.5
+    uneven = Costs(np.array([[0.1, 0.3], [0.3, 0.1]]), [8, 8])
+    assert uneven.computing(1) == pytest.approx(0.4)
+    assert uneven.computing(2) == pytest.approx(0.5, abs=0.03)  # half of the pairs differ, and take 0.6 s
+    assert uneven.computing(100) == pytest.approx(0.6)
+
+
+def test_an_iteration_takes_its_parts_and_sums():
+    """All ranks make their decisions in it."""
+    costs, network = Costs(np.full((1, 2), 0.25), [8, 1000]), Network(latency=1e-2, bandwidth=1e6)
+    assert costs.rate(1, network) == BATCH / 0.5
+    assert costs.rate(2, network) == pytest.approx(2 * BATCH / (0.5 + 2 * (0.02 + 504e-6)))
+
+
+@pytest.mark.session
+def test_a_rank_alone_notes_what_it_computes_before_each_sum():
+    """It agrees before each step, and adds the gradients of each minibatch."""
+    found = train("CartPole-v1", 4, 0.1, {"batch": 32, "minibatch": 16, "epochs": 2})
+    assert all(len(seconds) == len(found["sizes"]) for seconds in found["seconds"])
+    assert found["seconds"]
+    assert min(map(min, found["seconds"])) > 0
+    steps, updates = 32 // 4, 4
+    assert sum(size == max(found["sizes"]) for size in found["sizes"]) == updates
+    assert len(found["sizes"]) > steps + updates

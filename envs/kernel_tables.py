@@ -20,6 +20,7 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import DTypeLike, NDArray
 
 from .fields import FINAL_OBSERVATION, Array, Buffers, Field
+from .native import kernel
 from .registry import find
 from .simulated import array_at, in_python_or
 from .task import Task, allocate
@@ -133,6 +134,16 @@ def common_views(fields: FieldArrays) -> CommonViews:
     """Return the common views of a task's fields."""
     terms = fields.optional("reward_terms", np.float32)
     return fields.views(CommonViews, terms=terms, returns=fields["episode_return"], length=fields["episode_length"])
+
+
+@kernel
+def forget(common: CommonViews, slot: int, env: int, players: int) -> None:
+    """Write the results of an environment before its first step."""
+    common.length[slot, env] = common.frames[slot, env] = common.outcome[slot, env] = 0
+    for row in range(env * players, (env + 1) * players):
+        common.reward[slot, row] = common.returns[slot, row] = 0
+        common.terminated[slot, row] = common.truncated[slot, row] = 0
+        common.terms[slot, row] = 0
 
 
 class Address(int):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, OUT, WAITS, Array
+from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed
 from . import layout as at
 from .bag import board_size, held_count, player
@@ -167,17 +168,6 @@ def next_episode(v: SeatViews, env: int) -> None:
 
 
 @compiled
-def forget(v: SeatViews, slot: int, env: int) -> None:
-    """Write the fields of an environment before its first step."""
-    v.common.length[slot, env] = v.common.frames[slot, env] = 0
-    v.common.outcome[slot, env] = 0
-    for row in range(env * v.players, (env + 1) * v.players):
-        v.common.reward[slot, row] = v.common.returns[slot, row] = 0
-        v.common.terminated[slot, row] = v.common.truncated[slot, row] = 0
-        v.common.terms[slot, row] = 0
-
-
-@compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next game of the chosen environments and write their observations."""
     v, x, _, _ = views(table)
@@ -189,7 +179,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             write_info(v, x, slot, env)
             show(v, x, slot, env)
             draw_fight(v.state[env], x.boards, env)
-            forget(v, slot, env)
+            forget(v.common, slot, env, v.players)
 
 
 @compiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import Array
+from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed
 from . import layout as at
 from .compiled import compiled, inlined
@@ -88,17 +89,6 @@ def next_episode(v: BottleViews, env: int, level: int, speed: int) -> None:
         survey(board, game, v.scratch)
 
 
-@inlined
-def forget(v: BottleViews, slot: int, env: int) -> None:
-    """Write the fields of an environment before its first step."""
-    v.common.reward[slot, env] = v.common.returns[slot, env] = 0
-    v.common.length[slot, env] = v.common.frames[slot, env] = 0
-    v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
-    v.common.outcome[slot, env] = at.RUNNING
-    for term in range(v.common.terms.shape[2]):
-        v.common.terms[slot, env, term] = 0
-
-
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next episode of the chosen environments and write their observations."""
@@ -110,7 +100,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
             show(v, slot, env)
-            forget(v, slot, env)
+            forget(v.common, slot, env, 1)
 
 
 @inlined

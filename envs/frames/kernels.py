@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, Array
+from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed
 from . import layout as at
 from .compiled import compiled, inlined
@@ -74,16 +75,6 @@ def next_episode(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
     draw_goal(s, v.boards, env)
 
 
-@inlined
-def forget(v: FrameViews, slot: int, env: int) -> None:
-    """Write the fields of an environment before its first step."""
-    v.common.reward[slot, env] = v.common.returns[slot, env] = 0
-    v.common.length[slot, env] = v.common.frames[slot, env] = 0
-    v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
-    v.common.outcome[slot, env] = at.RUNNING
-    v.common.terms[slot, env] = 0
-
-
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next episode of the chosen environments and write their observations."""
@@ -96,7 +87,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             next_episode(v, s, slot, env)
             write_info(v, s, slot, env)
             show(v, s, slot, env)
-            forget(v, slot, env)
+            forget(v.common, slot, env, 1)
 
 
 @inlined

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from ..fields import DECIDES, Array
+from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed, mixed
 from ..packed_kernels import packed_distance
 from .bus import press
@@ -104,16 +105,6 @@ def begin_stage(v: GameViews, m: Machine, slot: int, env: int) -> None:
     set_word(m, FIRST_DISTANCE, distance)
 
 
-@inlined
-def forget(v: GameViews, slot: int, env: int) -> None:
-    """Write the fields of an environment before its first step."""
-    v.common.reward[slot, env] = v.common.returns[slot, env] = 0
-    v.common.length[slot, env] = v.common.frames[slot, env] = 0
-    v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
-    v.common.outcome[slot, env] = RUNNING
-    v.common.terms[slot, env] = 0
-
-
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next episode of the chosen environments and write their observations."""
@@ -126,7 +117,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             set_word(m, EPISODES, v.common.episode[env] + 1)
             next_episode(v, m, slot, env)
             write_info(v, m, slot, env)
-            forget(v, slot, env)
+            forget(v.common, slot, env, 1)
 
 
 @compiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, Array
+from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed
 from .bots import bot_action
 from .cells import agent_at, draw_grid
@@ -77,17 +78,6 @@ def next_episode(v: GridViews, s: Scene, env: int) -> None:
 
 
 @compiled
-def forget(v: GridViews, s: Scene, slot: int, env: int) -> None:
-    """Write the fields of an environment before its first step."""
-    v.common.length[slot, env] = v.common.frames[slot, env] = 0
-    v.common.outcome[slot, env] = 0
-    for row in range(env * s.g.players, (env + 1) * s.g.players):
-        v.common.reward[slot, row] = v.common.returns[slot, row] = 0
-        v.common.terminated[slot, row] = v.common.truncated[slot, row] = 0
-        v.common.terms[slot, row] = 0
-
-
-@compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next episode of the chosen environments and write their observations."""
     v = views(table)
@@ -99,7 +89,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             next_episode(v, s, env)
             write_info(v, s, slot, env)
             show(v, s, slot, env)
-            forget(v, s, slot, env)
+            forget(v.common, slot, env, s.g.players)
 
 
 @compiled

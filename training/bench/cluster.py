@@ -27,7 +27,7 @@ CORES = 2
 """Processes that are measured at once, each on a core."""
 LIMIT = 120.0
 DRAWS = 200
-"""Iterations that are simulated."""
+"""Iterations that are simulated, of each round."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,21 @@ class Costs:
     """What one rank computes in an iteration, and what it sums with the others.
 
     Attributes:
-        parts: Seconds of computing before each sum, `(iterations, sums)`.
+        rounds: For each time of measuring, the seconds of computing before each sum, `(iterations, sums)`.
         sizes: Bytes of each sum.
     """
 
-    parts: Array
+    rounds: Sequence[Array]
     sizes: Sequence[int]
 
     def computing(self, ranks: int) -> float:
         """Return the seconds of an iteration without the sums: each part takes as long as on the slowest rank.
 
-        Each rank takes as long as in one of the iterations that were measured.
+        Each rank takes as long as in one of the iterations that were measured at the same time.
         """
-        chosen = np.random.default_rng(0).integers(len(self.parts), size=(DRAWS, ranks))
-        return float(np.mean([self.parts[each].max(axis=0).sum() for each in chosen]))
+        random = np.random.default_rng(0)
+        drawn = (parts[random.integers(len(parts), size=ranks)] for parts in self.rounds for _ in range(DRAWS))
+        return float(np.mean([parts.max(axis=0).sum() for parts in drawn]))
 
     def summing(self, ranks: int, network: Network) -> float:
         """Return the seconds of the sums of an iteration."""
@@ -79,7 +80,7 @@ class Costs:
 ASSUMPTIONS = (
     f"{TASK}, {NUM_ENVS} environments per rank; batch and minibatch grow with the ranks, so each has the same work",
     "every rank has one core of this machine, and is as fast as here while another one computes beside it",
-    "each part of an iteration takes as long as on the slowest rank; ranks differ as the measured iterations do",
+    "each part of an iteration takes as long as on the slowest rank; ranks differ as iterations at the same time do",
     "nothing of the sums overlaps with computing; sums run in a ring, and no two messages share a link",
     "GPUs would be faster, and their gradients as large",
 )
@@ -102,18 +103,21 @@ def simulate(
         `costs` as measured here, a row for each number of ranks, the assumptions; with `check`, `predicted` and
         `measured` decisions/s of two ranks, and `error`, by how much the prediction is wrong.
     """
+    sizes: list[int] = []
     noted, pairs = [], []
     for number in range(rounds):
         progress("ranks that do not communicate", number / rounds)
-        noted += _lone_ranks(seconds)
+        lone = _lone_ranks(seconds)
+        noted.append(np.array([parts for rank in lone for parts in rank["seconds"]]))
+        sizes = lone[0]["sizes"]
         if check:
             progress("two ranks", (number + 0.5) / rounds)
             pairs.append(CORES * train(CORES, NUM_ENVS, seconds, *settings(CORES), cores=CORES)["sps"])
-    costs = Costs(np.array([part for rank in noted for part in rank["seconds"]]), noted[0]["sizes"])
+    costs = Costs(noted, sizes)
     result: Figures = {
         "costs": {
             "iteration": costs.computing(1),
-            "iterations": len(costs.parts),
+            "iterations": sum(map(len, noted)),
             "sums": len(costs.sizes),
             "gradients": max(costs.sizes),
             "decisions_per_second": costs.rate(1, network),

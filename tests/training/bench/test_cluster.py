@@ -18,18 +18,20 @@ def test_a_ring_sends_all_data_twice_whatever_its_size():
 
 
 def test_each_part_takes_as_long_as_on_the_slowest_rank():
-    """Each rank takes as long as in one of the iterations that were measured."""
-    equal = Costs(np.full((3, 4), 0.125), [8] * 4)
+    """Each rank takes as long as in one of the iterations that were measured at the same time."""
+    equal = Costs([np.full((3, 4), 0.125)], [8] * 4)
     assert equal.computing(1) == equal.computing(100) == 0.5
-    uneven = Costs(np.array([[0.1, 0.3], [0.3, 0.1]]), [8, 8])
+    uneven = Costs([np.array([[0.1, 0.3], [0.3, 0.1]])], [8, 8])
     assert uneven.computing(1) == pytest.approx(0.4)
     assert uneven.computing(2) == pytest.approx(0.5, abs=0.03)  # half of the pairs differ, and take 0.6 s
     assert uneven.computing(100) == pytest.approx(0.6)
+    drifting = Costs([np.full((3, 2), 0.1), np.full((3, 2), 0.2)], [8, 8])
+    assert drifting.computing(100) == pytest.approx(0.3)  # the machine was slower once, for all
 
 
 def test_an_iteration_takes_its_parts_and_sums():
     """All ranks make their decisions in it."""
-    costs, network = Costs(np.full((1, 2), 0.25), [8, 1000]), Network(latency=1e-2, bandwidth=1e6)
+    costs, network = Costs([np.full((1, 2), 0.25)], [8, 1000]), Network(latency=1e-2, bandwidth=1e6)
     assert costs.rate(1, network) == BATCH / 0.5
     assert costs.rate(2, network) == pytest.approx(2 * BATCH / (0.5 + 2 * (0.02 + 504e-6)))
 

@@ -23,6 +23,7 @@ from .layout import (
     SERIAL_END,
     Machine,
 )
+from .lines import draw_recorded_lines
 from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word
 from .registers import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA
 from .screen_timing import (
@@ -202,12 +203,14 @@ def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
             write_mapper(m, now, address, value)
     elif address < 0xA000:
         if not refuses_write(m, now, address):
+            draw_recorded_lines(m)
             set_byte(m, ram_place(address), value)
     elif address < 0xC000:
         write_cartridge_ram(m, now, address, value)
     elif address < 0xFEA0:
         if not (is_locked(m, now) or refuses_write(m, now, address)):
             copy_sprites(m, now)
+            draw_recorded_lines(m)
             set_byte(m, OAM + address - 0xFE00, value)
     elif address >= 0xFF00:
         write_register(m, now, address & 0xFF, value)

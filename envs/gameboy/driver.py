@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..driver import Kernels, NativeEnvironments, NativeGame, compile_kernels
+from ..driver import KernelPhase, Kernels, NativeEnvironments, NativeGame, compile_kernels
 from .kernels import reset_envs, show_envs, step_envs
-from .layout import EPISODES
+from .layout import EPISODES, FRAME_BYTES
+from .phases import draw_frame, end_step, play_frames
 from .states import possible
 from .views import NAME, TABLE, views_of
 
@@ -15,7 +16,12 @@ class GameBoyEnvironments(NativeEnvironments):
     game = NativeGame(
         TABLE, views_of, EPISODES, lambda views, states: possible(views.numbers.goals, views.numbers.steps, states)
     )
-    kernels = Kernels(reset_envs, step_envs, show_envs)
+    kernels = Kernels(
+        reset_envs,
+        step_envs,
+        show_envs,
+        phases=(KernelPhase(play_frames), KernelPhase(draw_frame, FRAME_BYTES), KernelPhase(end_step)),
+    )
 
 
 def compile_all() -> None:

@@ -121,12 +121,12 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def play(v: GameViews, env: int, slot: int, buttons: int) -> int:
+def play(v: GameViews, env: int, slot: int, buttons: int, drawn: int) -> int:
     """Run the frames of a step and draw the last one, white if it is not reached; return why running ended."""
     why, last = 0, v.numbers.frames - 1
-    clear_frame(machine_of(v, env, slot, HALF))
+    clear_frame(machine_of(v, env, slot, drawn))
     for frame in range(v.numbers.frames):
-        m = machine_of(v, env, slot, HALF if frame == last else HIDDEN)
+        m = machine_of(v, env, slot, drawn if frame == last else HIDDEN)
         if frame == 0 or frame == v.numbers.press:
             press(m, buttons if frame == 0 else 0)
         set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
@@ -216,21 +216,35 @@ def values_total(v: GameViews, m: Machine) -> float:
     return total
 
 
+@inlined
+def is_legal(v: GameViews, slot: int, env: int) -> bool:
+    """Return whether an environment's action is in range."""
+    legal: bool = 0 <= v.common.action[slot, env] < v.numbers.actions
+    return legal
+
+
+@inlined
+def begin_step(v: GameViews, slot: int, following: int, env: int, drawn: int) -> int:
+    """Play the frames of a step, and write what its numbers in memory are worth; return why running ended."""
+    m = machine_of(v, env, following, drawn)
+    before = values_total(v, m)
+    why = play(v, env, following, v.buttons[v.common.action[slot, env]], drawn)
+    set_word(m, STEPS, word(m, STEPS) + 1)
+    v.common.terms[following, env] = 0
+    v.common.terms[following, env, VALUES] = values_total(v, m) - before
+    return why
+
+
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Step every environment, or none and return the first one whose action is out of range."""
     v = views(table)
     for env in range(lo, hi):
-        if not 0 <= v.common.action[slot, env] < v.numbers.actions:
+        if not is_legal(v, slot, env):
             return env
     for env in range(lo, hi):
-        m = machine_of(v, env, following, HALF)
-        before = values_total(v, m)
-        why = play(v, env, following, v.buttons[v.common.action[slot, env]])
-        set_word(m, STEPS, word(m, STEPS) + 1)
-        v.common.terms[following, env] = 0
-        v.common.terms[following, env, VALUES] = values_total(v, m) - before
-        finish(v, m, following, env, why)
+        why = begin_step(v, slot, following, env, HALF)
+        finish(v, machine_of(v, env, following, HALF), following, env, why)
     return ALL_LEGAL
 
 

@@ -81,6 +81,12 @@ FRAME = 0x41E0
 FRAME_BYTES = 72 * 20
 CARTRIDGE_RAM = FRAME + FRAME_BYTES
 
+# Words that are in place of the last frame during a step that draws its lines later.
+LINES = WORDS + FRAME // 8  # two for each recorded line, see `lines.py`
+FIRST_LINE = LINES + 2 * 72  # the first recorded line that is not drawn yet
+END_LINE = FIRST_LINE + 1  # one past the last one
+WHY = END_LINE + 1  # why `run` returned
+
 FAR = 1 << 60
 FRAME_CYCLES = 70_224
 LINE_CYCLES = 456
@@ -103,8 +109,8 @@ IN_ROM, IN_RAM, IN_HIGH, IN_VIDEO, ELSEWHERE = 0, 1, 2, 3, 4
 # Why `run` returns.
 IN_TIME, BLANKED, STUCK = 1, 2, 3
 
-HIDDEN, WHOLE, HALF = 0, 1, 2
-"""What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line."""
+HIDDEN, WHOLE, HALF, LATER = 0, 1, 2, 3
+"""What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line, at once or later."""
 
 
 class Machine(NamedTuple):

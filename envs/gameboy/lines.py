@@ -1,29 +1,48 @@
 """Draws lines of the screen, 2 bits per pixel, directly into the frame that `Machine.out` names.
 
-Nothing is kept of a line: the ten sprites are numbers of 6 bits in one integer, so that a device needs no local array.
+Two words say how a line is drawn from the memory of tiles and sprites: its registers, and its ten sprites, which are
+numbers of 6 bits, so that a device needs no local array. If the frame is drawn later, the words are recorded in the
+state. Before this memory changes, `draw_recorded_lines` draws the lines that were recorded with what it contained.
 """
 
 from __future__ import annotations
 
 from .compiled import called, inlined
-from .layout import HALF, HIGH_PAGE, OAM, VIDEO, WINDOW_LINE, WINDOW_MET, Machine
+from .layout import (
+    END_LINE,
+    FIRST_LINE,
+    HIGH_PAGE,
+    LATER,
+    LINES,
+    OAM,
+    VIDEO,
+    WHOLE,
+    WINDOW_LINE,
+    WINDOW_MET,
+    Machine,
+)
 from .memory import byte, set_word, store_byte, store_word, word
-from .registers import BGP, LCDC, OBP0, SCX, SCY, WX, WY
+from .registers import BGP, LCDC, OBP0, OBP1, SCX, SCY, WX, WY
 
 MOST_SPRITES = 10
+NO_WINDOW = 167
+"""WX of a line without the window."""
 
 
 @inlined
 def frame_bytes(m: Machine) -> int:
     """Return the size of the frame that is drawn, a multiple of 8."""
-    return 72 * 20 if m.drawn == HALF else 144 * 40
+    return 144 * 40 if m.drawn == WHOLE else 72 * 20
 
 
 @inlined
 def clear_frame(m: Machine) -> None:
-    """Draw a white frame."""
+    """Draw a white frame, of which no line is recorded."""
     for place in range(0, frame_bytes(m), 8):
         store_word(m.out + place, 0)
+    if m.drawn == LATER:
+        set_word(m, FIRST_LINE, 0)
+        set_word(m, END_LINE, 0)
 
 
 @called
@@ -83,44 +102,105 @@ def sprite_color(m: Machine, place: int, line: int, x: int, control: int) -> int
 
 
 @inlined
-def with_sprites(m: Machine, sprites: int, line: int, x: int, control: int, color: int, shade: int) -> int:
+def with_sprites(m: Machine, sprites: int, line: int, x: int, registers: int, color: int, shade: int) -> int:
     """Return the shade of a pixel, given the color number and shade of what lies behind the sprites."""
     left = sprites
     while left:
         place = OAM + 4 * ((left & 63) - 1)
         column = x + 8 - byte(m, place + 1)
         if 0 <= column < 8:
-            found = sprite_color(m, place, line, x, control)
+            found = sprite_color(m, place, line, x, registers & 255)
             if found:
                 flags = byte(m, place + 3)
                 if flags & 0x80 and color:
                     return shade
-                return (byte(m, HIGH_PAGE + OBP0 + ((flags >> 4) & 1)) >> (2 * found)) & 3
+                return (registers >> (32 + ((flags >> 1) & 8) + 2 * found)) & 3
         left >>= 6
     return shade
 
 
-@called
-def draw_line(m: Machine, line: int) -> None:
-    """Draw a line as the registers are now, if the frame has it, and count the window's lines."""
-    control = byte(m, HIGH_PAGE + LCDC)
+@inlined
+def window_of(m: Machine, line: int, control: int) -> int:
+    """Return WX and, in the next byte, the line of the window; count the window's lines."""
     if byte(m, HIGH_PAGE + WY) == line:
         set_word(m, WINDOW_MET, 1)
-    edge = byte(m, HIGH_PAGE + WX) - 7
-    if not (control & 0x21 == 0x21 and word(m, WINDOW_MET) and edge < 160):
-        edge = 160
-    window = word(m, WINDOW_LINE)
-    if edge < 160:
-        set_word(m, WINDOW_LINE, window + 1)
-    if m.drawn == HALF and line & 1:
+    left, window = byte(m, HIGH_PAGE + WX), word(m, WINDOW_LINE)
+    if not (control & 0x21 == 0x21 and word(m, WINDOW_MET) and left < NO_WINDOW):
+        return NO_WINDOW
+    set_word(m, WINDOW_LINE, window + 1)
+    return left | ((window & 255) << 8)
+
+
+@inlined
+def registers_of(m: Machine, line: int, control: int, window: int) -> int:
+    """Return LCDC, SCX, the background's row, BGP, OBP0, OBP1 and what `window_of` returns, from the lowest byte."""
+    row = (line + byte(m, HIGH_PAGE + SCY)) & 255
+    scroll, palette = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + BGP)
+    palettes = byte(m, HIGH_PAGE + OBP0) | (byte(m, HIGH_PAGE + OBP1) << 8)
+    return control | (scroll << 8) | (row << 16) | (palette << 24) | (palettes << 32) | (window << 48)
+
+
+@called
+def draw_line(m: Machine, line: int) -> None:
+    """Draw or record a line as the registers are now, if the frame has it, and count the window's lines."""
+    control = byte(m, HIGH_PAGE + LCDC)
+    window = window_of(m, line, control)
+    if m.drawn != WHOLE and line & 1:
         return
+    registers = registers_of(m, line, control, window)
     sprites = sprites_of(m, line, control) if control & 2 else 0
-    row, scroll = (line + byte(m, HIGH_PAGE + SCY)) & 255, byte(m, HIGH_PAGE + SCX)
+    if m.drawn == LATER:
+        record_line(m, line >> 1, registers, sprites)
+    else:
+        draw_pixels(m, line, registers, sprites, 0, 160)
+
+
+@inlined
+def record_line(m: Machine, index: int, registers: int, sprites: int) -> None:
+    """Record how a line of the frame is drawn."""
+    if index != word(m, END_LINE):
+        draw_recorded_lines(m)
+        set_word(m, FIRST_LINE, index)
+    set_word(m, LINES + 2 * index, registers)
+    set_word(m, LINES + 2 * index + 1, sprites)
+    set_word(m, END_LINE, index + 1)
+
+
+@inlined
+def draw_recorded(m: Machine, index: int, begin: int, end: int) -> None:
+    """Draw columns of a recorded line of the frame."""
+    draw_pixels(m, 2 * index, word(m, LINES + 2 * index), word(m, LINES + 2 * index + 1), begin, end)
+
+
+@inlined
+def draw_recorded_byte(m: Machine, place: int) -> None:
+    """Draw a byte of the frame, if its line is recorded and not drawn yet."""
+    index = place // 20
+    if word(m, FIRST_LINE) <= index < word(m, END_LINE):
+        begin = 8 * (place % 20)
+        draw_recorded(m, index, begin, begin + 8)
+
+
+@called
+def draw_recorded_lines(m: Machine) -> None:
+    """Draw the recorded lines, before the memory of tiles or sprites changes."""
+    if m.drawn == LATER:
+        end = word(m, END_LINE)
+        for index in range(word(m, FIRST_LINE), end):
+            draw_recorded(m, index, 0, 160)
+        set_word(m, FIRST_LINE, end)
+
+
+@called
+def draw_pixels(m: Machine, line: int, registers: int, sprites: int, begin: int, end: int) -> None:
+    """Draw columns of a line of the screen: whole bytes."""
+    half = m.drawn != WHOLE
+    control, scroll, row = registers & 255, (registers >> 8) & 255, (registers >> 16) & 255
+    edge, window = ((registers >> 48) & 255) - 7, (registers >> 56) & 255
     second, second_of_window = (control >> 3) & 1, (control >> 6) & 1
-    palette = byte(m, HIGH_PAGE + BGP)
-    out = m.out + (20 * (line >> 1) if m.drawn == HALF else 40 * line)
+    out = m.out + (20 * (line >> 1) + (begin >> 3) if half else 40 * line + (begin >> 2))
     packed, shift, tile, cell = 0, 0, 0, -1
-    for x in range(0, 160, 2 if m.drawn == HALF else 1):
+    for x in range(begin, end, 2 if half else 1):
         column, pixel_row = (x + scroll) & 255, row
         inside = x >= edge
         if inside:
@@ -132,9 +212,9 @@ def draw_line(m: Machine, line: int) -> None:
         color, shade = 0, 0
         if control & 1:
             color = tile_color(m, tile, pixel_row & 7, column & 7)
-            shade = (palette >> (2 * color)) & 3
+            shade = (registers >> (24 + 2 * color)) & 3
         if sprites:
-            shade = with_sprites(m, sprites, line, x, control, color, shade)
+            shade = with_sprites(m, sprites, line, x, registers, color, shade)
         packed |= shade << shift
         shift += 2
         if shift == 8:

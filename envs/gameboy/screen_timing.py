@@ -23,7 +23,7 @@ from .layout import (
     STAT_LEVEL,
     Machine,
 )
-from .lines import begin_frame, draw_line
+from .lines import begin_frame, draw_line, draw_recorded_lines
 from .memory import byte, set_byte, set_word, word
 from .registers import LCDC, LYC, SCX, STAT, WX, WY
 from .sprite_memory import copy_sprites
@@ -101,6 +101,13 @@ def mode_of(m: Machine, now: int, dot: int) -> int:
 
 
 @inlined
+def stay_open(m: Machine, until: int) -> None:
+    """Let the processor write without asking up to a time, so draw what is recorded before."""
+    draw_recorded_lines(m)
+    set_word(m, OPEN_UNTIL, until)
+
+
+@inlined
 def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
     """Return whether the screen refuses an access, from a dot of each line to the end of mode 3.
 
@@ -108,12 +115,12 @@ def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
     dots from `opens` to mode 3.
     """
     if not is_on(m):
-        set_word(m, OPEN_UNTIL, FAR)
+        stay_open(m, FAR)
         return False
     dot = dot_of(m, now)
     line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
     if line >= 144:
-        set_word(m, OPEN_UNTIL, now + FRAME_CYCLES - dot)
+        stay_open(m, now + FRAME_CYCLES - dot)
         return False
     if column < begins:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .cartridge_memory import read_cartridge_ram
 from .compiled import called, inlined
 from .layout import DMA_AT, DMA_BEGIN, DMA_COPIED, DMA_END, FAR, HIGH_PAGE, LOW_BANK, OAM, Machine
+from .lines import draw_recorded_lines
 from .memory import byte, load_byte, set_byte, set_word, word
 from .registers import DMA
 
@@ -28,6 +29,7 @@ def is_locked(m: Machine, now: int) -> bool:
 @called
 def copy_bytes(m: Machine, now: int) -> None:
     """Copy what the transfer in progress has copied up to a time."""
+    draw_recorded_lines(m)
     page = byte(m, HIGH_PAGE + DMA)
     source = (page if page < 0xE0 else page - 0x20) << 8
     begin, until = word(m, DMA_COPIED), min(BYTES, BYTES - ((word(m, DMA_AT) - now + 3) >> 2))

@@ -9,7 +9,7 @@ from pac.envs.autochess.driver import AutochessEnvironments
 from pac.envs.fields import Array
 from pac.envs.native import ALL_LEGAL
 
-from ..begun import begun
+from ..begun import begun, step_by_phases
 
 NUM_ENVS = 4
 
@@ -18,19 +18,6 @@ def made(spec: str) -> tuple[AutochessEnvironments, dict[str, Array]]:
     """Return environments that were reset, and their buffers of two slots."""
     _, buffers, envs = begun(spec, NUM_ENVS, 2)
     return envs, dict(buffers)
-
-
-def step_by_phases(envs: AutochessEnvironments, slot: int) -> list[int]:
-    """Make a step as a GPU does, its threads in reverse order; return what the phases returned.
-
-    Games share the working memory here, so one comes after the other.
-    """
-    return [
-        run(envs.table, env, part, slot, 1 - slot)
-        for env in range(NUM_ENVS)
-        for run, threads in envs.kernels.phases
-        for part in reversed(range(threads))
-    ]
 
 
 @pytest.mark.thorough

@@ -1,0 +1,113 @@
+"""Frames whose lines are recorded and drawn later, and steps by the kernels that a GPU runs one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pac.envs.gameboy.console import Console
+from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, HALF, LATER, WORDS
+from pac.envs.gameboy.lines import clear_frame, draw_recorded_byte
+from pac.envs.native import ALL_LEGAL
+
+from ..begun import begun, step_by_phases
+from .programs import cartridge
+
+STEPS = 25
+SETUP = """
+    xor a
+    ldh ($40), a
+    ld hl, $8000
+fill:                       ; tiles and maps
+    ld a, l
+    xor h
+    ld (hl+), a
+    ld a, h
+    cp $a0
+    jr nz, fill
+    ld hl, $c100
+sprites:
+    ld (hl), l
+    inc l
+    jr nz, sprites
+    ld a, $c1
+    ldh ($46), a
+    ld a, $e4
+    ldh ($47), a
+    ldh ($48), a
+    cpl
+    ldh ($49), a
+    ld a, 40
+    ldh ($4a), a
+    ldh ($4b), a
+    ld a, $f7
+    ldh ($40), a
+    ld hl, $8000
+change:
+"""
+IN_MODE_0 = " ldh a, ($41)\n and 3\n jr nz, change\n inc b\n ld (hl), b\n"
+AT_LINE = " ldh a, ($44)\n cp {}\n jr nz, change\n"
+ONCE = "past:\n ldh a, ($44)\n cp 70\n jr z, past\n"
+PROGRAMS = {
+    "tiles": f"{IN_MODE_0} inc hl\n res 4, h\n",
+    "sprites": f"{IN_MODE_0} ld h, $fe\n inc l\n ld a, l\n cp $a0\n jr c, change\n ld l, 0\n",
+    "transfers": " ld hl, $c100\nmore:\n inc (hl)\n inc l\n jr nz, more\n ld a, $c1\n ldh ($46), a\n",
+    "tiles in the vertical blank": f"{AT_LINE.format(144)} inc (hl)\n inc hl\n res 4, h\n",
+    "registers": " inc b\n ld a, b\n ldh ($43), a\n swap a\n ldh ($42), a\n ldh ($47), a\n cpl\n ldh ($48), a\n"
+    " rrca\n ldh ($49), a\n ldh ($4b), a\n or $80\n ldh ($40), a\n",
+    "screen off": f"{AT_LINE.format(70)} inc b\n ld a, b\n and 3\n jr nz, past\n"
+    f" ldh ($40), a\n ld a, $f7\n ldh ($40), a\n{ONCE}",
+    "locked": f"{AT_LINE.format(70)} inc b\n ld a, b\n cp 45\n jr z, lock\n{ONCE} jr change\nlock:\n db $d3\n",
+}
+"""What programs change, again and again, while frames are drawn."""
+
+
+def program(name: str) -> str:
+    """Return a program that changes something."""
+    return f"{SETUP}{PROGRAMS[name]} jr change"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_frame_that_is_drawn_later_equals_one_that_is_drawn_at_once(name: str):
+    """Whatever changes after a line is recorded, and whenever the recorded lines are drawn."""
+    now, later = Console(cartridge(program(name)), HALF), Console(cartridge(program(name)), HALF)
+    later.machine = later.machine_with(later.cartridge.rom, drawn=LATER)
+    clear_frame(later.machine)
+    seen = set()
+    for _ in range(100):
+        for console in (now, later):
+            console.run_until(console.clock + 4_999)
+        for place in range(FRAME_BYTES):
+            draw_recorded_byte(later.machine, place)
+        assert np.array_equal(now.frame_data, later.frame_data)
+        seen.add(now.frame_data.tobytes())
+    assert len(seen) > 10
+    later.block[8 * WORDS + FRAME :][:FRAME_BYTES] = 0  # where the lines are recorded
+    assert np.array_equal(now.words, later.words)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_phases_equal_a_step(tmp_path: Path, name: str):
+    """Every byte of every field; where the processor locks before the drawn frame, it is white."""
+    (tmp_path / "test.gb").write_bytes(cartridge(program(name)).rom.tobytes())
+    (tmp_path / "test.yaml").write_text("title: Test\nactions: ['', a]\nframes: 3\npress: 1\nsteps: 9\n")
+    (_, expected, whole), (_, found, parts) = (begun(f"gameboy:rom={tmp_path / 'test.gb'}", 2, 2) for _ in range(2))
+    for step in range(STEPS):
+        slot = step % 2
+        expected["action"][slot] = found["action"][slot] = [step % 2, 1]
+        whole.step(slot)
+        assert set(step_by_phases(parts, slot)) == {ALL_LEGAL}
+        for field, array in expected.items():
+            assert array.tobytes() == found[field].tobytes(), f"{field} after {step + 1} steps"
+
+
+def test_an_illegal_action_leaves_a_console_as_it_is():
+    """The first phase returns its environment, and the others do nothing with it."""
+    _, buffers, envs = begun("gameboy", 3, 2)
+    before = buffers["state"][0, 1].copy()
+    buffers["action"][0] = [0, 3, 1]
+    assert [row for row in step_by_phases(envs, 0) if row != ALL_LEGAL] == [1]
+    assert np.array_equal(buffers["state"][0, 1], before)
+    assert buffers["episode_length"][1].tolist() == [1, 0, 1]

@@ -191,11 +191,12 @@ def draw_recorded_lines(m: Machine) -> None:
         set_word(m, FIRST_LINE, end)
 
 
-@called
+@inlined
 def draw_pixels(m: Machine, line: int, registers: int, sprites: int, begin: int, end: int) -> None:
     """Draw columns of a line of the screen: whole bytes."""
     half = m.drawn != WHOLE
     control, scroll, row = registers & 255, (registers >> 8) & 255, (registers >> 16) & 255
+    palette = (registers >> 24) & 255
     edge, window = ((registers >> 48) & 255) - 7, (registers >> 56) & 255
     second, second_of_window = (control >> 3) & 1, (control >> 6) & 1
     out = m.out + (20 * (line >> 1) + (begin >> 3) if half else 40 * line + (begin >> 2))
@@ -212,7 +213,7 @@ def draw_pixels(m: Machine, line: int, registers: int, sprites: int, begin: int,
         color, shade = 0, 0
         if control & 1:
             color = tile_color(m, tile, pixel_row & 7, column & 7)
-            shade = (registers >> (24 + 2 * color)) & 3
+            shade = (palette >> (2 * color)) & 3
         if sprites:
             shade = with_sprites(m, sprites, line, x, registers, color, shade)
         packed |= shade << shift

@@ -121,12 +121,12 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def play(v: GameViews, env: int, slot: int, buttons: int, drawn: int) -> int:
+def play(v: GameViews, shown: Machine, hidden: Machine, buttons: int) -> int:
     """Run the frames of a step and draw the last one, white if it is not reached; return why running ended."""
     why, last = 0, v.numbers.frames - 1
-    clear_frame(machine_of(v, env, slot, drawn))
+    clear_frame(shown)
     for frame in range(v.numbers.frames):
-        m = machine_of(v, env, slot, drawn if frame == last else HIDDEN)
+        m = shown if frame == last else hidden
         if frame == 0 or frame == v.numbers.press:
             press(m, buttons if frame == 0 else 0)
         set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
@@ -224,14 +224,13 @@ def is_legal(v: GameViews, slot: int, env: int) -> bool:
 
 
 @inlined
-def begin_step(v: GameViews, slot: int, following: int, env: int, drawn: int) -> int:
+def begin_step(v: GameViews, shown: Machine, hidden: Machine, slot: int, following: int, env: int) -> int:
     """Play the frames of a step, and write what its numbers in memory are worth; return why running ended."""
-    m = machine_of(v, env, following, drawn)
-    before = values_total(v, m)
-    why = play(v, env, following, v.buttons[v.common.action[slot, env]], drawn)
-    set_word(m, STEPS, word(m, STEPS) + 1)
+    before = values_total(v, shown)
+    why = play(v, shown, hidden, v.buttons[v.common.action[slot, env]])
+    set_word(shown, STEPS, word(shown, STEPS) + 1)
     v.common.terms[following, env] = 0
-    v.common.terms[following, env, VALUES] = values_total(v, m) - before
+    v.common.terms[following, env, VALUES] = values_total(v, shown) - before
     return why
 
 
@@ -243,8 +242,9 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         if not is_legal(v, slot, env):
             return env
     for env in range(lo, hi):
-        why = begin_step(v, slot, following, env, HALF)
-        finish(v, machine_of(v, env, following, HALF), following, env, why)
+        m = machine_of(v, env, following, HALF)
+        why = begin_step(v, m, machine_of(v, env, following, HIDDEN), slot, following, env)
+        finish(v, m, following, env, why)
     return ALL_LEGAL
 
 

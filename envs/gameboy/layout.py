@@ -109,8 +109,8 @@ IN_ROM, IN_RAM, IN_HIGH, IN_VIDEO, ELSEWHERE = 0, 1, 2, 3, 4
 # Why `run` returns.
 IN_TIME, BLANKED, STUCK = 1, 2, 3
 
-HIDDEN, WHOLE, HALF, LATER = 0, 1, 2, 3
-"""What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line, at once or later."""
+HIDDEN, WHOLE, HALF = 0, 1, 2
+"""What is drawn of a frame: nothing, 160 x 144 pixels, or every second pixel of every second line."""
 
 
 class Machine(NamedTuple):
@@ -137,6 +137,10 @@ class Machine(NamedTuple):
     top: int
     out: int
     drawn: int
+
+
+class RecordingMachine(Machine):
+    """A console that records lines instead of drawing them; a type, so that kernels of other ones need not ask."""
 
 
 def block_bytes(ram_bytes: int) -> int:

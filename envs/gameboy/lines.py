@@ -1,8 +1,8 @@
 """Draws lines of the screen, 2 bits per pixel, directly into the frame that `Machine.out` names.
 
 Two words say how a line is drawn from the memory of tiles and sprites: its registers, and its ten sprites, which are
-numbers of 6 bits, so that a device needs no local array. If the frame is drawn later, the words are recorded in the
-state. Before this memory changes, `draw_recorded_lines` draws the lines that were recorded with what it contained.
+numbers of 6 bits, so that a device needs no local array. A `RecordingMachine` records the words in its state. Before
+this memory changes, `draw_recorded_lines` draws the lines that were recorded with what it contained.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from .layout import (
     END_LINE,
     FIRST_LINE,
     HIGH_PAGE,
-    LATER,
     LINES,
     OAM,
     VIDEO,
@@ -21,7 +20,7 @@ from .layout import (
     WINDOW_MET,
     Machine,
 )
-from .memory import byte, set_word, store_byte, store_word, word
+from .memory import byte, records, set_word, store_byte, store_word, word
 from .registers import BGP, LCDC, OBP0, OBP1, SCX, SCY, WX, WY
 
 MOST_SPRITES = 10
@@ -40,7 +39,7 @@ def clear_frame(m: Machine) -> None:
     """Draw a white frame, of which no line is recorded."""
     for place in range(0, frame_bytes(m), 8):
         store_word(m.out + place, 0)
-    if m.drawn == LATER:
+    if records(m):
         set_word(m, FIRST_LINE, 0)
         set_word(m, END_LINE, 0)
 
@@ -149,7 +148,7 @@ def draw_line(m: Machine, line: int) -> None:
         return
     registers = registers_of(m, line, control, window)
     sprites = sprites_of(m, line, control) if control & 2 else 0
-    if m.drawn == LATER:
+    if records(m):
         record_line(m, line >> 1, registers, sprites)
     else:
         draw_pixels(m, line, registers, sprites, 0, 160)
@@ -184,7 +183,7 @@ def draw_recorded_byte(m: Machine, place: int) -> None:
 @called
 def draw_recorded_lines(m: Machine) -> None:
     """Draw the recorded lines, before the memory of tiles or sprites changes."""
-    if m.drawn == LATER:
+    if records(m):
         end = word(m, END_LINE)
         for index in range(word(m, FIRST_LINE), end):
             draw_recorded(m, index, 0, 160)

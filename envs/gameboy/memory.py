@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from .. import simulated
 from ..simulated import in_python_or
-from .layout import WORDS, Machine
+from .layout import WORDS, Machine, RecordingMachine
 
 BYTES = 8 * WORDS
 """Where in a state its bytes begin."""
@@ -108,6 +108,20 @@ def _writer(bits: int, unit: int) -> Callable[[Machine, int, int], None]:
     return in_python_or(in_python, intrinsic(write))
 
 
+def _records(_context: Any, m: Any) -> Any:
+    """Return whether a console records its lines, which is known when a kernel is compiled."""
+
+    def build(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return context.get_constant(types.boolean, m.instance_class is RecordingMachine)
+
+    return types.boolean(m), build
+
+
+def _records_in_python(m: Machine) -> bool:
+    return isinstance(m, RecordingMachine)
+
+
+records: Callable[[Machine], bool] = in_python_or(_records_in_python, intrinsic(_records))
 word, set_word = _reader(64, 3), _writer(64, 3)
 """Read and write a word of a state, by its number."""
 byte, set_byte = _reader(8, 0), _writer(8, 0)

@@ -9,7 +9,7 @@ from ..fields import Array
 from ..native import ALL_LEGAL
 from .compiled import compiled
 from .kernels import begin_step, finish, is_legal, machine_of
-from .layout import LATER, WHY
+from .layout import HALF, HIDDEN, WHY, RecordingMachine
 from .lines import draw_recorded_byte
 from .memory import set_word, word
 from .views import views
@@ -21,8 +21,9 @@ def play_frames(table: Array, env: int, _part: int, slot: int, following: int) -
     v = views(table)
     if not is_legal(v, slot, env):
         return env
-    why = begin_step(v, slot, following, env, LATER)
-    set_word(machine_of(v, env, following, LATER), WHY, why)
+    m = RecordingMachine(*machine_of(v, env, following, HALF))
+    why = begin_step(v, m, RecordingMachine(*machine_of(v, env, following, HIDDEN)), slot, following, env)
+    set_word(m, WHY, why)
     return ALL_LEGAL
 
 
@@ -31,7 +32,7 @@ def draw_frame(table: Array, env: int, part: int, slot: int, following: int) -> 
     """Draw a byte of the frame."""
     v = views(table)
     if is_legal(v, slot, env):
-        draw_recorded_byte(machine_of(v, env, following, LATER), part)
+        draw_recorded_byte(machine_of(v, env, following, HALF), part)
     return ALL_LEGAL
 
 
@@ -40,6 +41,6 @@ def end_step(table: Array, env: int, _part: int, slot: int, following: int) -> i
     """Write the results of the step."""
     v = views(table)
     if is_legal(v, slot, env):
-        m = machine_of(v, env, following, LATER)
+        m = machine_of(v, env, following, HALF)
         finish(v, m, following, env, word(m, WHY))
     return ALL_LEGAL

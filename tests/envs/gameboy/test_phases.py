@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pac.envs.gameboy.console import Console
-from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, HALF, HIDDEN, LATER, WORDS
+from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, HALF, HIDDEN, WORDS, RecordingMachine
 from pac.envs.gameboy.lines import clear_frame, draw_recorded_byte
 from pac.envs.native import ALL_LEGAL
 
@@ -77,21 +77,24 @@ def lines_of(console: Console) -> NDArray[np.uint8]:
     return console.block[8 * WORDS + FRAME :][:FRAME_BYTES]
 
 
-def in_the_middle_of_a_frame(name: str, drawn: int) -> Console:
-    """Return a console that draws from now on."""
+def in_the_middle_of_a_frame(name: str, *, recorded: bool) -> Console:
+    """Return a console that draws or records lines from now on."""
     console = Console(cartridge(program(name)), HALF)
     console.machine = console.machine_with(console.cartridge.rom, drawn=HIDDEN)
     console.run_until(BEGIN)
-    console.machine = console.machine_with(console.cartridge.rom, drawn=drawn)
+    machine = console.machine_with(console.cartridge.rom)
+    console.machine = RecordingMachine(*machine) if recorded else machine
     lines_of(console)[:] = 0x55
     clear_frame(console.machine)
     return console
 
 
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_frame_that_is_drawn_later_equals_one_that_is_drawn_at_once(name: str):
     """Whatever changes after a line is recorded, and whenever the recorded lines are drawn."""
-    now, later = in_the_middle_of_a_frame(name, HALF), in_the_middle_of_a_frame(name, LATER)
+    now, later = (in_the_middle_of_a_frame(name, recorded=recorded) for recorded in (False, True))
     seen = set()
     for _ in range(60):
         for console in (now, later):

@@ -10,17 +10,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from ...envs.fields import Array
-from .facts import Figures, Progress
+from .facts import Figures, Progress, ratios_of, summary_of
 from .measured_process import MeasurementFailed, last_line
 from .ranks import EPOCHS, NUM_ENVS, SETTINGS, TASK, settings, train
+from .turns import alternate
 
 BATCH = SETTINGS["batch"]
 CORES = 2
@@ -87,7 +89,7 @@ ASSUMPTIONS = (
 
 
 def simulate(
-    ranks: Sequence[int], network: Network, *, check: bool, seconds: float = 15.0, rounds: int = 3, progress: Progress
+    ranks: Sequence[int], network: Network, *, check: bool, seconds: float = 8.0, rounds: int = 7, progress: Progress
 ) -> Figures:
     """Compute what ranks would give.
 
@@ -96,30 +98,27 @@ def simulate(
         network: What messages between them cost.
         check: Whether to compare the prediction for two ranks with two ranks on this machine.
         seconds: Seconds of each training.
-        rounds: Trainings of each kind.
+        rounds: Trainings of each kind, in an order that changes.
         progress: Called with the current measurement.
 
     Returns:
         `costs` as measured here, a row for each number of ranks, the assumptions; with `check`, `predicted` and
-        `measured` decisions/s of two ranks, and `error`, by how much the prediction is wrong.
+        `measured` decisions/s of two ranks, and the ratios of both within each round.
     """
-    sizes: list[int] = []
-    noted, pairs = [], []
-    for number in range(rounds):
-        progress("ranks that do not communicate", number / rounds)
-        lone = _lone_ranks(seconds)
-        noted.append(np.array([parts for rank in lone for parts in rank["seconds"]]))
-        sizes = lone[0]["sizes"]
-        if check:
-            progress("two ranks", (number + 0.5) / rounds)
-            pairs.append(CORES * train(CORES, NUM_ENVS, seconds, *settings(CORES), cores=CORES)["sps"])
+    sides: dict[str, Callable[[], Any]] = {"ranks that do not communicate": partial(_lone_ranks, seconds)}
+    if check:
+        sides["messages"] = _network_here
+        sides["two ranks"] = partial(_pair_rate, seconds)
+    lone, *checked = alternate(sides, rounds, progress).values()
+    sizes = lone[0][0]["sizes"]
+    noted = [np.array([parts for rank in found for parts in rank["seconds"]]) for found in lone]
     costs = Costs(noted, sizes)
     result: Figures = {
         "costs": {
             "iteration": costs.computing(1),
             "iterations": sum(map(len, noted)),
-            "sums": len(costs.sizes),
-            "gradients": max(costs.sizes),
+            "sums": len(sizes),
+            "gradients": max(sizes),
             "decisions_per_second": costs.rate(1, network),
         },
         "network": vars(network),
@@ -127,13 +126,13 @@ def simulate(
         "assumptions": list(ASSUMPTIONS),
     }
     if check:
-        here = _network_here(max(costs.sizes))
-        predicted, measured = costs.rate(CORES, here), median(pairs)
+        networks, measured = checked
+        predicted = [Costs([parts], sizes).rate(CORES, here) for parts, here in zip(noted, networks, strict=True)]
         result["check"] = {
-            "network": vars(here),
-            "predicted": predicted,
-            "measured": measured,
-            "error": predicted / measured - 1,
+            "network": {name: median(getattr(here, name) for here in networks) for name in vars(network)},
+            "predicted": summary_of(predicted),
+            "measured": summary_of(measured),
+            **ratios_of(predicted, measured),
         }
     return result
 
@@ -168,13 +167,17 @@ def _lone_ranks(seconds: float) -> list[Figures]:
     return [json.loads(answer) for answer, _ in answers]
 
 
-def _network_here(size: int) -> Network:
-    """Return what messages between two processes on this machine cost, from sums of a number and of `size` bytes."""
+def _pair_rate(seconds: float) -> float:
+    return CORES * float(train(CORES, NUM_ENVS, seconds, *settings(CORES), cores=CORES)["sps"])
+
+
+def _network_here() -> Network:
+    """Return what messages between two processes on this machine cost, from sums of a number and of gradients."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CORES)]
-    command = [*torchrun, "-m", "pac.training.bench.collectives", str(size)]
+    command = [*torchrun, "-m", "pac.training.bench.collectives", TASK]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT)
     try:
         found: dict[str, float] = json.loads(done.stdout)
     except ValueError:
         raise MeasurementFailed(f"two processes could not measure their sums: {last_line(done.stderr)}") from None
-    return Network(found["small"] / 2, size / max(1e-9, found["gradients"] - found["small"]))
+    return Network(found["small"] / 2, found["size"] / max(1e-9, found["gradients"] - found["small"]))

@@ -1,6 +1,7 @@
-"""One of two processes that measure the sums of ranks: prints seconds per call, of a few bytes and of gradients.
+"""One of two processes that measure the sums of ranks: prints the bytes of gradients, and seconds per call.
 
-Started by torchrun, with the bytes of the gradients as its argument.
+As in a training, a process has its share of the cores, and its caches contain something else before each sum. Started
+by torchrun, with the task as its argument.
 """
 
 from __future__ import annotations
@@ -13,32 +14,44 @@ from statistics import median
 
 import torch
 
-from ..torchrun import join_ranks
+from ...backends.system.cores import share_cores
+from ...envs import find
+from ..ppo.policy import PpoPolicy
+from ..ppo.settings import PpoSettings
+from ..torchrun import join_ranks, local_rank
 
-CALLS, BLOCKS = 50, 9
+CALLS, WARM = 200, 20
+CACHES = 8 << 20
+"""Bytes that are written before each sum."""
 
 
 def main() -> None:
     """Measure, and print JSON on rank 0."""
-    ranks = join_ranks()
-    gradients = torch.zeros(int(sys.argv[1]) // 4)
+    ranks, task = join_ranks(), find(sys.argv[1])
+    share_cores(local_rank(), ranks.size)
+    policy = PpoPolicy(task, PpoSettings.for_task(task, {}), torch.Generator())
+    gradients = [torch.zeros_like(parameter) for parameter in policy.parameters()]
+    other = torch.zeros(CACHES, dtype=torch.uint8)
+
+    def seconds(collective: Callable[[], object]) -> float:
+        """Return the median time of a sum, with what is computed before it."""
+        times = []
+        for _ in range(CALLS):
+            begun = time.perf_counter()
+            other.add_(1)
+            collective()
+            times.append(time.perf_counter() - begun)
+        return median(times[WARM:])
+
+    alone = seconds(lambda: None)
     found = {
-        "small": _seconds(lambda: ranks.maximum(0)),
-        "gradients": _seconds(lambda: ranks.add([gradients])),
+        "small": seconds(lambda: ranks.maximum(0)) - alone,
+        "gradients": seconds(lambda: ranks.add(gradients)) - alone,
+        "size": sum(tensor.numel() * tensor.element_size() for tensor in gradients),
     }
     if ranks.is_writer:
         sys.stdout.write(json.dumps(found))
     ranks.leave()
-
-
-def _seconds(collective: Callable[[], object]) -> float:
-    times = []
-    for _ in range(BLOCKS):
-        begun = time.perf_counter()
-        for _ in range(CALLS):
-            collective()
-        times.append((time.perf_counter() - begun) / CALLS)
-    return median(times)
 
 
 if __name__ == "__main__":

@@ -58,9 +58,11 @@ def cluster(result: Figures) -> None:
     for line in result["assumptions"]:
         console.print(f"- {line}", style="dim")
     if (check := result.get("check")) is not None:
+        predicted, measured = (check[name]["median"] for name in ("predicted", "measured"))
+        errors = (100 * (check[name] - 1) for name in ("ratio", "ratio_min", "ratio_max"))
         console.print(
-            f"two ranks here: predicted {check['predicted']:,.0f}, measured {check['measured']:,.0f} decisions/s "
-            f"({100 * check['error']:+.1f} %)"
+            f"two ranks here: predicted {predicted:,.0f}, measured {measured:,.0f} decisions/s "
+            "({:+.1f} %, in single rounds {:+.1f} to {:+.1f} %)".format(*errors)
         )
 
 

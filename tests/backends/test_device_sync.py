@@ -14,7 +14,7 @@ from pac.backends.device.backend import DeviceBackend
 from pac.backends.device.sync import DeviceDiffers
 
 
-@pytest.fixture(params=["cpu", "apart"])
+@pytest.fixture(params=["cpu", "apart", pytest.param("cuda", marks=pytest.mark.gpu)])
 def envs(request: pytest.FixtureRequest) -> Iterator[DeviceBackend]:
     """Yield started environments whose steps are compared."""
     with closing(make("drmario:level=2", 3, "device", slots=4, seed=5, first_env=2, device=request.param)) as made:

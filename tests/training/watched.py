@@ -14,6 +14,8 @@ from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 LIMIT = 200.0  # s: the first session of a game compiles it
+RESIDENT = ["apart", "apart graph", *(pytest.param(name, marks=pytest.mark.gpu) for name in ("cuda", "cuda graph"))]
+"""Environments in memory of the policy's device, also with rollouts that are replayed as a whole."""
 
 
 class Watched:
@@ -21,11 +23,11 @@ class Watched:
 
     def __init__(self, **options):
         options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
-        graph = options["backend"] == "graph"  # the same, with rollouts that are replayed as a whole
-        apart = graph or options["backend"] == "apart"
-        if apart:  # memory that the host reads and writes as that of a GPU
-            small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1, "cuda_graph": graph}
-            options |= {"backend": "device", "trainer": "ppo", "device": "cpu", "settings": small}
+        kind, _, graph = options["backend"].partition(" ")  # "graph": rollouts are replayed as a whole
+        apart = kind == "apart"  # memory that the host reads and writes as that of a GPU
+        if apart or kind == "cuda":
+            small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1, "cuda_graph": bool(graph)}
+            options |= {"backend": "device", "trainer": "ppo", "device": "cpu" if apart else "cuda", "settings": small}
         with pytest.MonkeyPatch.context() as patch:
             if apart:
                 patch.setenv("PAC_DEVICE_MEMORY", "apart")

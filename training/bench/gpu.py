@@ -103,7 +103,7 @@ def _random_step(task: Task, envs: Any, memory: DeviceMemory) -> None:
 def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
     """Return random legal actions `(rows,)`, chosen on the device."""
     rows = memory.tensors["action"].shape[1]
-    weights = torch.rand(rows, task.num_actions, device=memory.where)
+    weights = 1 - torch.rand(rows, task.num_actions, device=memory.where)  # in (0, 1]: no legal action has weight 0
     if task.masked:
         bits = memory.tensors["action_mask"][slot][..., None] >> torch.arange(8, device=memory.where) & 1
         weights *= bits.flatten(1)[:, : task.num_actions]

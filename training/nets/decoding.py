@@ -24,15 +24,16 @@ class DecodeBits(nn.Module):
 
     table: Tensor
     places: Tensor
+    steps: Tensor
 
     def __init__(self, shape: tuple[int, ...], zero: float = 0.0, one: float = 1.0) -> None:
         super().__init__()
         self.shape, self.zero, self.one = shape, zero, one
         self.count = math.prod(shape)
         self.register_buffer("table", bit_table(zero, one), persistent=False)
-        self.register_buffer(
-            "places", torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8), persistent=False
-        )
+        places = torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8)
+        self.register_buffer("places", places, persistent=False)
+        self.register_buffer("steps", (one - zero) / places, persistent=False)
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the bits as floats."""
@@ -44,7 +45,8 @@ class DecodeBits(nn.Module):
 
     def tested(self, stored: Tensor) -> Tensor:
         """Return the bits of each byte as floats, with an axis of 8 at the end."""
-        return torch.where((stored.unsqueeze(-1) & self.places).bool(), self.one, self.zero)
+        bits = (stored.unsqueeze(-1) & self.places) * self.steps
+        return bits + self.zero if self.zero else bits
 
 
 class DecodePixels(nn.Module):

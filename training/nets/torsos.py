@@ -16,6 +16,7 @@ from torch.nn import functional
 from ...envs import Field
 from .decoding import ChannelsFirst, image_shape, is_image
 from .line_convolution import CrossConvolution
+from .rectified import rectified_product
 
 LARGE_IMAGE = 36
 """Images of at least this side are for strided convolutions; smaller ones keep their resolution."""
@@ -37,7 +38,8 @@ class BoardTorso(nn.Module):
         """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`."""
         features: Tensor = self.lines(board).flatten(0, 2)
         for layer in self.mixing:
-            features = functional.relu(layer(features), inplace=True)
+            assert isinstance(layer, nn.Linear)
+            features = rectified_product(features, layer.weight.t(), layer.bias, features.shape)
         return features
 
 

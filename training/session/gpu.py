@@ -22,10 +22,10 @@ KINDS = ("GPU-", MIG)
 
 def cuda_uuid(index: int) -> str | None:
     """Return the unique id of PyTorch's device `cuda:index`; None where PyTorch does not use CUDA in this process."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)  # another thread may be importing PyTorch
+    if cuda is None or not getattr(cuda, "is_initialized", bool)():
         return None
-    return str(getattr(torch.cuda.get_device_properties(index), "uuid", "")) or None
+    return str(getattr(cuda.get_device_properties(index), "uuid", "")) or None
 
 
 class Gpu:

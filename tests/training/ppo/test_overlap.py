@@ -40,10 +40,9 @@ class SequentialPPO(PPO):
 def training(
     kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any
 ) -> AbstractContextManager[PPO]:
-    envs_device = "cpu"
     if backend == "apart":  # memory that the host reads and writes as that of a GPU
-        backend, envs_device = "device", "apart"
-    return started(kind, context(task, 3, backend=backend, envs_device=envs_device, **(SMALL | options)), num_envs)
+        backend, options = "device", options | {"envs_device": "apart"}
+    return started(kind, context(task, 3, backend=backend, **(SMALL | options)), num_envs)
 
 
 def weights(trainer: PPO) -> dict[str, torch.Tensor]:
@@ -87,6 +86,16 @@ def test_the_backend_does_not_change_the_weights(backend: str, spec: str) -> Non
     """Environments in threads, processes and servers lead to those of the reference, whose environments are inline."""
     found = trained(PPO, find(spec), 6, backend=backend)
     wanted = trained(SequentialPPO, find(spec), 6)
+    assert equal(found[1], wanted[1])
+
+
+@pytest.mark.gpu
+def test_environments_on_a_gpu_do_not_change_the_weights() -> None:
+    """Those of a policy on a GPU, which learns in a thread beside the launches of steps."""
+    found, wanted = (
+        trained(kind, find("treasure"), 6, backend="device", device="cuda", envs_device="cuda")
+        for kind in (PPO, SequentialPPO)
+    )
     assert equal(found[1], wanted[1])
 
 

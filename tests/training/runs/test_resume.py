@@ -64,6 +64,7 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
         ("a signal", "drmario", {"backend": "device"}),
         ("a signal", "drmario", {"backend": "apart"}),
         ("a signal", "drmario", {"backend": "apart", "settings": PPO | {"cuda_graph": True}}),
+        pytest.param("a signal", "drmario", {"backend": "device", "device": "cuda"}, marks=pytest.mark.gpu),
         ("a signal", "drmario", {"settings": PPO | {"overlap": True}}),
         ("a signal", "leduc", {}),
         ("a limit", f"{WANDERER}:wind=3", {"backend": "shm"}),

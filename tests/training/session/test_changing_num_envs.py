@@ -9,12 +9,12 @@ from pac.training.session.control import CommandRefused
 from pac.training.session.session import Session
 from pac.training.telemetry.records import Phase
 
-from ..watched import running, session
+from ..watched import RESIDENT, running, session
 
 pytestmark = pytest.mark.session
 
 
-@pytest.mark.parametrize("backend", ["device", "apart", "graph"])
+@pytest.mark.parametrize("backend", ["device", *RESIDENT])
 def test_a_restart_keeps_counters_and_moves_readers(tmp_path, backend):
     """With another N, the segment is new and the counters continue."""
     with session(tmp_path, task="drmario", backend=backend) as watched:

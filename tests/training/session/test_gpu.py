@@ -2,6 +2,7 @@
 
 import math
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -120,3 +121,12 @@ def test_a_process_that_does_not_use_cuda_has_no_unique_id():
     """And the call does not initialize CUDA."""
     assert cuda_uuid(0) is None
     assert "torch" not in sys.modules or not sys.modules["torch"].cuda.is_initialized()
+
+
+@pytest.mark.parametrize("parts", [{}, {"cuda": ModuleType("torch.cuda")}], ids=["torch", "torch.cuda"])
+def test_a_module_that_another_thread_is_importing_is_not_used(monkeypatch, parts):
+    """The first passes of the sampler are made while the training thread imports PyTorch."""
+    torch = ModuleType("torch")
+    vars(torch).update(parts)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    assert cuda_uuid(0) is None

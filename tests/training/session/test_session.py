@@ -14,7 +14,7 @@ from pac.training.past.episode_file import read
 from pac.training.session.control import CommandRefused
 from pac.training.telemetry.records import Notice, Phase
 
-from ..watched import running, session
+from ..watched import RESIDENT, running, session
 
 pytestmark = pytest.mark.session
 
@@ -54,7 +54,7 @@ def test_only_usable_cores_are_counted(tmp_path):
         os.sched_setaffinity(0, before)
 
 
-@pytest.mark.parametrize("backend", ["inline", "apart", "graph"])
+@pytest.mark.parametrize("backend", ["inline", *RESIDENT])
 def test_a_paused_session_does_not_step_until_requested(tmp_path, backend):
     """Pause holds the counters; `step` steps every environment exactly so many times; resume continues."""
     with session(tmp_path, task="noop" if backend == "inline" else "drmario", backend=backend) as watched:
@@ -68,7 +68,7 @@ def test_a_paused_session_does_not_step_until_requested(tmp_path, backend):
         watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
+@pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
 def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path, backend):
     """The step that hits is the last one; resume continues; with another N, the breakpoint still exists."""
     with session(tmp_path, task="drmario", backend=backend, breakpoints=("env 3: length == 5",)) as watched:
@@ -104,7 +104,7 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
         assert first[1] > 0
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
+@pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
 def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
     """They equal what a viewer saw then; the running environments do not change."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
@@ -144,7 +144,7 @@ def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
         assert watched.see().state["steps"] == steps + 4
 
 
-@pytest.mark.parametrize("backend", ["shm", "device", "apart", "graph"])
+@pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
 def test_an_episode_is_recorded_and_replays(tmp_path, backend):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
     with session(tmp_path, task="drmario", backend=backend, name="first") as watched:

@@ -12,6 +12,8 @@ from ...envs import Task
 from ..settings import Schedule, TrainerSettings
 
 MIN_STEPS = 8
+FEW_STEPS = 32
+"""Gradient steps of a pass over a batch that are few for a GPU."""
 
 
 class PpoSettings(TrainerSettings):
@@ -82,3 +84,15 @@ class PpoSettings(TrainerSettings):
     def steps(self, rows: int) -> int:
         """Steps of a rollout: as many as `batch` needs, and no fewer than an advantage needs to look ahead."""
         return max(MIN_STEPS, math.ceil(self.batch / rows))
+
+    def advice_for_gpu(self, rows: int) -> str:
+        """Return a sentence if minibatches are too small for a GPU; else an empty text."""
+        decisions = self.steps(rows) * rows
+        if decisions <= 4 * FEW_STEPS * self.minibatch:
+            return ""
+        larger = 1 << round(math.log2(decisions / FEW_STEPS))
+        return (
+            f"an update of {decisions:,} decisions takes {self.epochs * decisions // self.minibatch:,} gradient steps "
+            f"of {self.minibatch:,}, which leave a GPU mostly idle; --ppo.batch {decisions} --ppo.minibatch {larger} "
+            "would be faster, and changes what is learned"
+        )

@@ -80,6 +80,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
     def start(self, num_envs: int) -> None:
         """Make the environments and start an episode in each."""
         rows = num_envs * self._context.task.players * self._context.ranks.size
+        if self._context.device.startswith("cuda") and (advice := self.settings.advice_for_gpu(rows)):
+            self._context.notify(advice)
         rollouts, options = (2, {"rollouts": 2}) if self._updates else (1, {})
         slots = rollouts * (self.settings.steps(rows) + 1)
         buffer = self._open(num_envs, slots, on_device=True, **options)

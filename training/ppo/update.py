@@ -187,8 +187,16 @@ def normalized(advantages: Tensor, ranks: Ranks) -> Tensor:
 
 
 def minibatches(decisions: int, count: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, ...]:
-    """Return `0..decisions` in random order, in `count` parts of nearly equal length."""
-    return torch.randperm(decisions, generator=generator).to(device).tensor_split(count)
+    """Return `0..decisions` in random order, in `count` parts of nearly equal length.
+
+    A GPU draws the order itself, from a seed: to draw a million on the CPU and copy them takes it a tenth of an update.
+    """
+    if device.type == "cuda":
+        seed = int(torch.randint(2**62, (), generator=generator))
+        order = torch.randperm(decisions, generator=torch.Generator(device).manual_seed(seed), device=device)
+    else:
+        order = torch.randperm(decisions, generator=generator).to(device)
+    return order.tensor_split(count)
 
 
 def explained_variance(values: Tensor, returns: Tensor, ranks: Ranks) -> float:

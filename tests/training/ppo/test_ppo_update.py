@@ -154,12 +154,24 @@ def test_both_value_losses_agree_near_zero() -> None:
     assert value_error(far, zero, huber=False).item() == 4.5
 
 
-def test_minibatches_are_a_partition_in_random_order() -> None:
-    """Every decision once, in parts of nearly equal length."""
-    parts = minibatches(103, 4, torch.Generator().manual_seed(0), torch.device("cpu"))
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_minibatches_are_a_partition_in_random_order(device: str) -> None:
+    """Every decision once, in parts of nearly equal length, in an order that follows from the generator."""
+    parts, again = (minibatches(103, 4, torch.Generator().manual_seed(0), torch.device(device)) for _ in range(2))
     assert [len(part) for part in parts] == [26, 26, 26, 25]
     assert sorted(torch.cat(parts).tolist()) == list(range(103))
     assert torch.cat(parts).tolist() != list(range(103))
+    assert torch.equal(torch.cat(parts), torch.cat(again))
+
+
+def test_minibatches_that_are_too_small_for_a_gpu_are_named() -> None:
+    """The advice is accepted, and needs no other."""
+    few = PpoSettings(batch=2048, minibatch=256, epochs=2)
+    assert not few.advice_for_gpu(rows=256)
+    advice = few.advice_for_gpu(rows=65_536)
+    assert advice.startswith("an update of 524,288 decisions takes 4,096 gradient steps of 256")
+    assert "--ppo.batch 524288 --ppo.minibatch 16384" in advice
+    assert not PpoSettings(batch=524_288, minibatch=16_384).advice_for_gpu(rows=65_536)
 
 
 def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor], dict[str, float]]:

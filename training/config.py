@@ -66,13 +66,13 @@ class Config(StrictModel):
     trainer: str | None = Field(
         None,
         description="Algorithm: ppo, dqn, iqn, independent, mccfr, random or one of an installed package. Default: the "
-        "task's; mccfr for poker, usually ppo.",
+        "task's trainer, which is mccfr for poker and usually ppo otherwise.",
     )
     num_envs: int | None = Field(
         None,
         ge=1,
         le=MAX_ENVS,
-        description="Number of environments. Default: 4 per core, at least 8. Of a poker solver: workers, 1 per core.",
+        description="Number of environments. Default: 4 per core, at least 8. Poker solver: workers, 1 per core.",
     )
     backend: str = Field(
         "shm",
@@ -80,7 +80,7 @@ class Config(StrictModel):
     )
     ray_address: str = Field(
         "auto",
-        description="Address of the Ray cluster of the backend ray, such as HOST:6379. auto: that of this machine.",
+        description="Address of the Ray cluster for the ray backend, such as HOST:6379. auto: the local cluster.",
     )
     workers: PositiveInt | None = Field(
         None, description="Number of worker processes or threads. Default: 1 per usable core."
@@ -122,22 +122,20 @@ class Config(StrictModel):
         30.0, description="Seconds without progress after which a stopping session is killed."
     )
     eval_every: PositiveInt | None = Field(
-        None, description="Evaluate the policy every so many iterations, in the background, with the likeliest actions."
+        None, description="Iterations between evaluations. They run in the background, with the most likely actions."
     )
     eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
     record: Annotated[str, AfterValidator(_check_record)] = Field(
-        "", description="Record the best or worst episode so far, or one in NUMBER: best, worst or every:NUMBER."
+        "", description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER)."
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."
     )
     alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
-    check_sync: bool = Field(
-        False, description="Report code of the trainer that waits for the device between two steps."
-    )
+    check_sync: bool = Field(False, description="Report trainer code that waits for the device between two steps.")
     device_sync: bool = Field(
-        False, description="Compare every step of the backend device with the rules on the CPU, and report the cost."
+        False, description="Compare every step of the device backend with the rules on the CPU, and report the cost."
     )
     learn: bool = Field(True, description="Learn. If false, the policy of --resume acts, and nothing is saved.")
     greedy: bool = Field(True, description="Without learning, take the most likely action instead of sampling.")

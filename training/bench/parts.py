@@ -98,7 +98,7 @@ PARTS = {
     "kernels": Benchmark(
         "kernels:measure_kernels",
         {"targets": (90,)},
-        "Compile the kernels for GPUs, which needs none: registers, stack, spills and occupancy.",
+        "Compile the GPU kernels without a GPU, and report registers, stack, spills and occupancy.",
     ),
     "fights": Benchmark(
         "games.fights:measure_fights",
@@ -108,7 +108,7 @@ PARTS = {
     "evaluation": Benchmark(
         "evaluation:evaluation_cost",
         {"seconds": 6.0, "pairs": 1},
-        "Measure how much evaluation beside a training slows it down.",
+        "Measure how much background evaluation slows down training.",
     ),
     "independent": Benchmark(
         "independent:compare",

@@ -273,7 +273,7 @@ def cluster(
     quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Compute what training in many processes would give, from costs that are measured on this machine.
+    """Estimate the speed of training in many processes from costs that are measured on this machine.
 
     Args:
         simulate: Compute the model. Nothing is started on other machines.

@@ -95,7 +95,7 @@ def attach(
 ) -> int:
     """Show a running session or a watched script in the app. Without RUN, list them if several run.
 
-    Of a training in several processes, the app shows all ranks on this machine or on HOST.
+    For a training in several processes, the app shows all ranks on this machine or on HOST.
 
     Args:
         names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine;
@@ -103,8 +103,8 @@ def attach(
         together: Without RUN, show all running sessions on one screen, also those that start later.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
         json: Print the running sessions as one JSON object. Does not open the app.
-        rsh: For HOST:RUN, the command that runs another one on HOST, with its options.
-        command: For HOST:RUN, the command pac-tui on HOST, such as `venv/bin/pac-tui`.
+        rsh: For HOST:RUN, the remote shell command and its options.
+        command: For HOST:RUN, the pac-tui command on HOST, such as `venv/bin/pac-tui`.
     """
     from .attach import attach_session
     from .remote import attach_remote, is_remote
@@ -116,7 +116,7 @@ def attach(
 
 @app.command
 def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
-    """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` starts this on HOST.
+    """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` runs this command on HOST.
 
     Args:
         name: Name of the run or the beginning of it, process id, or `latest`.
@@ -143,7 +143,7 @@ def watch(
         module: Run a module as a script, as `python -m` does.
         python: The interpreter that runs the script. Default: that of the active virtual environment, else the one of
             pac-tui.
-        headless: Run the script in this terminal. `pac-tui attach` in another one shows its environments.
+        headless: Run the script in this terminal. `pac-tui attach` in another terminal shows its environments.
     """
     from .watch import watch_script
 
@@ -169,7 +169,7 @@ def evaluate(
         name: Name or folder of the run, or `latest`.
         flags: The configuration. Values that are not set come from the run.
         sample: Sample actions from the policy instead of taking the most likely one.
-        hands: Poker solver: number of hands to play, even, by default 1,000,000, or 400 with --resolve. Has no effect
+        hands: Poker solver: even number of hands to play. Default: 1,000,000, or 400 with --resolve. Has no effect
             on small games, where all deals are computed.
         against: Poker solver: the opponent. One of uniform (the default), call, fold and allin, or another run of the
             same game.

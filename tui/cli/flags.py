@@ -42,7 +42,7 @@ class Flags(Config):
         None, description="YAML file with the configuration. Flags and PAC_... variables override it."
     )
     trust: Annotated[bool, Parameter(show_default=False)] = Field(
-        False, description="Use the task that a file names even if it is not installed and runs code."
+        False, description="Use the task named in a file even if it is not installed and runs code."
     )
     players: int | None = Field(None, ge=1, description="Short for the task parameter `players`.")
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(

@@ -78,6 +78,4 @@ def test_the_help_names_the_default_numbers_of_hands(capsys):
     """The help contains the default numbers of hands."""
     assert main(["eval", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"Default: {cli_eval.HANDS:,}, or {cli_eval.RESOLVED_HANDS} with --resolve" in printed.replace(
-        " │ │ ", " "
-    )
+    assert f"Default: {cli_eval.HANDS:,}, or {cli_eval.RESOLVED_HANDS} with --resolve" in printed.replace(" │ │ ", " ")

@@ -24,6 +24,9 @@ LONG = 5.0
 """Seconds of the environments in one rollout above which PPO is not measured."""
 EPOCHS = 1
 """Passes of PPO over a rollout of so many environments."""
+GRADIENT_STEPS = 32
+"""Gradient steps of a pass, as many as PPO advises for a GPU; fewer if minibatches would be below `SMALLEST`."""
+SMALLEST = 16_384
 TASKS = ("drmario", "gameboy")
 
 
@@ -113,9 +116,10 @@ def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
 def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
     """Return the steps per second of whole PPO, after two iterations, and the peak of the GPU's memory so far."""
     steps = SLOTS - 1
+    decisions = steps * num_envs
     chosen = {
-        "batch": steps * num_envs,
-        "minibatch": min(steps * num_envs, 16_384),
+        "batch": decisions,
+        "minibatch": min(decisions, max(SMALLEST, decisions // GRADIENT_STEPS)),
         "epochs": EPOCHS,
         "cuda_graph": graph,
     }
@@ -130,7 +134,7 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool)
             trainer.iterate()
             iterations += 1
         _wait(device)
-        rate = iterations * steps * num_envs / (time.perf_counter() - begun)
+        rate = iterations * decisions / (time.perf_counter() - begun)
         found: Figures = {"ppo_graph_steps_per_second" if graph else "ppo_steps_per_second": rate}
         if device != "apart":
             found["peak_gpu_bytes"] = torch.cuda.max_memory_allocated()

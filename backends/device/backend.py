@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 from ...envs.errors import IllegalAction
 from ...envs.fields import Array
 from ..core.actions import ActionCheck
-from ..core.base import Backend
 from ..core.errors import BackendUnavailable
 from ..core.finite import NumberCheck
+from ..core.inline import LocalBackend
 from ..core.layout import Buffer, Layout
-from ..core.status import BackendState, WorkerState, WorkerStatus, usage
+from ..core.status import BackendState
 
 if TYPE_CHECKING:
     from ...envs.driver import NativeEnvironments
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from .sync import SyncCheck
 
 
-class DeviceBackend(Backend):
+class DeviceBackend(LocalBackend):
     """Steps all environments by one launch of the game's kernel.
 
-    On `cpu`, that is a compiled loop over slices in threads, and the buffer is memory of the host. On a GPU it is a
-    CUDA kernel with a thread per environment, and the buffer is memory of the GPU: a step returns when it is launched,
-    and an illegal action is an error at the end of its rollout.
+    On `cpu`, the kernel is a compiled loop over slices in threads, and the buffer is in the memory of the host. On a
+    GPU, it is a CUDA kernel with a thread per environment, and the buffer is in the memory of the GPU. There, a step
+    returns once it is launched, and an illegal action raises an error at the end of its rollout.
     """
 
     name: ClassVar[str] = "device"
@@ -71,11 +70,10 @@ class DeviceBackend(Backend):
         return self._memory
 
     def _open(self) -> None:
+        super()._open()
         if self._memory is not None and self._memory.where.type == "cuda":
             self._event("info", self._budget)
         self._fill(self.seed)
-        self._steps, self._pending = 0, 0
-        self._beat = time.monotonic()
 
     def _fill(self, seed: int) -> None:
         from ...envs.launching import SIMULATED, CpuLauncher
@@ -130,15 +128,10 @@ class DeviceBackend(Backend):
         self._launcher.show(slot)
         return True
 
-    def _begin(self, slot: int) -> None:
-        self._pending = slot
-
     def _finish(self, timeout: float) -> None:  # noqa: ARG002 - a launch cannot be interrupted
         begun = time.perf_counter()
         self._launcher.step(self._pending)
-        self.busy_seconds += time.perf_counter() - begun
-        self._steps += 1
-        self._beat = time.monotonic()
+        self._count_steps(begun)
         if self._memory is None or self.sync_check is not None or not self.buffer.order.has_next(self._following):
             self._check_legal()
         if self.sync_check is not None:
@@ -163,9 +156,7 @@ class DeviceBackend(Backend):
         begun = time.perf_counter()
         self._state = BackendState.BROKEN
         play()
-        self.busy_seconds += time.perf_counter() - begun
-        self._steps += steps
-        self._beat = time.monotonic()
+        self._count_steps(begun, steps)
         self._check_legal()
         self.buffer.order.wrote(slot + steps, steps)
         self._state = BackendState.READY
@@ -194,12 +185,6 @@ class DeviceBackend(Backend):
         for each in self._slices:
             each.close()
         self._slices.clear()
-
-    @property
-    def workers(self) -> Sequence[WorkerStatus]:
-        """This process, as the one worker: its threads share every step."""
-        age = time.monotonic() - self._beat
-        return (WorkerStatus(0, os.getpid(), 0, self.environments, WorkerState.READY, self._steps, age, 0, *usage()),)
 
 
 def _without_gpu(device: str) -> str:

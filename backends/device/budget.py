@@ -16,40 +16,32 @@ from .memory import torch_device
 
 
 class MemoryBudget(NamedTuple):
-    """Bytes on a device.
+    """The memory of a device.
 
     Attributes:
-        buffer: Of the fields in all slots.
-        working: Of the working memory of all threads.
-        free: What environments may use.
-        text: All of these, for people.
+        needed: Bytes that the environments need: all slots of the fields, and the working memory of all threads.
+        free: Bytes that environments may use.
+        text: Both, for people.
     """
 
-    buffer: int
-    working: int
+    needed: int
     free: int
     text: str
 
-    @property
-    def needed(self) -> int:
-        """What the environments need."""
-        return self.buffer + self.working
-
 
 def budget_of(layout: Layout) -> MemoryBudget:
-    """Return the memory that a layout's environments need on its device, and what there is of it."""
+    """Return how much memory a layout's environments need on its device, and how much they may use."""
     task, device = layout.task, torch_device(layout.device)
     one = cast("NativeEnvironments", task.make(0, 1, allocate(task, 1, 1), 0))
     working = layout.num_envs * sum(stride_of(each) for each in one.packed.arrays if each.works)
     free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else available_memory()
-    free = int(free * SHARE)
-    needed = human_bytes(layout.size + working)
+    needed, free = layout.size + working, int(free * SHARE)
     text = (
-        f"N={layout.num_envs:,} needs about {needed} on {device} "
+        f"N={layout.num_envs:,} needs about {human_bytes(needed)} on {device} "
         f"({human_bytes(layout.size)} for {layout.slots:,} slots, {human_bytes(working)} for the work of threads), "
         f"{human_bytes(free)} are available"
     )
-    return MemoryBudget(layout.size, working, free, text)
+    return MemoryBudget(needed, free, text)
 
 
 def stride_of(each: TableArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -14,9 +14,14 @@ from ...envs.fields import FINAL_OBSERVATION, Array
 from ...envs.kernel_tables import TableArray
 from ...envs.slots import SlotOrder
 from ..core.errors import BackendUnavailable
-from ..core.fetched import Fetched, Key
+from ..core.fetched import DeviceEvent, Fetched, Key
 from ..core.layout import ALIGNMENT, Buffer, Layout
-from .transfers import transfer_of
+
+Transfer = Callable[[Iterable[tuple[Tensor, Tensor]]], DeviceEvent | None]
+"""Begins to copy the second tensor of each pair into the first. Returns an event after the copies; None if they are done.
+
+The copies come after the work that is already on the device, and before any later work.
+"""
 
 SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
 """Types that PyTorch cannot compute with; tensors have the type of the same bytes."""
@@ -39,6 +44,17 @@ def torch_device(name: str) -> torch.device:
                 "or install a driver and a PyTorch with CUDA"
             )
     return device
+
+
+def transfer_of(device: torch.device) -> Transfer:
+    """Return a function that copies from a device in PyTorch's current stream, without waiting."""
+
+    def transfer(pairs: Iterable[tuple[Tensor, Tensor]]) -> DeviceEvent | None:
+        for into, source in pairs:
+            into.copy_(source, non_blocking=True)
+        return torch.cuda.current_stream(device).record_event() if device.type == "cuda" else None
+
+    return transfer
 
 
 class DeviceMemory(Buffer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -100,76 +101,59 @@ class NodeFleet:
 
     def open(self, episodes: NDArray[np.int64]) -> Reply:
         """Make the environments, which have played `episodes + 1` episodes, `(hi - lo,)`."""
-
-        def make() -> NodeEnvs:
-            task = transformed(find(self._spec), self._transform)
-            if reason := NodeEnvs.unavailable(Layout(task, self._num_envs)):
-                raise BackendUnavailable(reason)
-            envs = self._envs = NodeEnvs(task, self._num_envs, self._span, **self._options)
-            layout = Layout(task, self._span[1] - self._span[0])
-            self._memory = layout.allocate()
-            self._slice = layout.map(self._memory)
-            self._rows(envs, "episode")[...] = episodes
-            return envs
-
-        return self._answer(make)
+        return self._answer(lambda: self._make(episodes))
 
     def reset(self, mask: NDArray[np.bool_], requests: dict[str, Array]) -> Reply:
         """Start the next episode of the masked environments of the session, `(N,)`, and draw the requested boards."""
-
-        def reset() -> NodeEnvs:
-            envs = self._with(requests)
-            envs.reset_some(mask)
-            return envs
-
-        return self._answer(reset)
+        return self._answer(lambda: self._with(requests).reset_some(mask))
 
     def step(self, actions: Array, requests: dict[str, Array]) -> Reply:
         """Step all environments with `actions`, `(rows, *shape)`."""
-
-        def step() -> NodeEnvs:
-            envs = self._with(requests)
-            self._rows(envs, "action")[...] = actions
-            envs.send(0)
-            while True:
-                try:
-                    envs.wait()
-                except BackendTimeout:  # the session has its own time limit
-                    continue
-                return envs
-
-        return self._answer(step)
+        return self._answer(lambda: self._step(actions, self._with(requests)))
 
     def reseed(self, seed: int) -> Reply:
         """Make the environments again with another seed."""
-
-        def reseed() -> NodeEnvs:
-            envs = self._with({})
-            envs.reseed(seed)
-            return envs
-
-        return self._answer(reseed)
+        return self._answer(lambda: self._with({}).reseed(seed))
 
     def close(self) -> None:
         """Stop the workers and remove their files."""
         if self._envs is not None:
             self._envs.close()
 
-    def _with(self, requests: dict[str, Array]) -> NodeEnvs:
-        """Return the environments, after writing which boards are requested."""
+    def _make(self, episodes: NDArray[np.int64]) -> None:
+        task = transformed(find(self._spec), self._transform)
+        if reason := NodeEnvs.unavailable(Layout(task, self._num_envs)):
+            raise BackendUnavailable(reason)
+        self._envs = NodeEnvs(task, self._num_envs, self._span, **self._options)
+        layout = Layout(task, self._span[1] - self._span[0])
+        self._memory = layout.allocate()
+        self._slice = layout.map(self._memory)
+        self._with({"episode": episodes})
+
+    def _step(self, actions: Array, envs: NodeEnvs) -> None:
+        self._rows(envs, "action")[...] = actions
+        envs.send(0)
+        while True:
+            with suppress(BackendTimeout):  # the session has its own time limit
+                envs.wait()
+                return
+
+    def _with(self, values: dict[str, Array]) -> NodeEnvs:
+        """Write values into the rows of fields, such as which boards are requested; return the environments."""
         assert self._envs is not None
-        for name, values in requests.items():
-            self._rows(self._envs, name)[...] = values
+        for name, rows in values.items():
+            self._rows(self._envs, name)[...] = rows
         return self._envs
 
-    def _answer(self, action: Callable[[], NodeEnvs]) -> Reply:
+    def _answer(self, action: Callable[[], None]) -> Reply:
         """Return the result of an action; an exception becomes text, because not every exception can be pickled."""
         before = self._envs.busy_seconds if self._envs is not None else 0.0
         try:
-            envs = action()
+            action()
         except Exception as error:
             text = str(error) if isinstance(error, PacError) else f"{type(error).__name__}: {error}"
             return Reply(error=text, refused=isinstance(error, PacError) and isinstance(error, ValueError))
+        envs = self._with({})
         for name, rows in self._slice.items():
             rows[0] = self._rows(envs, name)
         return Reply(self._memory, envs.busy_seconds - before, tuple(envs.drain_events()), self._statuses(envs))

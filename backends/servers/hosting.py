@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Task, allocate
+from ...envs import Field, Task, allocate
 from ...envs.fields import Array, Buffers
 from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
 from ..core.actions import action_check
@@ -92,7 +92,7 @@ class HostedEnvironment:
         self.task, self.env = task, env
         self.seed = seed & MASK_64
         self._buffers = allocate(task, env + 1) if buffers is None else buffers
-        self.rows = {item.name: self._part(item.name, per_seat=item.per == "seat") for item in task.fields}
+        self.rows = {item.name: self._rows_of(item) for item in task.fields}
         self._fields = {item.name: item for item in task.fields}
         self._chosen = np.ones(1, np.bool_)
         self.begun = self.ended = self._closed = False
@@ -192,11 +192,10 @@ class HostedEnvironment:
         """Set whether environments that draw only on request draw their boards from now on."""
         self._watched = watched
 
-    def recreate(self, seed: int | None = None) -> None:
-        """Make the environment again, with no episode begun."""
+    def recreate(self, seed: int) -> None:
+        """Make the environment again with a seed; no episode has begun."""
         self.close()
-        if seed is not None:
-            self.seed = seed & MASK_64
+        self.seed = seed & MASK_64
         self._open()
 
     def go_on(self, episode: int, state: bytes | memoryview = b"") -> None:
@@ -218,11 +217,11 @@ class HostedEnvironment:
             self._closed = True
             self._environments.close()
 
-    def _part(self, name: str, *, per_seat: bool) -> Array:
+    def _rows_of(self, item: Field) -> Array:
         players, env = self.task.players, self.env
-        if per_seat:
-            return self._buffers[name][0, env * players : (env + 1) * players]
-        return self._buffers[name][0, env, ...]
+        rows: Any = slice(env * players, (env + 1) * players) if item.per == "seat" else (env, ...)
+        found: Array = self._buffers[item.name][0][rows]
+        return found
 
     def _open(self) -> None:
         self.rows["episode"][...] = -1

@@ -84,8 +84,7 @@ class Decoder(Connections):
             np.equal(self._dones, TERMINATED, out=pairs.terminated)
             np.equal(self._dones, TRUNCATED, out=pairs.truncated)
         else:
-            for into, come in pairs.plain:
-                into[envs] = come[envs]
+            _copy(pairs.plain, envs)
             pairs.terminated[envs] = self._dones[envs] == TERMINATED
             pairs.truncated[envs] = self._dones[envs] == TRUNCATED
         if self._plain:
@@ -101,8 +100,7 @@ class Decoder(Connections):
         if self._last_pictures and not self._plain:
             last_drawn = self._buffer[LAST_DRAWN][0]
             drawn = self._drawn(envs[last_drawn[envs] != 0])
-            for into, come in self._last_pictures:
-                into[drawn] = come[drawn]
+            _copy(self._last_pictures, drawn)
             last_drawn[drawn] = self._buffer["episode"][0, drawn]
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
@@ -111,16 +109,11 @@ class Decoder(Connections):
         if self._task.masked:
             self._decode_masks(slot, envs)
         if not self._plain:
-            drawn = self._drawn(envs)
-            for into, come in self._pictures:
-                into[drawn] = come[drawn]
+            _copy(self._pictures, self._drawn(envs))
 
     def _decode_masks(self, slot: int, envs: NDArray[np.intp] | None) -> None:
-        into = self._rows_of("action_mask", slot)
-        if envs is None:
-            into[...] = np.packbits(self._masks, axis=-1, bitorder="little")
-        else:
-            into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
+        which = slice(None) if envs is None else envs
+        self._rows_of("action_mask", slot)[which] = np.packbits(self._masks[which], axis=-1, bitorder="little")
 
     def numbers(self) -> dict[str, NDArray[np.int64]]:
         """Return the numbers in the results, `done` and those of the task, `(N, P)` each."""
@@ -131,8 +124,7 @@ class Decoder(Connections):
         """Write the boards that were drawn, and reset the requests for them."""
         assert self._watched is not None
         drawn = self._watched if envs is None else self._drawn(envs)
-        for into, come in self._pictures:
-            into[drawn] = come[drawn]
+        _copy(self._pictures, drawn)
         self._buffer[LOOKED_AT][0, drawn] = 0
 
     def _drawn(self, envs: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -175,16 +167,21 @@ class Decoder(Connections):
         return _bytes(self._buffer[name][slot], (self._count, self._task.players, -1))
 
 
+def _copy(pairs: Pairs, envs: NDArray[np.intp]) -> None:
+    """Copy the bytes of some environments."""
+    for into, come in pairs:
+        into[envs] = come[envs]
+
+
 def _quick(pairs: Pairs) -> list[tuple[Any, Any]]:
-    """The pairs of one environment as memory views, if its bytes are contiguous."""
-    whole = [come.flags.c_contiguous for _, come in pairs]
+    """Return the pairs of the only environment, those with contiguous bytes as memory views."""
     return [
-        (into.reshape(-1).data, come.reshape(-1).data) if quick else (into, come)
-        for (into, come), quick in zip(pairs, whole, strict=True)
+        (into.reshape(-1).data, come.reshape(-1).data) if come.flags.c_contiguous else (into, come)
+        for into, come in pairs
     ]
 
 
 def _bytes(rows: Array, shape: tuple[int, ...]) -> Array:
-    """The bytes of contiguous rows, a view of `shape`."""
+    """Return the bytes of contiguous rows, a view of `shape`."""
     flat: Array = rows.reshape(-1).view(np.uint8)
     return flat.reshape(shape)

@@ -90,19 +90,15 @@ class SpinWait:
         self._skip = 0
         self._next = 1
 
-    def wait_for_change(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
-        """Yield until a word is no longer `old`, at most for `most` ns; return whether it changed in time."""
-        return self.wait_until(lambda: words[index] != old, most)
-
-    def wait_until(self, condition: Callable[[], object], most: int = LONG_SPIN) -> bool:
-        """Yield until `condition` is true, at most for `most` ns; return whether it became true."""
+    def wait_until(self, condition: Callable[[], object]) -> bool:
+        """Yield until `condition` is true, at most until the limit; return whether it became true."""
         if not self._budget:
             return False
         if self._skip:
             self._skip -= 1
             return False
         now = time.monotonic_ns()
-        end = now + min(self._budget, most)
+        end = now + self._budget
         while now < end and not self._skip:
             os.sched_yield()
             if condition():
@@ -246,7 +242,7 @@ class Link:
         self._seen = words[REQUEST]
         return words[ORDER]
 
-    def reply(self, begun: int, steps: int = 1) -> None:
+    def reply(self, begun: int, steps: int) -> None:
         """Reply that the order is done. It began at `begun`, in ns of the monotonic clock, and was `steps` steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
@@ -285,7 +281,7 @@ class Link:
     def _wait(self, seen: int) -> None:
         """Yield, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
-        if not self.patience.wait_for_change(words, REQUEST, seen):
+        if not self.patience.wait_until(lambda: words[REQUEST] != seen):
             self._block_until_asked(seen)
             self.patience.learn(time.monotonic_ns() - begun)
 

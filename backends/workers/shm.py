@@ -158,7 +158,7 @@ class ShmBackend(SupervisedBackend):
         """Wait for a reply: yield while there is a spare core, then block. Return whether it came."""
         words, ticket = member.block.words, self._ticket
         old = words[REPLY]
-        if old == ticket or (not self._core and self._patience.wait_for_change(words, REPLY, old)):
+        if old == ticket or (not self._core and self._patience.wait_until(lambda: words[REPLY] != old)):
             return True
         member.block.block_on_reply(ticket, LOOK)
         return words[REPLY] == ticket or self._answers(member, slot, timeout)

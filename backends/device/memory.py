@@ -18,7 +18,7 @@ from ..core.fetched import DeviceEvent, Fetched, Key
 from ..core.layout import ALIGNMENT, Buffer, Layout
 
 Transfer = Callable[[Iterable[tuple[Tensor, Tensor]]], DeviceEvent | None]
-"""Begins to copy the second tensor of each pair into the first. Returns an event after the copies; None if they are done.
+"""Begins to copy the second tensor of each pair into the first. Returns an event after the copies, or None if done.
 
 The copies come after the work that is already on the device, and before any later work.
 """

@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import Any, cast
 
 import torch
-from torch import Tensor
 
 from ...backends import make
 from ...backends.device.budget import budget_of
@@ -20,6 +19,8 @@ from .alone import started
 from .facts import Figures, Progress
 
 SLOTS = 33
+KEYS = 16
+"""Sets of random keys, from which actions are chosen."""
 LONG = 5.0
 """Seconds of the environments in one rollout above which PPO is not measured."""
 EPOCHS = 1
@@ -72,20 +73,21 @@ def measure_gpu(
 def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
     with closing(make(task, num_envs, "device", slots=SLOTS, device=device, strict=True)) as envs:
         memory = cast("DeviceMemory", envs.buffer)
+        actions = RandomLegalOnDevice(task, memory)
         begun = time.perf_counter()
         envs.start()
-        _random_step(task, envs, memory)
+        _step(envs, actions)
         _wait(device)
         found: Figures = {"first_step_seconds": time.perf_counter() - begun}
         begun = time.perf_counter()
-        _random_step(task, envs, memory)
+        _step(envs, actions)
         _wait(device)
         one = time.perf_counter() - begun
         some = max(1, min(SLOTS - 1, round(seconds / one)))
         begun, steps = time.perf_counter(), 0
         while time.perf_counter() - begun < seconds:
             for _ in range(some):
-                _random_step(task, envs, memory)
+                _step(envs, actions)
             _wait(device)
             steps += some
         found["steps_per_second"] = steps * num_envs / (time.perf_counter() - begun)
@@ -95,22 +97,35 @@ def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures
     return found | {"memory": _needed(task, num_envs, device)}
 
 
-def _random_step(task: Task, envs: Any, memory: DeviceMemory) -> None:
+def _step(envs: Any, actions: RandomLegalOnDevice) -> None:
     if envs.order.full:
         envs.carry()
-    slot = envs.order.newest
-    memory.tensors["action"][slot] = _random_actions(task, memory, slot)
-    envs.advance(slot)
+    actions.draw(envs.order.newest)
+    envs.advance(envs.order.newest)
 
 
-def _random_actions(task: Task, memory: DeviceMemory, slot: int) -> Tensor:
-    """Return random legal actions `(rows,)`, chosen on the device."""
-    rows = memory.tensors["action"].shape[1]
-    weights = 1 - torch.rand(rows, task.num_actions, device=memory.where)  # in (0, 1]: no legal action has weight 0
-    if task.masked:
-        bits = memory.tensors["action_mask"][slot][..., None] >> torch.arange(8, device=memory.where) & 1
-        weights *= bits.flatten(1)[:, : task.num_actions]
-    return weights.argmax(dim=1).to(memory.tensors["action"].dtype)
+class RandomLegalOnDevice:
+    """Draws random legal actions on the device.
+
+    Each action has a random key; the legal action with the highest one is taken. The keys are drawn once, in `KEYS`
+    sets that are used in turn, because drawing 512 keys per environment takes longer than a step of `drmario`.
+    """
+
+    def __init__(self, task: Task, memory: DeviceMemory) -> None:
+        rows = memory.tensors["action"].shape[1]
+        sets = (KEYS, rows, task.num_actions)
+        self._task, self._memory, self._turn = task, memory, 0
+        self._keys = torch.randint(1, 256, sets, dtype=torch.uint8, device=memory.where)
+        self._places = torch.arange(8, dtype=torch.uint8, device=memory.where)
+
+    def draw(self, slot: int) -> None:
+        """Write one action per row into a slot."""
+        self._turn = (self._turn + 1) % KEYS
+        keys, fields = self._keys[self._turn], self._memory.tensors
+        if self._task.masked:
+            bits = fields["action_mask"][slot][..., None] >> self._places & 1
+            keys = keys * bits.flatten(1)[:, : self._task.num_actions]
+        fields["action"][slot] = keys.argmax(dim=1)
 
 
 def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:

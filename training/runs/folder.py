@@ -1,6 +1,6 @@
 """Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`.
 
-Beside them are recorded `episodes/`, and perhaps `last/`.
+There may also be `episodes/`, `states/`, `tensorboard/` and `last/`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ DIED = "died"
 """The state of a run whose session was killed."""
 UNFINISHED = frozenset({STARTING, "running"})
 """The states of a run that is being trained."""
-MAX_TASK_LENGTH = 40  # letters of a task's name in a run's
+MAX_TASK_LENGTH = 40  # characters of the task's name in a run's name
 FILES = frozenset({METADATA, f".{METADATA}", METRICS, LOG, WORKERS, f"{WORKERS}.1", CLAIM})
-FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard_log.FOLDER})
-"""All that a run's folder contains."""
+FOLDERS = frozenset({CHECKPOINTS, EPISODES, STATES, LAST, tensorboard_log.FOLDER})
+"""All folders that a run's folder may contain."""
 
 
 class RunFolder:
@@ -47,25 +47,35 @@ class RunFolder:
 
     Args:
         path: Its folder.
-        first: Whether the folder of all runs was made for it.
+        first: Whether the folder of all runs was created for it.
 
     Attributes:
         path: The folder.
         name: Its name.
+        checkpoints: The folder of the checkpoints.
+        episodes: The folder of recorded episodes.
+        states: The folder of states that viewers have saved.
+        last: The folder of the last telemetry of a session that died.
+        log: The file with what the session printed.
     """
 
     def __init__(self, path: Path, *, first: bool = False) -> None:
         self.path = path
         self.name = path.name
+        self.checkpoints = path / CHECKPOINTS
+        self.episodes = path / EPISODES
+        self.states = path / STATES
+        self.last = path / LAST
+        self.log = path / LOG
         self._first = first
         self._claim: int | None = None
 
     @classmethod
     def create(cls, parent: Path, name: str) -> RunFolder:
-        """Make `parent/name`, or `name-2`, `name-3`, ... if that is taken.
+        """Create `parent/name`, or `name-2`, `name-3`, ... if that exists.
 
         Raises:
-            RunFolderError: The folder cannot be made.
+            RunFolderError: The folder cannot be created.
         """
         first = not parent.exists()
         for attempt in range(1, 10_000):
@@ -76,13 +86,13 @@ class RunFolder:
             except FileExistsError:
                 if not parent.is_dir():
                     raise RunFolderError(
-                        f"runs are kept in a folder, and {parent} is not a folder: choose another --runs-dir"
+                        f"--runs-dir expects a folder, and {parent} is not one: choose another"
                     ) from None
                 continue
             except OSError as error:
-                raise RunFolderError(f"cannot make {path}: {error.strerror}; choose another --runs-dir") from error
+                raise RunFolderError(f"cannot create {path}: {error.strerror}; choose another --runs-dir") from error
             return cls(path, first=first)
-        raise RunFolderError(f"{parent / name} and 9,999 more are taken: choose another --name")
+        raise RunFolderError(f"{parent} already has 9,999 runs called {name}: choose another --name")
 
     @classmethod
     def find(cls, parent: Path, name: str) -> RunFolder:
@@ -111,19 +121,19 @@ class RunFolder:
         return sorted(found, key=lambda run: run.written)
 
     def claim(self) -> None:
-        """Become the only writer of this run, until `release` or the end of the process, however it ends.
+        """Become the only writer of this run, until `release` or the end of the process.
 
         Raises:
-            BadParameter: Another process writes into it.
-            RunFolderError: Nothing can be written there.
+            BadParameter: Another process is writing into it.
+            RunFolderError: The folder cannot be written to.
         """
         try:
             # Only its owner may open it: whoever can open a file can lock it.
             descriptor = open_regular(self.path / CLAIM, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise RunFolderError(
-                f"cannot write into {self.path}: {error.strerror}; a run that is trained or removed must be on a disk "
-                "that can be written to, and its files must be yours"
+                f"cannot write into {self.path}: {error.strerror}; to train or remove a run, you must own its files, "
+                "and its disk must be writable"
             ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,12 +154,12 @@ class RunFolder:
         self._claim = descriptor
 
     def write_initial_metadata(self, facts: Mapping[str, Any]) -> None:
-        """Write the first `run.json` of a new run, which is listed from now on, if the disk is not full."""
+        """Write the first `run.json` of a new run, which lists of runs contain from now on. Ignores a full disk."""
         with suppress(OSError):
             self.write_metadata({**facts, "state": STARTING})
 
     def remove_if_empty(self) -> None:
-        """Remove the folder if nothing was ever written there but how the run was to begin."""
+        """Remove the folder if it has no more than the first `run.json`."""
         with suppress(OSError, RunFolderError):
             names = {path.name for path in self.path.iterdir()} - {WORKERS}
             if names <= {CLAIM, CHECKPOINTS} or (
@@ -172,34 +182,9 @@ class RunFolder:
             self._claim = None
 
     @property
-    def checkpoints(self) -> Path:
-        """The directory of the checkpoints."""
-        return self.path / CHECKPOINTS
-
-    @property
     def saved(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return any(self.checkpoints.glob("step-*"))
-
-    @property
-    def last(self) -> Path:
-        """The directory of the last telemetry of a session that died."""
-        return self.path / LAST
-
-    @property
-    def episodes(self) -> Path:
-        """The directory of recorded episodes."""
-        return self.path / EPISODES
-
-    @property
-    def states(self) -> Path:
-        """The directory of states that viewers have saved."""
-        return self.path / STATES
-
-    @property
-    def log(self) -> Path:
-        """What the session printed."""
-        return self.path / LOG
 
     def metadata(self) -> dict[str, Any]:
         """Return the contents of `run.json`.
@@ -215,22 +200,22 @@ class RunFolder:
 
     @property
     def written(self) -> float:
-        """When `run.json` was written, or without one, when the folder was changed, in s since the epoch."""
+        """When `run.json` was written, or if it is missing, when the folder was changed, in s since the epoch."""
         for path in (self.path / METADATA, self.path):
             with suppress(OSError):
                 return path.lstat().st_mtime
         return 0.0
 
     def read_metrics(self) -> Metrics:
-        """Return the lines of `metrics.jsonl`, without what was lost until a resume, and how many are damaged."""
+        """Return the lines of `metrics.jsonl`, without those that a resume replaced, and how many are damaged."""
         return metrics.read(self.path)
 
     def metrics(self) -> list[dict[str, float]]:
-        """Return the lines of `metrics.jsonl`, without what is damaged and what was lost until a resume."""
+        """Return the lines of `metrics.jsonl`, without damaged ones and those that a resume replaced."""
         return self.read_metrics().rows
 
     def sample_metrics(self, count: int) -> list[dict[str, float]]:
-        """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
+        """Return about `count` evenly spaced lines of `metrics.jsonl`, the last included; all lines of a short file."""
         return metrics.sample(self.path, count).rows
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
@@ -239,7 +224,7 @@ class RunFolder:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder is a run's: it has a `run.json`, or only what a run has before that is written."""
+    """Whether a folder is a run's: it has a `run.json`, or nothing but what a run has before that is written."""
     try:
         if os.path.lexists(path / METADATA):
             return True

@@ -11,16 +11,17 @@ from pathlib import Path
 
 from ...envs import BadParameter, UnknownName
 from .errors import RunFolderError
-from .folder import CHECKPOINTS, EPISODES, FILES, LAST, RunFolder, is_run
+from .folder import CHECKPOINTS, EPISODES, FILES, LAST, STATES, RunFolder, is_run
 from .tensorboard_log import FOLDER as TENSORBOARD
 
 EXPECTED_FILES = {
     CHECKPOINTS: ("step-*", ".step-*"),
     EPISODES: ("*.jsonl", "*.cast", "*.gif"),
     LAST: ("telemetry.*",),
+    STATES: ("env*-step*",),
     TENSORBOARD: ("*tfevents*",),
 }
-"""What the folders of a run contain."""
+"""The names of files in the folders of a run."""
 
 
 class NotRemovable(BadParameter):
@@ -72,12 +73,12 @@ def check_removal(parent: Path, name: str) -> Removal:
 
 
 def remove(run: RunFolder) -> None:
-    """Remove a run's folder; of a link in it, only the link."""
+    """Remove a run's folder. Links in it are removed, and what they point to stays."""
     shutil.rmtree(run.path)
 
 
 def _foreign_entries(path: Path) -> Iterator[str]:
-    """Yield what does not belong into a run's folder, as paths within it."""
+    """Yield the paths, relative to a run's folder, of what does not belong in it."""
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         folder = entry.is_dir(follow_symlinks=False)
         if entry.name not in EXPECTED_FILES and (folder or entry.name not in FILES):

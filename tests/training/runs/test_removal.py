@@ -34,6 +34,15 @@ def test_a_run_is_removed_with_all_it_has(runs):
     assert [path.name for path in runs.iterdir()] == ["b"]
 
 
+def test_states_that_viewers_saved_are_part_of_a_run(runs):
+    """They are removed with it."""
+    states = RunFolder(runs / "a").states
+    states.mkdir()
+    (states / "env3-step99-1.snapshot").touch()
+    remove(check_removal(runs, "a").run)
+    assert not list(runs.iterdir())
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "../precious", "a/checkpoints", "./a", "a/", "{runs}/a", "../runs/a"])
 def test_a_path_is_refused(runs, name):
     """Even one that leads to a run: what is removed is directly below the folder of runs."""

@@ -1,8 +1,8 @@
-"""Checkpoints: a directory each, safetensors and JSON, whole or not there at all.
+"""Checkpoints: a directory each, with a safetensors file and a JSON file, written completely or not at all.
 
 A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
-older ones as they were. The JSON carries a SHA-256 of the tensors and of all that it says itself. Tensors go out slice
-by slice and come back as views of the file, so that a large one is in memory once. Nothing is ever unpickled.
+older ones unchanged. The JSON file contains a SHA-256 of the tensors and of its own data. Tensors are written slice by
+slice and read as views of the file, so that a large one is in memory only once. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
@@ -41,25 +41,25 @@ class CheckpointNotWritten(PacError):
 
 
 class NoCheckpoint(PacError):
-    """There is no checkpoint that verifies."""
+    """There is no valid checkpoint."""
 
     title = "No usable checkpoint"
 
 
 class _Unusable(Exception):
-    """Why a checkpoint does not verify, or does not belong here."""
+    """Why a checkpoint is not valid, or belongs to another run."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that verified.
+    """A valid checkpoint.
 
     Attributes:
         path: Its directory.
         step: The environment step at which it was taken.
         tensors: Arrays by name.
         data: What was saved with them.
-        skipped: A sentence for each newer checkpoint that did not verify, or belongs to something else.
+        skipped: A sentence for each newer checkpoint that is not valid, or belongs to another run.
     """
 
     path: Path
@@ -80,13 +80,13 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
         keep: How many to keep.
 
     Raises:
-        CheckpointNotWritten: The disk is full or refuses.
+        CheckpointNotWritten: The disk is full, or cannot be written to.
     """
     final = directory / f"{PREFIX}{step:012d}"
     beside = directory / f".{final.name}.{os.getpid()}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for left in directory.glob(f".{PREFIX}*"):  # by a process that was killed: a run has one writer
+        for left in directory.glob(f".{PREFIX}*"):  # left by a killed process, since a run has only one writer
             shutil.rmtree(left, ignore_errors=True)
         beside.mkdir()
         _write(beside, step, tensors, data)
@@ -97,7 +97,7 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
         raise CheckpointNotWritten(
             f"{final} could not be written ({reason}); the older checkpoints are untouched"
         ) from error
-    newest = [path for path in _newest_first(directory) if path <= final]  # newer ones do not verify
+    newest = [path for path in _newest_first(directory) if path <= final]  # newer ones are not valid
     for old in newest[keep:]:
         shutil.rmtree(old, ignore_errors=True)
     return final
@@ -108,12 +108,12 @@ def load_newest(
     expected: Mapping[str, str] = MappingProxyType({}),
     needed: Mapping[str, type] = MappingProxyType({}),
 ) -> Checkpoint:
-    """Return the newest checkpoint that is intact and belongs to this run, and why newer ones were skipped.
+    """Return the newest checkpoint that is valid and belongs to this run, and why newer ones were skipped.
 
     Args:
         directory: The directory of a run's checkpoints.
-        expected: Values that its data must have, by name.
-        needed: What else its data must have, by name, and of which type.
+        expected: Values that its data must contain, by name.
+        needed: The types of other values that its data must contain, by name.
 
     Raises:
         NoCheckpoint: There is no such checkpoint.
@@ -122,16 +122,17 @@ def load_newest(
     for path in _newest_first(directory):
         try:
             found = _read(path)
-            _belongs(found, expected, needed)
+            _check_run(found, expected, needed)
         except _Unusable as error:
             skipped.append(f"{path.name} is skipped: {error}")
         else:
-            return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
+            return replace(found, skipped=tuple(skipped))
     why = " ".join(f"{sentence}." for sentence in skipped) or "It contains none."
     raise NoCheckpoint(f"no checkpoint in {directory} can be used. {why} Start a new run, or resume another one")
 
 
-def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:
+def _check_run(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:
+    """Raise `_Unusable` if a checkpoint belongs to another run."""
     for name, value in expected.items():
         if found.data.get(name) != value:
             raise _Unusable(f"its {name} is {found.data.get(name)}, and {value} was expected")
@@ -152,7 +153,7 @@ def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[st
 
 
 def _checksum(tensors: str, facts: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the tensors' own and of JSON data, however that is laid out."""
+    """Return the SHA-256 of the tensors' SHA-256 and of JSON data, independent of its formatting."""
     return hashlib.sha256(f"{tensors} {json.dumps(facts, sort_keys=True)}".encode()).hexdigest()
 
 
@@ -169,7 +170,7 @@ def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
 
 
 def _replace(beside: Path, final: Path) -> None:
-    """Rename into place; an old one of the same step steps aside first, since a directory cannot be overwritten."""
+    """Rename a checkpoint; rename an old one of the same step first, since a directory cannot be overwritten."""
     aside = beside.with_name(f"{beside.name}.old")
     if final.exists():
         final.rename(aside)
@@ -198,7 +199,7 @@ def _read(path: Path) -> Checkpoint:
 
 
 def _verify(head: Any, tensors: BufferedReader) -> None:
-    """Raise why a checkpoint is not what was written."""
+    """Raise `_Unusable` if a checkpoint is damaged or of another version."""
     if not isinstance(head, dict) or not {"version", "step", "sha256", "data"} <= head.keys():
         raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:

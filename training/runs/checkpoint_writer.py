@@ -1,6 +1,6 @@
 """Writes checkpoints in a thread: the training only makes copies, the thread hashes, flushes and renames.
 
-What is too large for a copy is a `StreamedArray`: the training thread hands it over between its steps.
+An array that is too large to copy is a `StreamedArray`, which the training thread passes on slice by slice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CheckpointWriter:
         return self._thread is not None and self._thread.is_alive()
 
     def save(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Begin to write a checkpoint; waits for one that is being written."""
+        """Start to write a checkpoint, after waiting for one that is being written."""
         self.wait()
         self._streams = [tensor for tensor in tensors.values() if isinstance(tensor, StreamedArray)]
         self._thread = threading.Thread(target=self._write, args=(step, tensors, data), name="checkpoint")
@@ -54,23 +54,23 @@ class CheckpointWriter:
 
     @property
     def streaming(self) -> bool:
-        """Whether something is still to be handed over."""
+        """Whether an array still has to be passed on."""
         return bool(self._streams)
 
     def feed(self) -> None:
-        """Hand over the next slice, in the training thread, while nobody writes into what is saved."""
+        """Pass on the next slice, in the training thread, while nothing writes into the arrays that are saved."""
         if self._streams[0].is_copied or not self.busy:
             self._streams.pop(0)
         else:
             self._streams[0].feed()
 
     def release(self) -> None:
-        """Let the thread read what is left: nobody writes into it any more."""
+        """Let the thread read the remaining arrays, into which nothing writes any more."""
         while self._streams:
             self._streams.pop().release()
 
     def wait(self) -> None:
-        """Wait until the checkpoint is written; the training must not go on meanwhile."""
+        """Wait until the checkpoint is written; the training must not continue meanwhile."""
         self.release()
         if self._thread is not None:
             self._thread.join()

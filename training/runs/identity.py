@@ -13,7 +13,7 @@ from .folder import RunFolder
 
 
 def run_identity(task: Task, trainer: str) -> dict[str, str]:
-    """Return the facts in a run's metadata and checkpoints that must not change; a trainer may check more."""
+    """Return the values in a run's metadata and checkpoints that must not change; a trainer may check more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
     facts += [task.version] if task.version > 1 else []
     fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
@@ -24,7 +24,7 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
     """Make sure that a run has the requested task and trainer.
 
     Raises:
-        BadParameter: It is not.
+        BadParameter: The run has another task or trainer.
     """
     metadata = folder.metadata()
     if (metadata.get("trainer"), metadata.get("task")) != (ours["trainer"], ours["task"]):

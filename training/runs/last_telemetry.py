@@ -8,30 +8,29 @@ from pathlib import Path
 
 from ...backends.system.segment import directories
 from ...envs import PacError
+from ..telemetry.segment_layout import segment_path
 from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import raw_description, read_session
 
 
 def keep_last_telemetry(directory: Path) -> None:
-    """Copy the telemetry in `directory` into its run's folder; where that cannot be, it is lost with the session."""
+    """Copy the telemetry in `directory` into its run's folder; if that fails, it is lost."""
     session = read_session(directory, 0, alive=False)
-    if session is None or not Path(session.snapshot.description.folder or "/nowhere").is_dir():
+    folder = session.snapshot.description.folder if session is not None else ""
+    if session is None or not folder or not Path(folder).is_dir():
         return
-    run = RunFolder(Path(session.snapshot.description.folder))
+    run, generation = RunFolder(Path(folder)), session.snapshot.generation
     _mark_died(run)
-    last = run.last
+    shutil.rmtree(run.last, ignore_errors=True)
     try:
-        shutil.rmtree(last, ignore_errors=True)
-        last.mkdir()
-        shutil.copyfile(
-            directory / f"telemetry.{session.snapshot.generation}", last / f"telemetry.{session.snapshot.generation}"
-        )
+        run.last.mkdir()
+        shutil.copyfile(segment_path(directory, generation), segment_path(run.last, generation))
     except OSError:
-        shutil.rmtree(last, ignore_errors=True)
+        shutil.rmtree(run.last, ignore_errors=True)
 
 
 def _mark_died(run: RunFolder) -> None:
-    """Write into a run's metadata that its session was killed, unless another one trains it by now."""
+    """Write into a run's metadata that its session was killed, unless another session is training it."""
     with suppress(PacError, OSError):
         if run.metadata().get("state") not in UNFINISHED:
             return
@@ -43,12 +42,12 @@ def _mark_died(run: RunFolder) -> None:
 
 
 def remove_dead_sessions() -> None:
-    """Remove what killed processes left. The last telemetry of sessions is kept, and their runs are marked."""
+    """Remove what killed processes left behind. The last telemetry of sessions is kept, and their runs are marked."""
     for path, _, alive in directories():
         if not alive:
             if raw_description(path).get("folder"):
                 try:
                     keep_last_telemetry(path)
-                except ImportError:  # in a script's interpreter; the next app or session keeps it
+                except ImportError:  # a script's interpreter lacks Pydantic; the next app or session keeps it
                     continue
             shutil.rmtree(path, ignore_errors=True)

@@ -18,7 +18,7 @@ LIMIT = 4 * MIB
 COUNTS = ("num_envs", "steps", "frames", "episodes")
 TIMES = ("started", "written")
 TEXTS = ("id", "task", "trainer", "state")
-END_OF_TIME = 2.5e11  # s since the epoch: a calendar has no years beyond 9999
+END_OF_TIME = 2.5e11  # s since the epoch; `datetime` has no years after 9999
 ADVICE = "remove the run or restore the file"
 
 
@@ -61,12 +61,12 @@ def write(folder: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _checksum(facts: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of JSON data, however that is laid out."""
+    """Return the SHA-256 of JSON data, independent of its formatting."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _misfit(metadata: Mapping[str, Any]) -> str | None:
-    """Return the first key whose value no run has."""
+    """Return the first key whose value is not valid; None if all are."""
     config = metadata.get("config", {})
     if not isinstance(config, dict) or not isinstance(config.get("settings", {}), dict):
         return "config"

@@ -1,15 +1,17 @@
 """`metrics.jsonl`: one line of JSON per iteration, each with a checksum of itself.
 
-Lines from before there were checksums are read, too. What is damaged, cut short or longer than any line of ours is
-skipped and counted.
+Lines of older versions, without checksums, are read as well. Lines that are damaged, cut short or too long are skipped
+and counted.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -24,7 +26,7 @@ MAX_LINE = 128 * KIB
 USUAL_LINE = 512
 CHECKSUM = "checksum"
 DISCARDED = "discarded_steps"
-"""In the last line: environment steps of a rollout that was not finished, and not learned from."""
+"""In the last line: environment steps of an unfinished rollout, which was not learned from."""
 MARK = f'"{CHECKSUM}": "'.encode()
 END = b'"}'
 DIGEST = 8  # bytes
@@ -34,8 +36,8 @@ class Metrics(NamedTuple):
     """What a file of metrics contains.
 
     Attributes:
-        rows: The lines, oldest first, without iterations that a resumed session made again.
-        damaged: How many lines were skipped because they are not what was written.
+        rows: The lines, oldest first, without iterations that a resumed session repeated.
+        damaged: How many lines were skipped because they are damaged.
     """
 
     rows: list[dict[str, float]]
@@ -58,34 +60,31 @@ def read(folder: Path) -> Metrics:
     Raises:
         RunFolderError: The file cannot be read.
     """
-    try:
-        with open_binary(folder / FILE) as file:
-            return _rows(_lines(file))
-    except FileNotFoundError:
-        return Metrics([], 0)
-    except OSError as error:
-        raise _unreadable(folder, error) from error
+    return _read(folder, _lines)
 
 
 def sample(folder: Path, count: int) -> Metrics:
-    """Return about `count` lines of a run's metrics, evenly spaced, the last one too; all of a short file.
+    """Return about `count` evenly spaced lines of a run's metrics, including the last; all lines of a short file.
 
     Raises:
         RunFolderError: The file cannot be read.
     """
+    return _read(folder, partial(_spaced, count=count))
+
+
+def _read(folder: Path, choose: Callable[[BinaryIO], Iterable[bytes]]) -> Metrics:
+    """Return the metrics in the lines of a run's file that `choose` returns."""
     try:
         with open_binary(folder / FILE) as file:
-            size = file.seek(0, 2)
-            file.seek(0)
-            return _rows(_lines(file) if size <= count * USUAL_LINE else _spaced(file, size, count))
+            return _rows(choose(file))
     except FileNotFoundError:
         return Metrics([], 0)
     except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise RunFolderError(f"{folder / FILE} cannot be read ({error.strerror}): remove it or restore it") from error
 
 
 def version(folder: Path) -> tuple[int, int]:
-    """Return what changes when a run's metrics do: time in ns and size in bytes, or zeros without a file."""
+    """Return the time in ns and the size in bytes of a run's metrics, which change with them; zeros without a file."""
     try:
         found = (folder / FILE).stat()
     except OSError:
@@ -93,20 +92,21 @@ def version(folder: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def _unreadable(folder: Path, error: OSError) -> RunFolderError:
-    return RunFolderError(f"{folder / FILE} cannot be read ({error.strerror}): remove it or restore it")
-
-
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file; of one that is too long, its beginning. No more than that is held at once."""
+    """Yield the lines of a file; of a line that is too long, its beginning. Only one line is in memory at once."""
     while line := file.readline(MAX_LINE):
         yield line
         while len(line) == MAX_LINE and not line.endswith(b"\n"):
             line = file.readline(MAX_LINE)
 
 
-def _spaced(file: BinaryIO, size: int, count: int) -> Iterator[bytes]:
-    """Yield lines of a file of `size` bytes, about `count` of them, evenly spaced, and the last two."""
+def _spaced(file: BinaryIO, count: int) -> Iterator[bytes]:
+    """Yield about `count` evenly spaced lines of a file, and the last two; all lines of a short file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size <= count * USUAL_LINE:
+        yield from _lines(file)
+        return
     tail = max(0, size - 2 * USUAL_LINE)
     for place in range(0, tail, size // count):
         if _at_line(file, place):
@@ -116,7 +116,7 @@ def _spaced(file: BinaryIO, size: int, count: int) -> Iterator[bytes]:
 
 
 def _at_line(file: BinaryIO, place: int) -> bool:
-    """Go to the first line behind a place that was not read yet; return whether there is one nearby."""
+    """Go to the first unread line at or after a place; return whether there is one nearby."""
     if place <= file.tell():
         return True
     file.seek(place)
@@ -124,7 +124,7 @@ def _at_line(file: BinaryIO, place: int) -> bool:
 
 
 def _rows(lines: Iterable[bytes]) -> Metrics:
-    """Return lines of metrics, without what was made again by a session that resumed the run."""
+    """Return lines of metrics, without iterations that a resumed session repeated."""
     kept: list[dict[str, float]] = []
     damaged = 0
     for line in lines:
@@ -139,7 +139,7 @@ def _rows(lines: Iterable[bytes]) -> Metrics:
 
 
 def _replaces(row: Mapping[str, float], before: Mapping[str, float]) -> bool:
-    """Whether the line before one is void: its iteration was made again, or its rollout was not finished."""
+    """Whether a line replaces the one before it, whose iteration was repeated, or whose rollout was not finished."""
     if DISCARDED in before:
         return True
     done, again = before.get("iterations", -1), row.get("iterations", math.inf)
@@ -147,7 +147,7 @@ def _replaces(row: Mapping[str, float], before: Mapping[str, float]) -> bool:
 
 
 def _row(line: bytes) -> dict[str, float] | None:
-    """Return the figures of a line that are known; None if it is not what was written."""
+    """Return the known figures of a line; None if it is damaged."""
     text, mark, end = line.rstrip().rpartition(MARK)
     if mark and end != _digest(text + mark) + END:
         return None

@@ -1,4 +1,4 @@
-"""Runs at a glance: those on disk and those that live, how far they came, and how their goal went."""
+"""Overviews of runs, on disk and running: how far they are, and the curve of their most important figure."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ LIVE, DAMAGED = "live", "damaged"
 
 @dataclass(frozen=True)
 class RunOverview:
-    """A run at a glance.
+    """A summary of a run.
 
     Attributes:
         name: Its name.
-        folder: Where it is kept, if it is.
+        folder: Its folder; None if it has none.
         metadata: The contents of `run.json`.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
-        when: When it ended, or began if it lives, in s since the epoch.
+        when: When it ended, or began if it is running, in s since the epoch.
         rows: Lines of its metrics, oldest first.
-        pid: The process that trains it, if it lives.
-        error: What is wrong with its files.
+        pid: The process that trains it; None if it is not running.
+        error: What is wrong with its files; empty if nothing is.
     """
 
     name: str
@@ -56,18 +56,18 @@ class RunOverview:
         return goal_of(self.metadata, self.rows[-1] if self.rows else ())
 
     def points(self, over: str) -> list[tuple[float, float]]:
-        """Return how its goal went, over `steps`, `frames` or `seconds`."""
+        """Return the curve of its goal over `steps`, `frames` or `seconds`."""
         name = self.goal.name
         return [(float(row[over]), float(row[name])) for row in self.rows if name in row and over in row]
 
     @property
     def best(self) -> float | None:
-        """The best that its goal was."""
+        """The best value of its goal."""
         return self.goal.best(value for _, value in self.points("seconds") if math.isfinite(value))
 
     @property
     def resumable(self) -> bool:
-        """Whether it has a checkpoint and no session trains it."""
+        """Whether it has a checkpoint and no session is training it."""
         return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
 
 
@@ -129,7 +129,7 @@ def _counters(session: FoundSession) -> dict[str, int]:
 
 
 def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
-    """Some lines of a run's metrics, and why they cannot be read, if they cannot."""
+    """Return some lines of a run's metrics, and why they cannot be read, if they cannot."""
     try:
         return _rows(folder, *metrics.version(folder)), ""
     except RunFolderError as error:
@@ -138,5 +138,5 @@ def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
 
 @lru_cache(maxsize=512)
 def _rows(folder: Path, _written: int, _size: int) -> tuple[Mapping[str, Any], ...]:
-    """Some lines of a run's metrics, read again only when there are more."""
+    """Return some lines of a run's metrics, read again only if the file has changed."""
     return tuple(RunFolder(folder).sample_metrics(MAX_POINTS))

@@ -1,4 +1,4 @@
-"""The sessions of this user, found in the runtime directory: those that live, and those that died just now."""
+"""The sessions of this user in the runtime directory: running ones, and those that died recently."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from .folder import LAST, LATEST
 
 UNKNOWN_EXIT_CODE = 255
-"""The exit code of a session that ended while only its telemetry was seen."""
+"""The exit code of a session that another process started."""
 
 
 @dataclass(frozen=True)
 class FoundSession:
-    """A session, as it was when it was found.
+    """A session at the time at which it was found.
 
     Attributes:
         directory: The directory of its telemetry and socket.
         pid: Its process.
-        alive: Whether that process lives.
+        alive: Whether that process is running.
         snapshot: What it published last.
     """
 
@@ -54,15 +54,15 @@ class FoundSession:
 
     @property
     def group(self) -> tuple[str, int]:
-        """What all ranks of its training have in common and no other session has, even if it has the same name."""
+        """A key that all ranks of its training share, and no other session has, even one of the same name."""
         return self.training, 0 if self.snapshot.description.ranks > 1 else self.pid
 
 
 class AmbiguousSession(BadParameter):
-    """Several sessions have a name, or begin so.
+    """Several sessions have a name, or names that begin with it.
 
     Attributes:
-        sessions: They.
+        sessions: These sessions.
     """
 
     title = "Several sessions"
@@ -74,14 +74,14 @@ class AmbiguousSession(BadParameter):
 
 
 class ForeignSession:
-    """A session that the app shows and did not start: it leaves it running."""
+    """A session that the app shows but did not start, and so leaves running."""
 
     def poll(self) -> int | None:
         """Return the exit code; None while it runs."""
         return None
 
     def report(self) -> dict[str, Any]:
-        """Its report goes to who started it."""
+        """Return nothing: the report goes to the process that started the session."""
         return {}
 
     def terminate(self) -> None:
@@ -105,16 +105,16 @@ class ConnectedSession(ForeignSession):
         self._reader = TelemetryReader(found.directory)
 
     def ended(self) -> Snapshot | None:
-        """Return the last that it published, if it has ended."""
+        """Return its last snapshot if it has ended, else None."""
         last = take_snapshot(self._reader, ViewRequest(count=0))
         return last if last.phase.over else None
 
     def poll(self) -> int | None:
-        """Return None while its process lives, then `UNKNOWN_EXIT_CODE`."""
+        """Return None while its process is running, then `UNKNOWN_EXIT_CODE`."""
         return None if is_owned(self.directory) else UNKNOWN_EXIT_CODE
 
     def kill(self) -> None:
-        """End it at once, if it is a process of this machine's; a script that is watched is not ours to end."""
+        """Kill its process, unless that is a watched script or on another machine."""
         pid = owner_of(self.directory)
         if not self._watched and pid is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -130,7 +130,7 @@ def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | No
 
 
 def _last_session(folder: Path) -> FoundSession | None:
-    """Return the session that died and left its telemetry in a run's folder, if there is one."""
+    """Return the session whose last telemetry is in a run's folder; None if there is none."""
     try:
         return _read(folder / LAST, 0, alive=False)
     except OtherVersion:
@@ -155,7 +155,7 @@ def raw_description(directory: Path) -> Mapping[str, Any]:
 
 
 def running_names() -> set[str]:
-    """Return the names of the runs of all sessions whose process lives."""
+    """Return the names of the runs of all running sessions."""
     return {str(raw_description(path).get("run", "")) for path, _, alive in directories() if alive}
 
 
@@ -168,7 +168,7 @@ def sessions() -> list[FoundSession]:
 
 
 def ranks_of(found: FoundSession) -> list[FoundSession]:
-    """Return the sessions on this machine that train together with one, and itself, by rank."""
+    """Return a session and those on this machine that train together with it, by rank."""
     if found.snapshot.description.ranks == 1 or not found.alive:
         return [found]
     others = [one for one in sessions() if one.alive and one.group == found.group and one.pid != found.pid]
@@ -176,16 +176,15 @@ def ranks_of(found: FoundSession) -> list[FoundSession]:
 
 
 def find_session(name: str, runs_dir: Path) -> FoundSession:
-    """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
+    """Return the session with a name, a beginning of its name, or a process id; `latest` is the newest running one.
 
-    A session that lives goes before one that died. What a session that failed left in its run's folder is found, too.
-    The `latest` is one that lives.
+    Running sessions are preferred to those that died. A session that failed is also found by its run's folder.
 
     Raises:
-        AmbiguousSession: Several begin so.
-        BadParameter: No session lives.
-        UnknownName: None does; those that live are listed.
-        OtherVersion: Another version of pac-tui wrote what the session left in its run's folder.
+        AmbiguousSession: The names of several sessions begin with `name`.
+        BadParameter: No session is running.
+        UnknownName: No session has this name; the running ones are listed.
+        OtherVersion: The telemetry in the run's folder is of another version of pac-tui.
     """
     found = sessions()
     running = [session for session in found if session.alive]

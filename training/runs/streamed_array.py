@@ -1,4 +1,4 @@
-"""An array that is saved while it changes: copied slice by slice, whenever its writers are idle."""
+"""An array that is saved while it changes: it is copied slice by slice, whenever its writers are idle."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from ...envs.fields import Array
 
 SLICE_BYTES = 8 * 2**20
-"""Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""
+"""Bytes that are copied at once, which takes a few milliseconds, and the size of the copy in memory."""
 POLL_SECONDS = 1.0  # s between two checks of the thread that waits for the next slice
 
 
 class StreamedArray:
     """An array for a checkpoint, too large to be copied at once.
 
-    The training thread hands the slices over, in order, each at a moment when nobody writes; another thread writes them
-    to a file. So every row is whole, and rows differ by what was learned between their slices. A small array is
-    handed over at once, and is of one moment.
+    The training thread copies the slices in order, each while nothing writes to the array; another thread writes them
+    to a file. So no row is half written, but later slices contain what was learned since the earlier ones. A small
+    array is copied at once.
 
     Args:
-        array: The array; what it is made of stays as it is until it was handed over or released.
-        over: Called in the training thread when the last slice was handed over, or the array released.
+        array: The array. Its memory must stay valid until it is copied or released.
+        over: Called in the training thread when the last slice is copied, or the array is released.
 
     Attributes:
         shape: Its shape.
@@ -43,11 +43,11 @@ class StreamedArray:
 
     @property
     def is_copied(self) -> bool:
-        """Whether the array may change as it likes from now on."""
+        """Whether all slices are copied, so that the array may change."""
         return self._at == len(self._bytes)
 
     def feed(self) -> None:
-        """Hand over the next slice, if the one before was taken; nobody may write meanwhile."""
+        """Copy the next slice if the previous one was taken; nothing may write to the array meanwhile."""
         with self._changed:
             if self._filled or self.is_copied:
                 return
@@ -59,7 +59,7 @@ class StreamedArray:
             self._over()
 
     def release(self) -> None:
-        """Let the rest be read as it is: nobody writes any more."""
+        """Let the rest be read without a copy, because nothing writes to the array any more."""
         with self._changed:
             if self.is_copied or self._still:
                 return
@@ -68,7 +68,7 @@ class StreamedArray:
         self._over()
 
     def slices(self) -> Iterator[NDArray[np.uint8]]:
-        """Yield the array's bytes, in the thread that saves; a slice holds until the next one is asked for."""
+        """Yield the array's bytes, in the thread that saves; a slice is valid until the next one is requested."""
         taken = 0
         while taken < len(self._bytes):
             piece = self._next(taken)

@@ -12,9 +12,9 @@ FOLDER = "tensorboard"
 
 
 class TensorBoardLog:
-    """The curves of a run as event files; nothing without TensorBoard, which is loaded with the first points.
+    """Writes the curves of a run as event files, if TensorBoard is installed. It is imported with the first points.
 
-    Its writer is of no use any more once it could not write: then the files end.
+    After an error, TensorBoard's writer cannot be used any more, so no further points are written.
 
     Args:
         run: The run's folder; None if nothing is kept.
@@ -28,7 +28,7 @@ class TensorBoardLog:
         """Add a point to every curve.
 
         Raises:
-            OSError: The disk is full or refuses.
+            OSError: The disk is full, or cannot be written to.
         """
         if self._run is None:
             return
@@ -44,10 +44,10 @@ class TensorBoardLog:
             raise
 
     def close(self) -> None:
-        """Write what is left.
+        """Write the remaining points.
 
         Raises:
-            OSError: The disk is full or refuses.
+            OSError: The disk is full, or cannot be written to.
         """
         if self._writer is not None:
             self._writer.close()

@@ -17,7 +17,7 @@ NAMES = {np.dtype(kind): name for name, kind in KINDS.items()}
 
 
 def safetensors_chunks(tensors: Mapping[str, Array | StreamedArray]) -> Iterator[bytes | memoryview]:
-    """Yield what a file of `tensors` holds, from its beginning to its end."""
+    """Yield the contents of a file of `tensors`, from its beginning to its end."""
     names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))  # so that all are aligned
     header, end = {}, 0
     for name in names:

@@ -11,17 +11,17 @@ from ..logs import plain, worker_logs
 
 CHUNK = 64 * 1024  # bytes per read
 MAX_BYTES = 8 * 2**20
-"""Size from which the file is renamed, in place of the one that was renamed before."""
+"""A larger file is renamed, and replaces the one that was renamed before."""
 
 
 class WorkerOutput:
     """Appends what workers print to a file, each line after the worker's name.
 
-    The files of the workers themselves are in memory, are emptied when they are large, and end with the workers.
+    The workers' own log files are in memory, are emptied when they are large, and are removed when the workers end.
 
     Args:
         directory: The session's directory, which contains the log files of its workers.
-        path: The file; None keeps nothing.
+        path: The file; None to keep no output.
     """
 
     def __init__(self, directory: Path, path: Path | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Config
-from .learning_checks import EPISODES, Checks, Clock, Report
-from .learning_peers import return_of
+from .learning_checks import Checks, LearningCurve, Report
+from .learning_peers import mean_return
 
 NUM_ENVS, STEPS, MINIBATCHES, EPOCHS = 4, 128, 4, 4
 BATCH = NUM_ENVS * STEPS
@@ -39,10 +38,9 @@ def train_cleanrl_ppo(config: Config, checks: Checks, report: Report) -> None:
         with torch.no_grad():
             return agent.actor(torch.as_tensor(observation[None])).argmax(1).numpy()[0]
 
-    clock, decisions, check = Clock(), 0, checks.next(0)
-    clock.start()
+    curve, decisions = LearningCurve(checks, lambda: mean_return(config.task, greedy), report), 0
     seen, done = torch.Tensor(envs.reset(seed=config.seed)[0]), torch.zeros(NUM_ENVS)
-    while decisions < check:
+    while not curve.over:
         agent.optimizer.param_groups[0]["lr"] = RATE * max(0.0, 1 - decisions / FALLS_OVER)
         rollout = []
         for _ in range(STEPS):
@@ -55,14 +53,7 @@ def train_cleanrl_ppo(config: Config, checks: Checks, report: Report) -> None:
             seen, done = torch.Tensor(following), torch.Tensor(terminated | truncated)
         decisions += BATCH
         agent.learn([torch.stack(each) for each in zip(*rollout, strict=True)], seen, done)
-        if decisions >= check:
-            clock.stop()
-            mean = fmean(return_of(config.task, greedy, number) for number in range(EPISODES))
-            report({"decisions": decisions, **clock.figures, "mean": mean})
-            if checks.is_over(mean):
-                break
-            check = checks.next(decisions)
-            clock.start()
+        curve.add(decisions)
 
 
 class _Agent:

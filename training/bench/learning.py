@@ -27,7 +27,7 @@ from ..trainer import Trainer
 from ..trainers import build_trainer
 from .alone import ProcessesAlone
 from .facts import Figures, Progress, summary_of
-from .learning_checks import EPISODES, PLAYED_SEED, Checks, Clock, Report
+from .learning_checks import EPISODES, PLAYED_SEED, Checks, LearningCurve, Report
 from .learning_peers import CLEANRL_SETTINGS, SB3_SETTINGS, train_cleanrl, train_sb3
 from .measured_process import MeasurementFailed, last_line
 
@@ -158,18 +158,11 @@ def train_ours(config: Config, checks: Checks, report: Report) -> None:
         with closing(build_trainer(name, context)) as trainer:
             trainer.start(config.num_envs or NUM_ENVS)
             processes.wait_until_ready()
-            decisions, clock, check = 0, Clock(), checks.next(0)
-            while decisions < check:
-                clock.start()
-                decisions = int(trainer.iterate().get("decisions", decisions))  # unknown where nothing was learned yet
-                clock.stop()
+            curve = LearningCurve(checks, lambda: fmean(greedy_returns(name, task, settings, trainer)), report)
+            while not curve.over:
+                decisions = int(trainer.iterate().get("decisions", 0))  # unknown where nothing was learned yet
                 processes.check()
-                if decisions >= check:
-                    mean = fmean(greedy_returns(name, task, settings, trainer))
-                    report({"decisions": decisions, **clock.figures, "mean": mean})
-                    if checks.is_over(mean):
-                        break
-                    check = checks.next(decisions)
+                curve.add(decisions)
 
 
 def greedy_returns(name: str, task: Task, settings: Mapping[str, Any], trainer: Trainer) -> list[float]:

@@ -14,7 +14,7 @@ from ..config import Config
 from ..dqn.settings import DqnSettings
 from ..settings import scheduled
 from .facts import Figures
-from .learning_checks import EPISODES, PLAYED_SEED, Checks, Clock, Report
+from .learning_checks import EPISODES, PLAYED_SEED, Checks, LearningCurve, Report
 
 SB3_SETTINGS: Mapping[tuple[str, str], Figures] = {
     ("ppo", "CartPole-v1"): {
@@ -76,25 +76,16 @@ def train_sb3(name: str, config: Config, checks: Checks, report: Report) -> None
     torch.set_num_threads(1)
 
     class Playing(BaseCallback):
-        """Stops the clock and plays."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.clock, self.check, self.over = Clock(), checks.next(0), False
+        """Measures the policy."""
 
         def _on_training_start(self) -> None:
-            self.clock.start()
+            self.curve = LearningCurve(checks, lambda: mean_return(config.task, self._action), report)
 
         def _on_step(self) -> bool:
-            return not self.over
+            return not self.curve.over
 
         def _on_rollout_start(self) -> None:  # after the update, as on our side
-            if self.num_timesteps >= self.check and not self.over:
-                self.clock.stop()
-                mean = fmean(return_of(config.task, self._action, number) for number in range(EPISODES))
-                report({"decisions": self.num_timesteps, **self.clock.figures, "mean": mean})
-                self.check, self.over = checks.next(self.num_timesteps), checks.is_over(mean)
-                self.clock.start()
+            self.curve.add(self.num_timesteps)
 
         _on_training_end = _on_rollout_start
 
@@ -160,9 +151,8 @@ def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
         with torch.no_grad():
             return online(torch.as_tensor(observation[None])).argmax(1).numpy()[0]
 
-    clock, check = Clock(), checks.next(0)
     observations, _ = envs.reset(seed=config.seed)
-    clock.start()
+    curve = LearningCurve(checks, lambda: mean_return(config.task, greedy), report)
     for step in range(checks.steps):
         if random.random() < scheduled(settings.epsilon, step):
             chosen = np.array([envs.single_action_space.sample()])
@@ -186,18 +176,17 @@ def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
                 optimizer.step()
         if step > settings.learning_starts and step % settings.target_update == 0:
             target.load_state_dict(online.state_dict())
-        if step + 1 >= check:
-            clock.stop()
-            mean = fmean(return_of(config.task, greedy, number) for number in range(EPISODES))
-            report({"decisions": step + 1, **clock.figures, "mean": mean})
-            if checks.is_over(mean):
-                break
-            check = checks.next(step + 1)
-            clock.start()
+        curve.add(step + 1)
+        if curve.over:
+            break
 
 
-def return_of(task: str, act: Callable[[Any], Any], number: int) -> float:
-    """Return the return of an episode with the most likely actions."""
+def mean_return(task: str, act: Callable[[Any], Any]) -> float:
+    """Return the mean return of `EPISODES` episodes with the actions that `act` chooses for observations."""
+    return fmean(_return_of(task, act, number) for number in range(EPISODES))
+
+
+def _return_of(task: str, act: Callable[[Any], Any], number: int) -> float:
     import gymnasium
 
     env = gymnasium.make(task)

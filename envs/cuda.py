@@ -1,6 +1,6 @@
 """A game's compiled kernels as CUDA kernels with one thread per environment.
 
-It needs the extra [cuda], and no GPU to compile. The words of the table of arrays are arguments of the kernel. A GPU
+Compiling needs the extra [cuda] and no GPU. The words of the table of arrays are arguments of the kernel. A GPU
 reads arguments as constants: loaded from an array, most of them would occupy registers for the whole step.
 
 In Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1), the same kernels and the game's rules run as Python.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ class Kernel(NamedTuple):
 
 
 class LaunchArrays(NamedTuple):
-    """What kernels get beside the game's arrays.
+    """The arrays that kernels get besides those of the game.
 
     Attributes:
         mask: `(N,)` bool, the environments that are reset.
@@ -120,7 +120,7 @@ def phase_of(envs: NativeEnvironments, name: str) -> KernelPhase | None:
 
 
 def step_names(envs: NativeEnvironments) -> tuple[str, ...]:
-    """Return the kernels that a step consists of, one after the other."""
+    """Return the names of the kernels that make a step, in order."""
     return tuple(f"step {index}" for index in range(len(envs.kernels.phases))) or ("step",)
 
 
@@ -202,19 +202,23 @@ def _inlined(run: Any) -> Any:
 
 
 @contextmanager
-def _without_gpu(capability: tuple[int, int]) -> Iterator[None]:
-    """Give numba-cuda the compute capability, which it otherwise asks the driver for to compile called functions."""
-    dispatcher: Any = import_module("numba.cuda.dispatcher")
-    asked = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Replace an attribute of numba-cuda in the block."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        dispatcher.get_current_device = asked
+        setattr(owner, name, before)
 
 
-@contextmanager
-def _large_arrays_in_global_memory() -> Iterator[None]:
+def _without_gpu(capability: tuple[int, int]) -> AbstractContextManager[None]:
+    """Give numba-cuda the compute capability, which it otherwise asks the driver for to compile called functions."""
+    dispatcher = import_module("numba.cuda.dispatcher")
+    return _replaced(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+
+
+def _large_arrays_in_global_memory() -> AbstractContextManager[None]:
     """Compile the large constant arrays of a game into global memory.
 
     numba-cuda copies them into constant memory wherever a function is inlined that uses them. Auto-chess would need
@@ -225,21 +229,14 @@ def _large_arrays_in_global_memory() -> Iterator[None]:
     made, constant = target.make_constant_array, nvvm.ADDRSPACE_CONSTANT
 
     def make(self: Any, builder: Any, kind: Any, array: Any) -> Any:
-        nvvm.ADDRSPACE_CONSTANT = constant if array.nbytes <= CONSTANT_BYTES else nvvm.ADDRSPACE_GLOBAL
-        try:
+        space = constant if array.nbytes <= CONSTANT_BYTES else nvvm.ADDRSPACE_GLOBAL
+        with _replaced(nvvm, "ADDRSPACE_CONSTANT", space):
             return made(self, builder, kind, array)
-        finally:
-            nvvm.ADDRSPACE_CONSTANT = constant
 
-    target.make_constant_array = make
-    try:
-        yield
-    finally:
-        target.make_constant_array = made
+    return _replaced(target, "make_constant_array", make)
 
 
-@contextmanager
-def _some_functions_called() -> Iterator[None]:
+def _some_functions_called() -> AbstractContextManager[None]:
     """Compile calls of the functions that a game marks as `called_on_gpu`.
 
     The compiler for GPUs inlines nearly everything. Of a large game, it then cannot keep all variables in registers.
@@ -254,15 +251,10 @@ def _some_functions_called() -> Iterator[None]:
             function.attributes.add("noinline")
         return function
 
-    descriptor.declare_function = declare
-    try:
-        yield
-    finally:
-        descriptor.declare_function = declared
+    return _replaced(descriptor, "declare_function", declare)
 
 
-@contextmanager
-def _rounded_as_on_the_cpu() -> Iterator[None]:
+def _rounded_as_on_the_cpu() -> AbstractContextManager[None]:
     """Compile products and sums of floats as two operations; fused, the product would not be rounded."""
     nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     compiled = nvvm.compile_ir
@@ -270,8 +262,4 @@ def _rounded_as_on_the_cpu() -> Iterator[None]:
     def compile_ir(rules: Any, **options: Any) -> Any:
         return compiled(rules, **{"fma": False, **options})
 
-    nvvm.compile_ir = compile_ir
-    try:
-        yield
-    finally:
-        nvvm.compile_ir = compiled
+    return _replaced(nvvm, "compile_ir", compile_ir)

@@ -19,6 +19,9 @@ Encoding: TypeAlias = Literal["raw", "bits", "2bpp"]
 FINAL_OBSERVATION = "final_observation"
 """The field with the last observations of episodes that ended. In a ring, only those of the newest step are kept."""
 
+ZERO_AT_FIRST = ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
+"""The fields of every task that are zero until the first step of an episode."""
+
 WAITS, DECIDES, OUT, PLAYED = 0, 1, 2, 3
 """Values of the field `active`: a seat that does not act in this step, one that acts, one that is out of the game.
 

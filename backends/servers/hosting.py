@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Task, allocate
-from ...envs.fields import Array, Buffers
+from ...envs.fields import ZERO_AT_FIRST, Array, Buffers
 from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
 from ..core.actions import action_check
 from ..core.errors import BackendBusy, BadAction
 from ..workers.control import Link
 
-STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
-"""Fields that are zero until an episode's first step."""
+STILL = (*ZERO_AT_FIRST, "reward_terms")
+"""Fields that are zero until the first step of an episode."""
 
 
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
-    """Yield a list that collects SIGTERM and SIGINT, which do not end the process."""
+    """Yield a list that collects SIGTERM and SIGINT, which do not end the process in the block."""
     came: list[int] = []
     names = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(name, lambda number, _: came.append(number)) for name in names]
@@ -168,8 +168,8 @@ class HostedEnvironment:
         """Return a field as stored, a view that the next step overwrites.
 
         Its shape is `(players, *stored_shape)` for fields of seats and `stored_shape` for those of the environment.
-        After an end the observation and the boards are the last ones and the mask allows nothing; what else is there is
-        as the field's description says of a step that ended an episode.
+        After an end, the observation and the boards are the last ones, and the mask allows nothing. Other fields are as
+        after any step that ends an episode.
         """
         if self.ended:
             if name == "action_mask" and self._no_mask is not None:
@@ -183,7 +183,7 @@ class HostedEnvironment:
         return self._fields[name].decode(self.stored(name))
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return which actions are legal, `(players, num_actions)`; after an end none is, until the reset."""
+        """Return which actions are legal, `(players, num_actions)`; none between an end and the reset."""
         if self.task.masked:
             return self.decoded("action_mask").astype(np.bool_)
         return np.full((self.task.players, self.task.num_actions), not self.ended)
@@ -199,7 +199,7 @@ class HostedEnvironment:
         self._open()
 
     def go_on(self, episode: int, state: bytes | memoryview = b"") -> None:
-        """Continue another environment: the next reset starts the episode after its episode `episode`.
+        """Take the place of another environment: the next reset starts the episode after `episode`.
 
         Args:
             episode: The number of the last episode that began there.

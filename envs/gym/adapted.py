@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EnvironmentFailed
-from ..fields import DECIDES, Array, Buffers
+from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..processes import StartedProcesses
 from ..task import LAST, LAST_DRAWN, Task, episode_seed
 from .board import MODE_OF, draw
@@ -25,8 +25,6 @@ SEED_BITS = 0x7FFF_FFFF
 """Environments may pass their seed to generators that take 31 bits."""
 TERMINATED = 1
 TRUNCATED = 2
-BEGUN = ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
-"""The fields that are zero until the first step of an episode."""
 
 
 class AdaptedEnvironments:
@@ -68,7 +66,7 @@ class AdaptedEnvironments:
         """Begin the next episode of the masked environments, write their observations, and draw on request."""
         players = self._task.players
         rows = np.repeat(mask, players)
-        for name in BEGUN:
+        for name in ZERO_AT_FIRST:
             part = self._part[name][slot]
             part[rows if len(part) == len(rows) else mask] = 0
         self._part["active"][slot, rows] = DECIDES

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ImpossibleState
-from ..fields import DECIDES, Array, Buffers
+from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..slots import next_slot
 from ..task import Task
 from .action_spaces import action_reader
-from .adapted import BEGUN, TERMINATED, TRUNCATED, AdaptedEnvironments
+from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
 from .infos import number_at
 from .spaces import BoxWriter, writer_of
 from .states import LENGTH, StateSaver, pack, unpack
@@ -196,7 +196,7 @@ class GymEnvironments(AdaptedEnvironments):
         part["episode"][0, index] = saved["episode"] - 1
         self._begin(index, slot)
         self._memories[index].load(saved["env"])
-        for name in BEGUN:
+        for name in ZERO_AT_FIRST:
             part[name][slot, index] = 0
         part["active"][slot, index] = DECIDES
         part["observation"][slot, index] = saved["seen"]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields import Array, Buffers
+from ..fields import ZERO_AT_FIRST, Array, Buffers
 from ..slots import next_slot
 from ..task import Task
 
-ZERO = ("reward", "terminated", "truncated", "outcome", "episode_return", "episode_length", "frames")
 TRUNCATED = 1
 
 
@@ -49,7 +48,7 @@ class NoopEnvironments:
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked environments, `(hi - lo,)`, and write their observations to `slot`."""
         part, into = self._part, self._slots[slot]
-        for name in ZERO:
+        for name in ZERO_AT_FIRST:
             part[name][slot, mask] = 0
         part["active"][slot, mask] = 1
         part["action_mask"][slot, mask] = self._legal

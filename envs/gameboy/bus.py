@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
+from . import layout as at
 from .cartridge_memory import read_cartridge_ram, write_cartridge_ram, write_mapper
 from .compiled import called, inlined
-from .layout import (
-    BUTTONS,
-    DIVIDER,
-    DMA_AT,
-    FLAT,
-    HIGH_PAGE,
-    IN_HIGH,
-    IN_RAM,
-    IN_ROM,
-    IN_VIDEO,
-    LOW_BANK,
-    NEXT,
-    OAM,
-    OPEN_UNTIL,
-    PLAIN,
-    READS,
-    SERIAL_END,
-    Machine,
-)
+from .layout import Machine
 from .lines import draw_recorded_lines
 from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word
 from .registers import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA
-from .screen_timing import (
-    dot_of,
-    is_on,
-    line_read,
-    read_status,
-    refuses_read,
-    refuses_write,
-    run_screen,
-    write_screen,
-)
+from .screen_timing import dot_of, is_on, line_read, read_status, refuses_read, refuses_write, run_screen, write_screen
 from .sprite_memory import copy_bytes, copy_sprites, is_locked, ram_place, start_copy
 from .timer import count_timer, end_serial, plan_timer, request, reset_divider, write_serial, write_timer
 
@@ -47,12 +21,12 @@ LOG_WORD = 16
 def read(m: Machine, now: int, address: int) -> int:
     """Return what is read at an address; `now` is the end of the machine cycle."""
     kind = load_byte(m.tables + (address >> 8))
-    if kind == IN_ROM:
-        return load_byte(m.rom + word(m, LOW_BANK + (address >> 14)) + (address & 0x3FFF))
-    if kind == IN_RAM or (kind == IN_VIDEO and now < word(m, OPEN_UNTIL)):
+    if kind == at.IN_ROM:
+        return load_byte(m.rom + word(m, at.LOW_BANK + (address >> 14)) + (address & 0x3FFF))
+    if kind == at.IN_RAM or (kind == at.IN_VIDEO and now < word(m, at.OPEN_UNTIL)):
         return byte(m, ram_place(address))
-    if kind == IN_HIGH and address >= 0xFF80:
-        return byte(m, HIGH_PAGE + (address & 0xFF))
+    if kind == at.IN_HIGH and address >= 0xFF80:
+        return byte(m, at.HIGH_PAGE + (address & 0xFF))
     return read_elsewhere(m, now, address)
 
 
@@ -60,10 +34,10 @@ def read(m: Machine, now: int, address: int) -> int:
 def write(m: Machine, now: int, address: int, value: int) -> None:
     """Write at an address; `now` is the end of the machine cycle."""
     kind = load_byte(m.tables + (address >> 8))
-    if kind == IN_RAM or (kind == IN_VIDEO and now < word(m, OPEN_UNTIL)):
+    if kind == at.IN_RAM or (kind == at.IN_VIDEO and now < word(m, at.OPEN_UNTIL)):
         set_byte(m, ram_place(address), value)
-    elif kind == IN_HIGH and 0xFF80 <= address < 0xFFFF:
-        set_byte(m, HIGH_PAGE + (address & 0xFF), value)
+    elif kind == at.IN_HIGH and 0xFF80 <= address < 0xFFFF:
+        set_byte(m, at.HIGH_PAGE + (address & 0xFF), value)
     else:
         write_elsewhere(m, now, address, value)
 
@@ -84,16 +58,16 @@ def catch_up(m: Machine, now: int) -> None:
     count_timer(m, now)
     plan_timer(m)
     run_screen(m, now)
-    if word(m, SERIAL_END) <= now:
+    if word(m, at.SERIAL_END) <= now:
         end_serial(m)
-    if word(m, DMA_AT) <= now:
+    if word(m, at.DMA_AT) <= now:
         copy_bytes(m, now)
 
 
 @inlined
 def buttons_read(m: Machine) -> int:
     """Return the lowest bits of P1: 0 for what is pressed and selected."""
-    chosen, pressed = byte(m, HIGH_PAGE + P1), word(m, BUTTONS)
+    chosen, pressed = byte(m, at.HIGH_PAGE + P1), word(m, at.BUTTONS)
     found = 0 if chosen & 0x10 else pressed
     return 15 & ~(found if chosen & 0x20 else found | (pressed >> 4))
 
@@ -109,18 +83,18 @@ def note_buttons(m: Machine, before: int) -> None:
 def press(m: Machine, buttons: int) -> None:
     """Press these buttons and release all others."""
     before = buttons_read(m)
-    set_word(m, BUTTONS, buttons)
+    set_word(m, at.BUTTONS, buttons)
     note_buttons(m, before)
 
 
 @called
 def read_register(m: Machine, now: int, place: int) -> int:
     """Return what is read at FF00-FF7F."""
-    ones = load_byte(m.tables + READS + place)
+    ones = load_byte(m.tables + at.READS + place)
     if place == P1:
-        return ones | (byte(m, HIGH_PAGE + P1) & 0x30) | buttons_read(m)
+        return ones | (byte(m, at.HIGH_PAGE + P1) & 0x30) | buttons_read(m)
     if place == DIV:
-        return ((now + word(m, DIVIDER)) >> 8) & 255
+        return ((now + word(m, at.DIVIDER)) >> 8) & 255
     if place == TIMA:
         count_timer(m, now)
     elif place == STAT:
@@ -129,13 +103,13 @@ def read_register(m: Machine, now: int, place: int) -> int:
         return line_read(dot_of(m, now)) if is_on(m) else 0
     elif place == IF or place == SC or place == SB:
         catch_up(m, now)
-    return ones | byte(m, HIGH_PAGE + place)
+    return ones | byte(m, at.HIGH_PAGE + place)
 
 
 @called
 def read_elsewhere(m: Machine, now: int, address: int) -> int:
     """Return what is read where reading is more than a look-up."""
-    if m.mapper == FLAT:
+    if m.mapper == at.FLAT:
         value = load_byte(m.rom + address)
         log_access(m, now, address | (value << 16))
         return value
@@ -147,7 +121,7 @@ def read_elsewhere(m: Machine, now: int, address: int) -> int:
         if is_locked(m, now) or refuses_read(m, now, address):
             return 255
         copy_sprites(m, now)
-        return byte(m, OAM + address - 0xFE00) if address < 0xFEA0 else 0
+        return byte(m, at.OAM + address - 0xFE00) if address < 0xFEA0 else 0
     return read_register(m, now, address & 0xFF)
 
 
@@ -155,18 +129,18 @@ def read_elsewhere(m: Machine, now: int, address: int) -> int:
 def write_sound(m: Machine, place: int, value: int) -> None:
     """Write a register of the sound, which is not heard: while it is off, only its switch can be written."""
     if place == NR52:
-        set_byte(m, HIGH_PAGE + NR52, value & 0x80)
+        set_byte(m, at.HIGH_PAGE + NR52, value & 0x80)
         if not value & 0x80:
             for other in range(SOUND_FIRST, NR52):
-                set_byte(m, HIGH_PAGE + other, 0)
-    elif place >= 0x30 or byte(m, HIGH_PAGE + NR52) & 0x80:
-        set_byte(m, HIGH_PAGE + place, value)
+                set_byte(m, at.HIGH_PAGE + other, 0)
+    elif place >= 0x30 or byte(m, at.HIGH_PAGE + NR52) & 0x80:
+        set_byte(m, at.HIGH_PAGE + place, value)
 
 
 @called
 def write_register(m: Machine, now: int, place: int, value: int) -> None:
     """Write at FF00-FF7F or FFFF."""
-    set_word(m, NEXT, 0)
+    set_word(m, at.NEXT, 0)
     if place == DIV:
         reset_divider(m, now)
     elif DIV < place <= TAC:
@@ -179,27 +153,27 @@ def write_register(m: Machine, now: int, place: int, value: int) -> None:
         write_sound(m, place, value)
     elif place == P1:
         before = buttons_read(m)
-        set_byte(m, HIGH_PAGE + P1, value & 0x30)
+        set_byte(m, at.HIGH_PAGE + P1, value & 0x30)
         note_buttons(m, before)
     elif place == IF:
         catch_up(m, now)
-        set_byte(m, HIGH_PAGE + IF, value & 31)
+        set_byte(m, at.HIGH_PAGE + IF, value & 31)
     elif place != LY:
         run_screen(m, now)
         if place == DMA:
             start_copy(m, now, value)
         else:
-            set_byte(m, HIGH_PAGE + place, value)
+            set_byte(m, at.HIGH_PAGE + place, value)
 
 
 @called
 def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
     """Write where writing is more than a store."""
-    if m.mapper == FLAT:
+    if m.mapper == at.FLAT:
         store_byte(m.rom + address, value)
         log_access(m, now, address | (value << 16) | (1 << 24))
     elif address < 0x8000:
-        if m.mapper != PLAIN:
+        if m.mapper != at.PLAIN:
             write_mapper(m, now, address, value)
     elif address < 0xA000:
         if not refuses_write(m, now, address):
@@ -211,6 +185,6 @@ def write_elsewhere(m: Machine, now: int, address: int, value: int) -> None:
         if not (is_locked(m, now) or refuses_write(m, now, address)):
             copy_sprites(m, now)
             draw_recorded_lines(m)
-            set_byte(m, OAM + address - 0xFE00, value)
+            set_byte(m, at.OAM + address - 0xFE00, value)
     elif address >= 0xFF00:
         write_register(m, now, address & 0xFF, value)

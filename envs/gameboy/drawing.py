@@ -7,12 +7,10 @@ import numpy as np
 from ..fields import Array
 from .compiled import compiled, inlined
 from .inspector import draw_code, draw_memory, draw_registers, draw_sprites, memory_byte
-from .layout import DISTANCE, FIRST_DISTANCE, FRAME, FRAME_BYTES, STAGE, Machine
+from .layout import DISTANCE, FARTHEST, FIRST_DISTANCE, FRAME, FRAME_BYTES, STAGE, Machine
 from .looks import HALF_PAGE
 from .memory import byte, word
 from .views import GameBoards, GameViews
-
-FARTHEST = np.float32(3 * 72 * 80)
 
 
 @compiled
@@ -42,7 +40,7 @@ def draw_progress(m: Machine, v: GameViews, progress: Array) -> None:
     """Write the bars: the distance as a share of the stage's first one, and the stages that were reached."""
     distance = np.float32(word(m, DISTANCE))
     progress[0, 0] = min(distance / np.float32(max(word(m, FIRST_DISTANCE), 1)), np.float32(1))
-    progress[0, 1] = distance / FARTHEST
+    progress[0, 1] = distance / np.float32(FARTHEST)
     progress[1, 0] = np.float32(word(m, STAGE)) / np.float32(v.numbers.goals)
     progress[1, 1] = word(m, STAGE)
 

@@ -13,7 +13,7 @@ from .cartridge import Cartridge
 from .cartridges import cartridge_for
 from .console import Console
 from .game_files import GameFiles
-from .games import BUTTONS, OWN_GAMES, Value
+from .games import BUTTONS, MOST_VALUES, OWN_GAMES, Value
 from .inspector import draw_code, draw_memory, draw_registers, draw_sprites
 from .layout import FRAME_CYCLES, HIDDEN, LOCKED
 from .looks import COLUMNS, MEMORY_COLUMNS, REGISTER_LINES, SPRITE_LINES, looks
@@ -22,7 +22,6 @@ from .tracing import NOTHING, draw_last, no_instructions, run_traced
 
 CODE_LINES, MEMORY_LINES = 16, 14
 WORK_RAM = 0xC000
-MOST_VALUES = 4
 
 
 class Handheld:

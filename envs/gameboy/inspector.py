@@ -85,13 +85,7 @@ def draw_registers(m: Machine, looks: Looks, board: Array) -> None:
         write_hex(board[2], place, 2, read_register(m, now, register))
     for place, register in ((at.AT_IE, IE), (at.AT_IF, IF)):
         write_hex(board[2], place, 2, byte(m, HIGH_PAGE + register))
-    for place, register in (
-        (at.AT_SCX, SCX),
-        (at.AT_SCY, SCY),
-        (at.AT_WX, WX),
-        (at.AT_WY, WY),
-        (at.AT_BGP, BGP),
-    ):
+    for place, register in ((at.AT_SCX, SCX), (at.AT_SCY, SCY), (at.AT_WX, WX), (at.AT_WY, WY), (at.AT_BGP, BGP)):
         write_hex(board[3], place, 2, byte(m, HIGH_PAGE + register))
     for place, register in ((at.AT_DIV, DIV), (at.AT_TIMA, TIMA), (at.AT_TMA, TMA), (at.AT_TAC, TAC)):
         write_hex(board[4], place, 2, read_register(m, now, register))

@@ -11,29 +11,13 @@ from ..fields import DECIDES, Array
 from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed, mixed
 from ..packed_kernels import packed_distance
+from . import layout as at
 from .bus import press
 from .cartridge_memory import map_banks
 from .compiled import compiled, inlined
 from .drawing import draw_boards, value_of
 from .inspector import memory_byte
-from .layout import (
-    CLOCK,
-    DISTANCE,
-    EPISODES,
-    FIRST_DISTANCE,
-    FRAME,
-    FRAME_BYTES,
-    FRAME_CYCLES,
-    HALF,
-    HIDDEN,
-    RETURN,
-    RUN_SEED,
-    STAGE,
-    STEPS,
-    STOP,
-    STUCK,
-    Machine,
-)
+from .layout import Machine
 from .lines import clear_frame
 from .memory import byte, set_byte, set_word, word
 from .processor import run
@@ -41,7 +25,7 @@ from .views import GameViews, views
 
 signed = cast("Callable[[np.generic | int], int]", np.int64)
 
-STEP_REWARD, REACHED_REWARD, CLOSER = -0.01, 1.0, 5.0 / (3 * 72 * 80)
+STEP_REWARD, REACHED_REWARD, CLOSER = -0.01, 1.0, 5.0 / at.FARTHEST
 VALUES, STEP, NEARER, REACHED = 0, 1, 2, 3
 """Terms of the reward."""
 RUNNING = 0
@@ -52,26 +36,26 @@ def machine_of(v: GameViews, env: int, slot: int, drawn: int) -> Machine:
     """Return an environment's console, which draws into its observation of a slot."""
     n = v.numbers
     words = n.states + env * n.size
-    out = n.observations + (slot * n.envs + env) * FRAME_BYTES
+    out = n.observations + (slot * n.envs + env) * at.FRAME_BYTES
     return Machine(words, n.rom, n.tables, n.mapper, n.rom_mask, n.ram_bytes, 0x8000, out, drawn)
 
 
 @inlined
 def show(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Write the observation of a state and what does not depend on the step."""
-    for place in range(FRAME_BYTES):
-        v.observation[slot, env, place] = byte(m, FRAME + place)
+    for place in range(at.FRAME_BYTES):
+        v.observation[slot, env, place] = byte(m, at.FRAME + place)
     v.common.active[slot, env] = DECIDES
-    v.common.episode[env] = word(m, EPISODES) - 1
+    v.common.episode[env] = word(m, at.EPISODES) - 1
 
 
 @inlined
 def write_info(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Write the info fields."""
     v.score[slot, env] = value_of(m, v.values, 0) if v.values.shape[0] else 0
-    v.stage[slot, env] = word(m, STAGE)
-    v.distance[slot, env] = np.float32(word(m, DISTANCE)) / np.float32(3 * 72 * 80)
-    v.clock[slot, env] = word(m, CLOCK)
+    v.stage[slot, env] = word(m, at.STAGE)
+    v.distance[slot, env] = np.float32(word(m, at.DISTANCE)) / np.float32(at.FARTHEST)
+    v.clock[slot, env] = word(m, at.CLOCK)
 
 
 @inlined
@@ -79,19 +63,19 @@ def distance_of(v: GameViews, m: Machine, picture: Array) -> int:
     """Return the distance of a picture from the stage's goal picture; 0 if there is none."""
     if not v.numbers.goals:
         return 0
-    return packed_distance(v.distances, picture, v.goals[min(word(m, STAGE), v.numbers.goals - 1)])
+    return packed_distance(v.distances, picture, v.goals[min(word(m, at.STAGE), v.numbers.goals - 1)])
 
 
 @compiled
 def next_episode(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Begin an environment's next episode: copy a start state, which the episode's seed chooses."""
-    run_seed, episodes = word(m, RUN_SEED), word(m, EPISODES)
+    run_seed, episodes = word(m, at.RUN_SEED), word(m, at.EPISODES)
     seed = mixed(episode_seed(np.uint64(run_seed), np.uint64(env), np.uint64(episodes)))
     start = v.starts[int((seed >> np.uint64(33)) % np.uint64(v.numbers.starts))]
     for index in range(start.shape[0]):
         v.ints[env, index] = start[index]
-    set_word(m, RUN_SEED, run_seed)
-    set_word(m, EPISODES, episodes + 1)
+    set_word(m, at.RUN_SEED, run_seed)
+    set_word(m, at.EPISODES, episodes + 1)
     show(v, m, slot, env)
     begin_stage(v, m, slot, env)
     draw_boards(m, v, v.boards, env)
@@ -101,8 +85,8 @@ def next_episode(v: GameViews, m: Machine, slot: int, env: int) -> None:
 def begin_stage(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Measure the distance from the stage's goal picture."""
     distance = distance_of(v, m, v.observation[slot, env])
-    set_word(m, DISTANCE, distance)
-    set_word(m, FIRST_DISTANCE, distance)
+    set_word(m, at.DISTANCE, distance)
+    set_word(m, at.FIRST_DISTANCE, distance)
 
 
 @compiled
@@ -112,9 +96,9 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            m = machine_of(v, env, slot, HALF)
-            set_word(m, RUN_SEED, signed(seed))
-            set_word(m, EPISODES, v.common.episode[env] + 1)
+            m = machine_of(v, env, slot, at.HALF)
+            set_word(m, at.RUN_SEED, signed(seed))
+            set_word(m, at.EPISODES, v.common.episode[env] + 1)
             next_episode(v, m, slot, env)
             write_info(v, m, slot, env)
             forget(v.common, slot, env, 1)
@@ -129,9 +113,9 @@ def play(v: GameViews, shown: Machine, hidden: Machine, buttons: int) -> int:
         m = shown if frame == last else hidden
         if frame == 0 or frame == v.numbers.press:
             press(m, buttons if frame == 0 else 0)
-        set_word(m, STOP, word(m, CLOCK) + FRAME_CYCLES)
+        set_word(m, at.STOP, word(m, at.CLOCK) + at.FRAME_CYCLES)
         why = run(m)
-        if why == STUCK:
+        if why == at.STUCK:
             break
     return why
 
@@ -146,43 +130,43 @@ def ended(v: GameViews, m: Machine, why: int) -> int:
             value = v.ends[index, 3]
             if value < 0 or value_of(m, v.values, value) >= v.ends[index, 4]:
                 return 1 + index
-    if v.numbers.goals and word(m, STAGE) == v.numbers.goals:
+    if v.numbers.goals and word(m, at.STAGE) == v.numbers.goals:
         return count + 1
-    if why == STUCK:
+    if why == at.STUCK:
         return count + 3
-    return count + 2 if word(m, STEPS) >= v.numbers.steps else RUNNING
+    return count + 2 if word(m, at.STEPS) >= v.numbers.steps else RUNNING
 
 
 @inlined
 def advance_goal(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Write the terms of goals, and begin the next stage where a goal picture is reached."""
-    before = word(m, DISTANCE)
+    before = word(m, at.DISTANCE)
     distance = distance_of(v, m, v.observation[slot, env])
-    set_word(m, DISTANCE, distance)
+    set_word(m, at.DISTANCE, distance)
     v.common.terms[slot, env, STEP] = STEP_REWARD
     v.common.terms[slot, env, NEARER] = CLOSER * (before - distance)
     if distance <= v.numbers.reach:
         v.common.terms[slot, env, REACHED] = REACHED_REWARD
-        set_word(m, STAGE, word(m, STAGE) + 1)
+        set_word(m, at.STAGE, word(m, at.STAGE) + 1)
         begin_stage(v, m, slot, env)
 
 
 @inlined
 def finish(v: GameViews, m: Machine, slot: int, env: int, why: int) -> None:
     """Write the results of a step, and begin a new episode if this one is over."""
-    for place in range(FRAME_BYTES):
-        set_byte(m, FRAME + place, v.observation[slot, env, place])
+    for place in range(at.FRAME_BYTES):
+        set_byte(m, at.FRAME + place, v.observation[slot, env, place])
     if v.numbers.goals:
         advance_goal(v, m, slot, env)
     terms = v.common.terms[slot, env]
     reward = np.float32(terms[VALUES] + terms[STEP] + terms[NEARER] + terms[REACHED])
-    v.reals[env, RETURN] += reward
+    v.reals[env, at.RETURN] += reward
     outcome = ended(v, m, why)
     late = outcome == v.ends.shape[0] + 2
     write_info(v, m, slot, env)
     v.common.reward[slot, env] = reward
-    v.common.returns[slot, env] = v.reals[env, RETURN]
-    v.common.length[slot, env] = word(m, STEPS)
+    v.common.returns[slot, env] = v.reals[env, at.RETURN]
+    v.common.length[slot, env] = word(m, at.STEPS)
     v.common.frames[slot, env] = v.numbers.frames
     v.common.outcome[slot, env] = outcome
     v.common.terminated[slot, env] = outcome != RUNNING and not late
@@ -198,7 +182,7 @@ def finish(v: GameViews, m: Machine, slot: int, env: int, why: int) -> None:
 @inlined
 def end_episode(v: GameViews, m: Machine, slot: int, env: int) -> None:
     """Keep the last observation and, where they are requested, the last boards; begin the next episode."""
-    for place in range(FRAME_BYTES):
+    for place in range(at.FRAME_BYTES):
         v.final[slot % len(v.final), env, place] = v.observation[slot, env, place]
     if v.last_drawn[env]:
         draw_boards(m, v, v.last, env)
@@ -228,7 +212,7 @@ def begin_step(v: GameViews, shown: Machine, hidden: Machine, slot: int, followi
     """Play the frames of a step, and write what its numbers in memory are worth; return why running ended."""
     before = values_total(v, shown)
     why = play(v, shown, hidden, v.buttons[v.common.action[slot, env]])
-    set_word(shown, STEPS, word(shown, STEPS) + 1)
+    set_word(shown, at.STEPS, word(shown, at.STEPS) + 1)
     v.common.terms[following, env] = 0
     v.common.terms[following, env, VALUES] = values_total(v, shown) - before
     return why
@@ -242,8 +226,8 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         if not is_legal(v, slot, env):
             return env
     for env in range(lo, hi):
-        m = machine_of(v, env, following, HALF)
-        why = begin_step(v, m, machine_of(v, env, following, HIDDEN), slot, following, env)
+        m = machine_of(v, env, following, at.HALF)
+        why = begin_step(v, m, machine_of(v, env, following, at.HIDDEN), slot, following, env)
         finish(v, m, following, env, why)
     return ALL_LEGAL
 
@@ -253,7 +237,7 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, numbers and boards of states, including restored ones."""
     v = views(table)
     for env in range(lo, hi):
-        m = machine_of(v, env, slot, HALF)
+        m = machine_of(v, env, slot, at.HALF)
         map_banks(m)
         show(v, m, slot, env)
         write_info(v, m, slot, env)

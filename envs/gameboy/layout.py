@@ -79,6 +79,7 @@ SERIAL = 0x41A0
 SERIAL_BYTES = 64
 FRAME = 0x41E0
 FRAME_BYTES = 72 * 20
+FARTHEST = 3 * 72 * 80  # the largest distance of two pictures
 CARTRIDGE_RAM = FRAME + FRAME_BYTES
 
 # Words that are in place of the last frame during a step that draws its lines later.

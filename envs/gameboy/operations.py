@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layout import (
-    CLASSES,
-    ELSEWHERE,
-    IN_HIGH,
-    IN_RAM,
-    IN_ROM,
-    IN_VIDEO,
-    KINDS,
-    READS,
-    TABLE_BYTES,
-)
+from .layout import CLASSES, ELSEWHERE, IN_HIGH, IN_RAM, IN_ROM, IN_VIDEO, KINDS, READS, TABLE_BYTES
 
 # 8-bit loads and arithmetic, the first ones being the most frequent.
 LD_R_R, LD_R_N, LD_R_HL, LD_HL_R, LD_HL_N, LD_A_RR, LD_RR_A, LD_A_HIGH, LD_HIGH_A, LD_A_C, LD_C_A, LD_A_NN, LD_NN_A = (

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
+from . import layout as at
 from . import operations as op
 from .bus import catch_up, write
 from .compiled import called, compiled, inlined
 from .instructions import control, fetch, jump, load, operate, operate_wide
-from .layout import (
-    BLANKED,
-    CLASSES,
-    CLOCK,
-    DMA_AT,
-    ENABLING,
-    FRAMES,
-    HALTED,
-    HIGH_PAGE,
-    IN_TIME,
-    INTERRUPTS_ON,
-    LCD_NEXT,
-    LOCKED,
-    NEXT,
-    PC,
-    REGISTERS,
-    REPEATS,
-    SERIAL_END,
-    SP,
-    STOP,
-    STUCK,
-    TIMER_NEXT,
-    Machine,
-)
+from .layout import Machine
 from .memory import byte, load_byte, set_byte, set_word, word
 from .registers import IE, IF
 from .screen_timing import plan_screen
@@ -38,20 +16,22 @@ from .screen_timing import plan_screen
 @inlined
 def pending(m: Machine) -> int:
     """Return the interrupts that are both enabled and requested."""
-    return byte(m, HIGH_PAGE + IE) & byte(m, HIGH_PAGE + IF) & 31
+    return byte(m, at.HIGH_PAGE + IE) & byte(m, at.HIGH_PAGE + IF) & 31
 
 
 @inlined
 def next_event(m: Machine) -> int:
     """Return when something next needs attention."""
-    return min(word(m, LCD_NEXT), word(m, TIMER_NEXT), word(m, SERIAL_END), word(m, DMA_AT), word(m, STOP))
+    return min(
+        word(m, at.LCD_NEXT), word(m, at.TIMER_NEXT), word(m, at.SERIAL_END), word(m, at.DMA_AT), word(m, at.STOP)
+    )
 
 
 @inlined
 def interrupt(m: Machine) -> None:
     """Serve the first pending interrupt. It is chosen after the first push, which may have disabled it."""
-    pc, sp, now = word(m, PC), word(m, SP), word(m, CLOCK)
-    set_word(m, INTERRUPTS_ON, 0)
+    pc, sp, now = word(m, at.PC), word(m, at.SP), word(m, at.CLOCK)
+    set_word(m, at.INTERRUPTS_ON, 0)
     write(m, now + 12, (sp - 1) & 0xFFFF, pc >> 8)
     found = pending(m)
     write(m, now + 16, (sp - 2) & 0xFFFF, pc & 255)
@@ -60,47 +40,47 @@ def interrupt(m: Machine) -> None:
     while bit >> target:
         target += 1
     if found:
-        set_byte(m, HIGH_PAGE + IF, byte(m, HIGH_PAGE + IF) & ~bit)
-    set_word(m, PC, 0x38 + 8 * target if found else 0)
-    set_word(m, SP, (sp - 2) & 0xFFFF)
-    set_word(m, CLOCK, now + 20)
+        set_byte(m, at.HIGH_PAGE + IF, byte(m, at.HIGH_PAGE + IF) & ~bit)
+    set_word(m, at.PC, 0x38 + 8 * target if found else 0)
+    set_word(m, at.SP, (sp - 2) & 0xFFFF)
+    set_word(m, at.CLOCK, now + 20)
 
 
 @inlined
 def skip_halt(m: Machine) -> None:
     """Let time pass to the next event, in whole machine cycles."""
-    now = word(m, CLOCK)
-    set_word(m, CLOCK, now + ((max(next_event(m) - now, 1) + 3) & ~3))
+    now = word(m, at.CLOCK)
+    set_word(m, at.CLOCK, now + ((max(next_event(m) - now, 1) + 3) & ~3))
 
 
 @called
 def attend(m: Machine) -> int:
     """Run events, then interrupts, at the end of an instruction; return why to stop, or 0."""
     while True:
-        now, frames = word(m, CLOCK), word(m, FRAMES)
+        now, frames = word(m, at.CLOCK), word(m, at.FRAMES)
         catch_up(m, now)
-        if word(m, FRAMES) != frames:
-            return BLANKED
-        if now >= word(m, STOP):
-            return IN_TIME
-        if word(m, LOCKED):
-            return STUCK
+        if word(m, at.FRAMES) != frames:
+            return at.BLANKED
+        if now >= word(m, at.STOP):
+            return at.IN_TIME
+        if word(m, at.LOCKED):
+            return at.STUCK
         found = pending(m)
-        if not word(m, HALTED):
+        if not word(m, at.HALTED):
             break
         if found:
-            set_word(m, HALTED, 0)
+            set_word(m, at.HALTED, 0)
             break
         skip_halt(m)
-    set_word(m, NEXT, next_event(m))
-    enabling = word(m, ENABLING)
+    set_word(m, at.NEXT, next_event(m))
+    enabling = word(m, at.ENABLING)
     if enabling:
-        set_word(m, ENABLING, enabling - 1)
+        set_word(m, at.ENABLING, enabling - 1)
         if enabling == 2:
-            set_word(m, NEXT, 0)
+            set_word(m, at.NEXT, 0)
             return 0
-        set_word(m, INTERRUPTS_ON, 1)
-    if found and word(m, INTERRUPTS_ON):
+        set_word(m, at.INTERRUPTS_ON, 1)
+    if found and word(m, at.INTERRUPTS_ON):
         interrupt(m)
     return 0
 
@@ -112,25 +92,25 @@ def run(m: Machine) -> int:
     Returns:
         `BLANKED`, `IN_TIME`, or `STUCK` if an illegal instruction stopped the processor.
     """
-    set_word(m, NEXT, 0)
-    plan_screen(m, word(m, CLOCK))
-    registers, pc, sp, now, forward = word(m, REGISTERS), word(m, PC), word(m, SP), word(m, CLOCK), 1
+    set_word(m, at.NEXT, 0)
+    plan_screen(m, word(m, at.CLOCK))
+    registers, pc, sp, now, forward = word(m, at.REGISTERS), word(m, at.PC), word(m, at.SP), word(m, at.CLOCK), 1
     while True:
-        if now >= word(m, NEXT):
-            set_word(m, PC, pc)
-            set_word(m, SP, sp)
-            set_word(m, CLOCK, now)
+        if now >= word(m, at.NEXT):
+            set_word(m, at.PC, pc)
+            set_word(m, at.SP, sp)
+            set_word(m, at.CLOCK, now)
             why = attend(m)
             if why:
-                set_word(m, REGISTERS, registers)
+                set_word(m, at.REGISTERS, registers)
                 return why
-            pc, sp, now, forward = word(m, PC), word(m, SP), word(m, CLOCK), 1 - word(m, REPEATS)
-            set_word(m, REPEATS, 0)
+            pc, sp, now, forward = word(m, at.PC), word(m, at.SP), word(m, at.CLOCK), 1 - word(m, at.REPEATS)
+            set_word(m, at.REPEATS, 0)
         now += 4
         code = fetch(m, now, pc)
         pc = (pc + forward) & 0xFFFF
         forward = 1
-        kind = load_byte(m.tables + CLASSES + code)
+        kind = load_byte(m.tables + at.CLASSES + code)
         if kind < op.LOADS_END:
             registers, pc, sp, now = load(m, registers, pc, sp, now, code, kind)
         elif kind < op.ALU_END:

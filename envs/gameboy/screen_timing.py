@@ -5,24 +5,9 @@ Times within a line are T-cycles ("dots"). Mode 3 begins at dot 84, and its leng
 
 from __future__ import annotations
 
+from . import layout as at
 from .compiled import called, inlined
-from .layout import (
-    BLANK,
-    DRAW_AT,
-    FAR,
-    FRAME_CYCLES,
-    FRAMES,
-    HIDDEN,
-    HIGH_PAGE,
-    LCD_BEGIN,
-    LCD_FIRST,
-    LCD_NEXT,
-    LINE_CYCLES,
-    OAM,
-    OPEN_UNTIL,
-    STAT_LEVEL,
-    Machine,
-)
+from .layout import Machine
 from .lines import begin_frame, draw_line, draw_recorded_lines
 from .memory import byte, set_byte, set_word, word
 from .registers import LCDC, LYC, SCX, STAT, WX, WY
@@ -40,26 +25,26 @@ LEAD = 4
 @inlined
 def is_on(m: Machine) -> bool:
     """Return whether the screen is on."""
-    return byte(m, HIGH_PAGE + LCDC) & 0x80 != 0
+    return byte(m, at.HIGH_PAGE + LCDC) & 0x80 != 0
 
 
 @inlined
 def dot_of(m: Machine, now: int) -> int:
     """Return the T-cycles since the frame began."""
-    return (now - word(m, LCD_BEGIN)) % FRAME_CYCLES
+    return (now - word(m, at.LCD_BEGIN)) % at.FRAME_CYCLES
 
 
 @inlined
 def line_read(dot: int) -> int:
     """Return LY at a time of the frame: line 153 reads as 0 after a short time."""
-    line = dot // LINE_CYCLES
-    return 0 if line == 153 and dot % LINE_CYCLES >= 4 else line
+    line = dot // at.LINE_CYCLES
+    return 0 if line == 153 and dot % at.LINE_CYCLES >= 4 else line
 
 
 @inlined
 def line_matches(m: Machine, dot: int) -> bool:
     """Return whether LY is compared as equal to LYC at a time of the frame."""
-    line, column, wanted = dot // LINE_CYCLES, dot % LINE_CYCLES, byte(m, HIGH_PAGE + LYC)
+    line, column, wanted = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES, byte(m, at.HIGH_PAGE + LYC)
     if line == 153:
         return wanted == 153 if 4 <= column < 8 else wanted == 0 and column >= 12
     return wanted == line and (column >= 4 or line == 0)
@@ -68,14 +53,14 @@ def line_matches(m: Machine, dot: int) -> bool:
 @called
 def drawn_until(m: Machine, now: int, line: int) -> int:
     """Return the dot at which mode 3 of a line ends, as far as is known now."""
-    scroll, control = byte(m, HIGH_PAGE + SCX), byte(m, HIGH_PAGE + LCDC)
+    scroll, control = byte(m, at.HIGH_PAGE + SCX), byte(m, at.HIGH_PAGE + LCDC)
     found, delay = DRAWS + 172 + (scroll & 7), 0
-    if control & 0x20 and byte(m, HIGH_PAGE + WX) <= 166 and byte(m, HIGH_PAGE + WY) <= line:
+    if control & 0x20 and byte(m, at.HIGH_PAGE + WX) <= 166 and byte(m, at.HIGH_PAGE + WY) <= line:
         delay = 6
     if control & 2:
         copy_sprites(m, now)
         height, count, tiles = 16 if control & 4 else 8, 0, 0
-        for place in range(OAM, OAM + 160, 4):
+        for place in range(at.OAM, at.OAM + 160, 4):
             if count < 10 and 0 <= line + 16 - byte(m, place) < height:
                 count += 1
                 column = byte(m, place + 1)
@@ -89,11 +74,11 @@ def drawn_until(m: Machine, now: int, line: int) -> int:
 @inlined
 def mode_of(m: Machine, now: int, dot: int) -> int:
     """Return the mode at a time of the frame."""
-    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    line, column = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES
     if line >= 144:
         return 1 if line > 144 or column >= 4 else 0
     if column < DRAWS:
-        first = now - word(m, LCD_BEGIN) < LINE_CYCLES
+        first = now - word(m, at.LCD_BEGIN) < at.LINE_CYCLES
         return 0 if column < 4 or first else 2
     if column >= DRAWS + 172 and column >= drawn_until(m, now, line):
         return 0
@@ -104,7 +89,7 @@ def mode_of(m: Machine, now: int, dot: int) -> int:
 def stay_open(m: Machine, until: int) -> None:
     """Let the processor write without asking up to a time, so draw what is recorded before."""
     draw_recorded_lines(m)
-    set_word(m, OPEN_UNTIL, until)
+    set_word(m, at.OPEN_UNTIL, until)
 
 
 @inlined
@@ -115,17 +100,17 @@ def refuses(m: Machine, now: int, begins: int, opens: int) -> bool:
     dots from `opens` to mode 3.
     """
     if not is_on(m):
-        stay_open(m, FAR)
+        stay_open(m, at.FAR)
         return False
     dot = dot_of(m, now)
-    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    line, column = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES
     if line >= 144:
-        stay_open(m, now + FRAME_CYCLES - dot)
+        stay_open(m, now + at.FRAME_CYCLES - dot)
         return False
     if column < begins:
         return False
     if column < DRAWS:
-        return column < opens and now - word(m, LCD_BEGIN) >= LINE_CYCLES
+        return column < opens and now - word(m, at.LCD_BEGIN) >= at.LINE_CYCLES
     return column < DRAWS + 172 or column < drawn_until(m, now, line)
 
 
@@ -145,9 +130,9 @@ def refuses_write(m: Machine, now: int, address: int) -> bool:
 @inlined
 def read_status(m: Machine, now: int) -> int:
     """Return STAT."""
-    kept = byte(m, HIGH_PAGE + STAT) & 0x78
+    kept = byte(m, at.HIGH_PAGE + STAT) & 0x78
     if not is_on(m):
-        return kept | (byte(m, HIGH_PAGE + STAT) & 4)
+        return kept | (byte(m, at.HIGH_PAGE + STAT) & 4)
     dot = dot_of(m, now)
     return kept | (4 if line_matches(m, dot) else 0) | mode_of(m, now, dot)
 
@@ -156,14 +141,14 @@ def read_status(m: Machine, now: int) -> int:
 def level(m: Machine, now: int, sources: int) -> int:
     """Return the level of the STAT interrupt's line, given the enabled sources."""
     dot = dot_of(m, now)
-    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+    line, column = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES
     if sources & 0x40 and line_matches(m, dot):
         return 1
     if line >= 144:
         if line == 144 and column < 4:
             return 0
         return 1 if sources & 0x10 or (sources & 0x20 and line == 144 and column < 8) else 0
-    if sources & 0x20 and column < 8 and (column >= 4 or line > 0) and now - word(m, LCD_BEGIN) >= LINE_CYCLES:
+    if sources & 0x20 and column < 8 and (column >= 4 or line > 0) and now - word(m, at.LCD_BEGIN) >= at.LINE_CYCLES:
         return 1
     return 1 if sources & 8 and column >= DRAWS + 168 and column >= drawn_until(m, now, line) - EARLY else 0
 
@@ -171,25 +156,25 @@ def level(m: Machine, now: int, sources: int) -> int:
 @inlined
 def set_level(m: Machine, new: int) -> None:
     """Set the level of the STAT interrupt's line, whose rise requests the interrupt."""
-    if new and not word(m, STAT_LEVEL):
+    if new and not word(m, at.STAT_LEVEL):
         request(m, 2)
-    set_word(m, STAT_LEVEL, new)
+    set_word(m, at.STAT_LEVEL, new)
 
 
 @inlined
 def next_status(m: Machine, now: int, sources: int, dot: int) -> int:
     """Return T-cycles until the STAT interrupt's line may change; FAR if there is no source."""
     if not sources:
-        return FAR
-    line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
+        return at.FAR
+    line, column = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES
     if sources == 0x40:
-        wanted = byte(m, HIGH_PAGE + LYC)
+        wanted = byte(m, at.HIGH_PAGE + LYC)
         begins = 153 if wanted == 0 else wanted
         if wanted > 153:
-            return FAR
+            return at.FAR
         lines = (begins - line) % 154
         if lines != 0 and lines != 153 and not (wanted == 0 and line == 0):
-            return lines * LINE_CYCLES - column
+            return lines * at.LINE_CYCLES - column
     for edge in (4, 8, 12):
         if column < edge:
             return edge - column
@@ -197,75 +182,75 @@ def next_status(m: Machine, now: int, sources: int, dot: int) -> int:
         end = drawn_until(m, now, line) - EARLY
         if column < end:
             return end - column
-    return LINE_CYCLES - column
+    return at.LINE_CYCLES - column
 
 
 @called
 def plan_screen(m: Machine, now: int) -> None:
     """Find when the screen next needs attention."""
-    found = FAR
+    found = at.FAR
     if is_on(m):
         dot = dot_of(m, now)
-        line, column = dot // LINE_CYCLES, dot % LINE_CYCLES
-        found = (BLANK - dot if dot < BLANK else BLANK + FRAME_CYCLES - dot) + now
-        found = min(found, now + next_status(m, now, byte(m, HIGH_PAGE + STAT) & 0x78, dot))
-        if m.drawn != HIDDEN:
+        line, column = dot // at.LINE_CYCLES, dot % at.LINE_CYCLES
+        found = (at.BLANK - dot if dot < at.BLANK else at.BLANK + at.FRAME_CYCLES - dot) + now
+        found = min(found, now + next_status(m, now, byte(m, at.HIGH_PAGE + STAT) & 0x78, dot))
+        if m.drawn != at.HIDDEN:
             lines = 0 if line < 144 and column < DRAWS else 1 if line < 143 else 154 - line
-            found = min(found, now + lines * LINE_CYCLES + DRAWS - column)
-            if word(m, DRAW_AT) > now:
-                found = min(found, word(m, DRAW_AT))
-    set_word(m, LCD_NEXT, found)
+            found = min(found, now + lines * at.LINE_CYCLES + DRAWS - column)
+            if word(m, at.DRAW_AT) > now:
+                found = min(found, word(m, at.DRAW_AT))
+    set_word(m, at.LCD_NEXT, found)
 
 
 @inlined
-def attend_line(m: Machine, at: int, line: int, column: int) -> None:
+def attend_line(m: Machine, now: int, line: int, column: int) -> None:
     """Find when a line is drawn, at the beginning of its mode 3; draw it then."""
     if column == DRAWS:
-        set_word(m, DRAW_AT, at - DRAWS + drawn_until(m, at, line) - EARLY)
-    elif at == word(m, DRAW_AT):
+        set_word(m, at.DRAW_AT, now - DRAWS + drawn_until(m, now, line) - EARLY)
+    elif now == word(m, at.DRAW_AT):
         if line == 0:
             begin_frame(m)
-        if at >= word(m, LCD_FIRST):
-            copy_sprites(m, at)
+        if now >= word(m, at.LCD_FIRST):
+            copy_sprites(m, now)
             draw_line(m, line)
 
 
 @called
 def run_screen(m: Machine, now: int) -> None:
     """Do what the screen does up to a time."""
-    while word(m, LCD_NEXT) <= now:
-        at = word(m, LCD_NEXT)
-        dot = dot_of(m, at)
-        if dot == BLANK:
+    while word(m, at.LCD_NEXT) <= now:
+        event = word(m, at.LCD_NEXT)
+        dot = dot_of(m, event)
+        if dot == at.BLANK:
             request(m, 1)
-            set_word(m, FRAMES, word(m, FRAMES) + 1)
-        if m.drawn != HIDDEN and dot < 144 * LINE_CYCLES:
-            attend_line(m, at, dot // LINE_CYCLES, dot % LINE_CYCLES)
-        set_level(m, level(m, at, byte(m, HIGH_PAGE + STAT) & 0x78))
-        plan_screen(m, at)
+            set_word(m, at.FRAMES, word(m, at.FRAMES) + 1)
+        if m.drawn != at.HIDDEN and dot < 144 * at.LINE_CYCLES:
+            attend_line(m, event, dot // at.LINE_CYCLES, dot % at.LINE_CYCLES)
+        set_level(m, level(m, event, byte(m, at.HIGH_PAGE + STAT) & 0x78))
+        plan_screen(m, event)
 
 
 @called
 def write_screen(m: Machine, now: int, place: int, value: int) -> None:
     """Write LCDC, STAT or LYC."""
     run_screen(m, now)
-    set_word(m, OPEN_UNTIL, 0)
+    set_word(m, at.OPEN_UNTIL, 0)
     was_on = is_on(m)
     if place == STAT:
         if was_on:  # for a moment, all sources are enabled
             set_level(m, level(m, now, value | 0x78))
-        value = (value & 0x78) | (byte(m, HIGH_PAGE + STAT) & 7)
-    set_byte(m, HIGH_PAGE + place, value)
+        value = (value & 0x78) | (byte(m, at.HIGH_PAGE + STAT) & 7)
+    set_byte(m, at.HIGH_PAGE + place, value)
     if is_on(m) and not was_on:
-        set_word(m, LCD_BEGIN, now - LEAD)
-        set_word(m, LCD_FIRST, now - LEAD + BLANK)
+        set_word(m, at.LCD_BEGIN, now - LEAD)
+        set_word(m, at.LCD_FIRST, now - LEAD + at.BLANK)
         begin_frame(m)
     if is_on(m):
-        set_level(m, level(m, now, byte(m, HIGH_PAGE + STAT) & 0x78))
+        set_level(m, level(m, now, byte(m, at.HIGH_PAGE + STAT) & 0x78))
     elif was_on:
         begin_frame(m)
-        set_word(m, DRAW_AT, FAR)
+        set_word(m, at.DRAW_AT, at.FAR)
         matched = 4 if line_matches(m, dot_of(m, now)) else 0
-        set_byte(m, HIGH_PAGE + STAT, (byte(m, HIGH_PAGE + STAT) & 0x78) | matched)
-        set_word(m, STAT_LEVEL, (matched >> 2) & (byte(m, HIGH_PAGE + STAT) >> 6))
+        set_byte(m, at.HIGH_PAGE + STAT, (byte(m, at.HIGH_PAGE + STAT) & 0x78) | matched)
+        set_word(m, at.STAT_LEVEL, (matched >> 2) & (byte(m, at.HIGH_PAGE + STAT) >> 6))
     plan_screen(m, now)

@@ -17,22 +17,11 @@ from ..errors import PacError
 from ..files import KIB, read_bytes
 from ..packed import BRIGHTEST, pack_pixels, unpack_pixels
 from ..task import Task
+from . import layout as at
 from .cartridge import Cartridge
 from .cartridges import cartridge_for
 from .games import Game
-from .layout import (
-    DISTANCE,
-    EPISODES,
-    FIRST_DISTANCE,
-    FRAME,
-    FRAME_BYTES,
-    RETURN,
-    RUN_SEED,
-    STAGE,
-    STEPS,
-    WORDS,
-    block_bytes,
-)
+from .layout import block_bytes
 from .states import possible
 
 MAGIC = b"pac-tui Game Boy snapshot 1\n"
@@ -41,7 +30,7 @@ HEAD_BYTES = len(MAGIC) + 2 * DIGEST_BYTES
 HEIGHT, WIDTH = 72, 80
 PICTURE_HEAD = re.compile(rb"P5\s+(\d{1,6})\s+(\d{1,6})\s+(\d{1,6})\s")
 LIMIT = 256 * KIB
-OF_EPISODES = (RUN_SEED, EPISODES, STEPS, RETURN, STAGE, DISTANCE, FIRST_DISTANCE)
+OF_EPISODES = (at.RUN_SEED, at.EPISODES, at.STEPS, at.RETURN, at.STAGE, at.DISTANCE, at.FIRST_DISTANCE)
 HOW_TO = "take one with the key s in pac-tui play, or g in a paused training"
 
 
@@ -69,7 +58,7 @@ def read_snapshot(path: Path, cartridge: Cartridge) -> NDArray[np.int64]:
     data = read_bytes(path, LIMIT)
     if not data.startswith(MAGIC):
         raise BadSnapshot(f"{path} is not a snapshot of a Game Boy: expected a file of pac-tui; {HOW_TO}")
-    rom, check, state = (data[len(MAGIC) :][at : at + size] for at, size in ((0, 32), (32, 32), (64, LIMIT)))
+    rom, check, state = (data[len(MAGIC) :][first : first + size] for first, size in ((0, 32), (32, 32), (64, LIMIT)))
     if rom != bytes.fromhex(cartridge.digest):
         raise BadSnapshot(
             f"{path} is a snapshot of another ROM: expected the SHA-256 {cartridge.digest[:12]}…, "
@@ -114,7 +103,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
 def state_files(task: Task, state: NDArray[np.int64]) -> dict[str, bytes]:
     """Return the files of an environment's state, see `Task.state_files`: a start state, and its frame as a goal."""
-    frame = state.view(np.uint8)[8 * WORDS + FRAME :][:FRAME_BYTES]
+    frame = state.view(np.uint8)[8 * at.WORDS + at.FRAME :][: at.FRAME_BYTES]
     cartridge = cartridge_for(task.values["rom"], task.values["game"])
     return {".snapshot": snapshot_bytes(cartridge, state), ".pgm": picture_bytes(frame)}
 

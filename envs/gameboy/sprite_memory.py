@@ -1,4 +1,4 @@
-"""Transfers to the sprites' memory (OAM DMA): a byte per machine cycle, copied when somebody looks."""
+"""Transfers to the sprites' memory (OAM DMA): a byte per machine cycle, copied when the memory is used."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def possible(stages: int, steps: int, states: NDArray[np.int64]) -> NDArray[np.b
         (at.DMA_COPIED, 1): (0, 160),
         (at.STEPS, 1): (0, steps),
         (at.STAGE, 1): (0, max(stages - 1, 0)),
-        (at.DISTANCE, 2): (0, 3 * 72 * 80),
+        (at.DISTANCE, 2): (0, at.FARTHEST),
     }
     limits = Limits(states.shape[1], known)
     clock = states[:, at.CLOCK]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from ..family import Parameter, TaskFamily
@@ -102,8 +101,8 @@ def build(spec: str, **values: Any) -> Task:
         state=Field("state", "int64", (block_bytes(cartridge.ram_bytes) // 8,), timed=False),
         trace=f"{__package__}.tracing:trace_step",
         state_files=f"{__package__}.snapshots:state_files",
-        values=MappingProxyType(values),
-        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        values=values,
+        settings={"ppo": PPO},
     )
 
 

@@ -1,4 +1,4 @@
-"""The last instructions that led to a state: the last frame runs again, and instructions are noted. Nothing else pays.
+"""The last instructions that led to a state: the last frame runs again, and instructions are noted.
 
 An interrupt counts as the first instruction of its handler.
 """

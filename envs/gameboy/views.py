@@ -11,14 +11,12 @@ from ..kernel_tables import Address, CommonViews, FieldArrays, common_views, tab
 from ..packed import byte_distances
 from ..task import Task
 from .games import FORMATS
-from .layout import FRAME_BYTES, block_bytes
+from .layout import FARTHEST, FRAME_BYTES, block_bytes
 from .looks import Looks, looks
 from .operations import TABLES
 from .starts import VARIATIONS, Played, played
 
 NAME = "gameboy"
-FARTHEST = 3 * 72 * 80
-"""The largest distance of two pictures."""
 
 
 class GameNumbers(NamedTuple):

@@ -138,7 +138,7 @@ def common_views(fields: FieldArrays) -> CommonViews:
 
 @kernel
 def forget(common: CommonViews, slot: int, env: int, players: int) -> None:
-    """Write the results of an environment before its first step."""
+    """Set the results of an environment to zero, as before its first step."""
     common.length[slot, env] = common.frames[slot, env] = common.outcome[slot, env] = 0
     for row in range(env * players, (env + 1) * players):
         common.reward[slot, row] = common.returns[slot, row] = 0

@@ -35,7 +35,7 @@ def kernel(function: Function, *, inlined: bool = False) -> Function:
 
     Args:
         function: The function.
-        inlined: Whether to inline it into every kernel that calls it, which pays for many arguments and calls.
+        inlined: Whether to inline it into every kernel that calls it, which is faster for many arguments and calls.
     """
     options = OPTIONS | {"forceinline": inlined}
     try:
@@ -71,7 +71,7 @@ def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Func
 
 @kernel
 def mixed(word: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    """Return a word mixed by the finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
     word = (word ^ (word >> np.uint64(30))) * MIX_1
     word = (word ^ (word >> np.uint64(27))) * MIX_2
     return word ^ (word >> np.uint64(31))
@@ -79,7 +79,7 @@ def mixed(word: np.uint64) -> np.uint64:
 
 @kernel
 def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
-    """The compiled version of `pac.envs.episode_seed`."""
+    """Return the same as `pac.envs.episode_seed`, in kernels."""
     state = np.uint64(0)
     for part in (seed, env, episode):
         state = mixed(state + part + GOLDEN)
@@ -88,13 +88,13 @@ def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint
 
 @kernel
 def stream(seed: np.uint64, number: np.uint64) -> np.uint64:
-    """The initial state of random stream `number` of a run: the generator's word before the first `draw`."""
+    """Return the initial state of random stream `number` of a run: the generator's word before the first `draw`."""
     return mixed(mixed(seed + GOLDEN) + number + GOLDEN)
 
 
 @kernel
 def draw(memory: NDArray[Any], at: int) -> np.uint64:
-    """64 random bits of SplitMix64; the generator's state is the word `memory[at]`, signed or not."""
+    """Return 64 random bits of SplitMix64; the generator's state is the word `memory[at]`, signed or not."""
     state = np.uint64(memory[at]) + GOLDEN
     memory[at] = state
     return mixed(state)
@@ -102,7 +102,7 @@ def draw(memory: NDArray[Any], at: int) -> np.uint64:
 
 @kernel
 def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
-    """A random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
+    """Return a random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
 
     The bias is below `bound / 2^31`.
     """

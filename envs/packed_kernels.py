@@ -13,7 +13,7 @@ Array: TypeAlias = NDArray[Any]
 
 @kernel
 def packed_distance(distances: Array, image: Array, goal: Array) -> int:
-    """The L1 distance of two packed images `(bytes,)`, with the table of `byte_distances`."""
+    """Return the L1 distance of two packed images `(bytes,)`, with the table of `byte_distances`."""
     # Four sums, so that an addition need not wait for the one before it.
     first, second, third, fourth = 0, 0, 0, 0
     whole = goal.shape[0] & ~3

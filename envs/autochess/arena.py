@@ -13,25 +13,12 @@ SLOTS = 2 * SIDE_SIZE
 COLUMNS, ROWS = 8, 6
 
 # A team's row: the stats of `kinds`, then these.
-SPECIES = STATS
-X = STATS + 1
-Y = STATS + 2
-MAX_PP = STATS + 3
-ABILITY = STATS + 4
-ABILITY_POWER = STATS + 5
-TEAM_WORDS = STATS + 6
+SPECIES, X, Y, MAX_PP, ABILITY, ABILITY_POWER, TEAM_WORDS = range(STATS, STATS + 7)
 
 # The arena: one block of `SLOTS` words per field, the row's fields first; times are in ms, PP in thousandths.
-NEXT = TEAM_WORDS * SLOTS
-DUE = NEXT + SLOTS
-HIT_AT = DUE + SLOTS
-HIT_ON = HIT_AT + SLOTS
-HIT_FOR = HIT_ON + SLOTS
-SIDE = HIT_FOR + SLOTS
-FULL_HP = SIDE + SLOTS
-CHARGED_AT = FULL_HP + SLOTS
-TARGET = CHARGED_AT + SLOTS
-RANDOM = TARGET + SLOTS
+NEXT, DUE, HIT_AT, HIT_ON, HIT_FOR, SIDE, FULL_HP, CHARGED_AT, TARGET, RANDOM = (
+    field * SLOTS for field in range(TEAM_WORDS, TEAM_WORDS + 10)
+)
 TAKEN = RANDOM + 1
 STANDING = TAKEN + 1
 DEALT = STANDING + 2

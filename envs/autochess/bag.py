@@ -19,19 +19,19 @@ def player(seat: int) -> int:
 
 @compiled
 def line_of(species: int) -> int:
-    """The line of a species."""
+    """Return the line of a species."""
     return (species - 1) // 3
 
 
 @compiled
 def stars_of(species: int) -> int:
-    """The stars of a species, 1 to 3."""
+    """Return the stars of a species, 1 to 3."""
     return (species - 1) % 3 + 1
 
 
 @compiled
 def copies_in(species: int) -> int:
-    """Copies that a species was made of: 1, 3 or 9."""
+    """Return how many copies a species is made of: 1, 3 or 9."""
     stars = stars_of(species)
     return 1 if stars == 1 else 3 if stars == 2 else 9
 
@@ -44,13 +44,13 @@ def worth(species: int) -> int:
 
 @compiled
 def gear_at(game: Ints, me: int, cell: int, place: int) -> int:
-    """The item in one of a creature's three places, or -1."""
+    """Return the item in one of a creature's three places, or -1."""
     return int((game[me + GEAR + cell] >> (GEAR_BITS * place)) & GEAR_MASK) - 1
 
 
 @compiled
 def gear_count(game: Ints, me: int, cell: int) -> int:
-    """How many items a creature carries."""
+    """Return how many items a creature carries."""
     gear = game[me + GEAR + cell]
     return int(gear > 0) + int(gear > GEAR_MASK) + int(gear >> (2 * GEAR_BITS) > 0)
 
@@ -129,7 +129,7 @@ def board_size(game: Ints, me: int) -> int:
 
 @compiled
 def free_bench(game: Ints, me: int) -> int:
-    """The first free place of the bench, or -1."""
+    """Return the first free place of the bench, or -1."""
     for cell in range(BENCH):
         if game[me + UNIT + cell] == 0:
             return cell
@@ -138,5 +138,5 @@ def free_bench(game: Ints, me: int) -> int:
 
 @compiled
 def team_room(game: Ints, me: int) -> int:
-    """How many more creatures the board may hold."""
+    """Return how many more creatures the board can hold."""
     return int(game[me + LEVEL]) - board_size(game, me)

@@ -12,7 +12,7 @@ PHYSICAL, SPECIAL, TRUE = 0, 1, 2
 
 @compiled
 def distance(arena: Ints, one: int, other: int) -> int:
-    """Chebyshev distance of two creatures."""
+    """Return the Chebyshev distance of two creatures."""
     across = abs(arena[at.X * at.SLOTS + one] - arena[at.X * at.SLOTS + other])
     along = abs(arena[at.Y * at.SLOTS + one] - arena[at.Y * at.SLOTS + other])
     return int(max(across, along))
@@ -52,7 +52,7 @@ def fall(arena: Ints, slot: int) -> None:
 
 @compiled
 def reduced(arena: Ints, slot: int, damage: int, sort: int) -> int:
-    """Damage after the defence against its sort, rounded up, at least 1."""
+    """Return the damage after the defense against its sort, rounded up, at least 1."""
     if sort == TRUE:
         return max(1, damage)
     defence = arena[DEFENCE * at.SLOTS + slot] if sort == PHYSICAL else arena[SPECIAL_DEFENCE * at.SLOTS + slot]

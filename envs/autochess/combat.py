@@ -123,7 +123,7 @@ def happen(arena: Ints, slot: int, time: int) -> None:
 
 @compiled
 def earliest(arena: Ints) -> int:
-    """The slot whose turn it is."""
+    """Return the slot with the earliest event."""
     found, soonest = 0, arena[at.DUE]
     for slot in range(1, arena[at.COUNT]):
         if arena[at.DUE + slot] < soonest:

@@ -34,7 +34,7 @@ def shown_seat(game: Ints) -> int:
 
 @compiled
 def square(row: int, column: int) -> int:
-    """The code of an empty cell: light and dark in turn."""
+    """Return the code of an empty cell: light and dark in turn."""
     return DARK if (row + column) & 1 else 0
 
 
@@ -53,7 +53,7 @@ def share_of(value: int, whole: int) -> int:
 
 @compiled
 def picture_of(arena: Ints, slot: int, viewer: int) -> int:
-    """A creature in a word: 1 + its cell, its code, its life and its PP, a byte each; 0 if it has fallen."""
+    """Return a creature in a word: 1 + its cell, its code, its life and its PP, a byte each; 0 if it has fallen."""
     if arena[HP * SLOTS + slot] <= 0:
         return 0
     x, y = arena[X * SLOTS + slot], arena[Y * SLOTS + slot]

@@ -4,32 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-(
-    FLAME,
-    TIDE,
-    LEAF,
-    SPARK,
-    FROST,
-    STONE,
-    GALE,
-    SHADE,
-    GLOW,
-    VENOM,
-    STEEL,
-    DREAM,
-    BEAST,
-    BIRD,
-    SWARM,
-    SCALE,
-    GIANT,
-    SPRITE,
-    GUARD,
-    HUNTER,
-    MAGE,
-    ROGUE,
-    HEALER,
-    TINKER,
-) = range(24)
+FLAME, TIDE, LEAF, SPARK, FROST, STONE, GALE, SHADE, GLOW, VENOM, STEEL, DREAM = range(12)
+BEAST, BIRD, SWARM, SCALE, GIANT, SPRITE, GUARD, HUNTER, MAGE, ROGUE, HEALER, TINKER = range(12, 24)
 
 HP, ATTACK, DEFENCE, SPECIAL_DEFENCE, SPEED, RANGE, CRIT, POWER, PP, SHIELD, DRAINING = range(11)
 STATS = 11

@@ -25,7 +25,7 @@ def allow(game: Ints, me: int, first: int, bits: int) -> None:
 
 @compiled
 def is_legal(game: Ints, me: int, action: int) -> bool:
-    """Whether the player's mask allows an action; false out of range."""
+    """Return whether the player's mask allows an action; false if it is out of range."""
     if action < 0 or action >= at.ACTIONS:
         return False
     return bool(game[me + at.MASK + action // WORD] >> (action % WORD) & 1)
@@ -33,7 +33,7 @@ def is_legal(game: Ints, me: int, action: int) -> bool:
 
 @compiled
 def occupied(game: Ints, me: int) -> int:
-    """The cells that hold a creature, as bits."""
+    """Return the cells that have a creature, as bits."""
     cells = 0
     for cell in range(at.CELLS):
         if game[me + at.UNIT + cell] > 0:
@@ -43,7 +43,7 @@ def occupied(game: Ints, me: int) -> int:
 
 @compiled
 def mover(game: Ints, me: int) -> int:
-    """The creature that moves: the first of the bench, else the first of the board; -1 if there is none."""
+    """Return the cell of the creature that moves: the first of the bench, else the first of the board, else -1."""
     for cell in range(at.CELLS):
         if game[me + at.UNIT + cell] > 0:
             return cell
@@ -86,7 +86,7 @@ def allow_shop(game: Ints, me: int) -> None:
 
 @compiled
 def pair(game: Ints, me: int, number: int) -> int:
-    """The bag's places of the n-th pair of components, as 16 * first + second; -1 if there are fewer."""
+    """Return the bag's places of the n-th pair of components, 16 * first + second; -1 if there are fewer."""
     count = held_count(game, me)
     for first in range(count):
         for second in range(first + 1, count):

@@ -76,7 +76,7 @@ def fill_shop(game: Ints, me: int) -> None:
 
 @compiled
 def copy_of(game: Ints, me: int, species: int, start: int) -> int:
-    """The first cell from `start` down that holds a species, or -1; the board comes before the bench."""
+    """Return the first cell from `start` down that has a species, or -1; the board comes before the bench."""
     cell = start
     while cell >= 0 and game[me + UNIT + cell] != species:
         cell -= 1
@@ -85,7 +85,7 @@ def copy_of(game: Ints, me: int, species: int, start: int) -> int:
 
 @compiled
 def grows(game: Ints, me: int, species: int) -> bool:
-    """Whether one more copy would make a creature of more stars."""
+    """Return whether one more copy would make a creature of more stars."""
     if stars_of(species) == MAX_STARS or line_of(species) >= POOL_LINES:
         return False
     first = copy_of(game, me, species, CELLS - 1)
@@ -128,7 +128,7 @@ def buy(game: Ints, me: int, slot: int) -> None:
 
 @compiled
 def price(species: int) -> int:
-    """Gold that a creature sells for."""
+    """Return the gold that a creature sells for."""
     return int(LINE_COST[line_of(species)] * stars_of(species))
 
 

@@ -10,7 +10,7 @@ from .compiled import compiled
 from .layout import Floats, Ints
 from .rounds import interest
 
-V1, V3 = 0, 1
+V1 = 0
 PLACES_V3 = np.array([28, 15, 8, -5, -9, -14, -19, -26], np.float32)
 RAMP = 30
 """Stages over which the weight of fights grows under v3."""
@@ -33,7 +33,7 @@ def fight_term(game: Ints, me: int, preset: int) -> float:
 
 @compiled
 def tiers_term(game: Ints, me: int) -> float:
-    """0.1 for every tier of a kind beyond the most that the player had before."""
+    """Return 0.1 for every tier of a kind beyond the most that the player had before."""
     gained = int(max(0, game[me + at.TIERS] - game[me + at.BEST_TIERS]))
     game[me + at.BEST_TIERS] += gained
     return 0.1 * gained
@@ -41,7 +41,7 @@ def tiers_term(game: Ints, me: int) -> float:
 
 @compiled
 def hoard_term(gold: int) -> float:
-    """Quadratic in the gold over 55, at least -10."""
+    """Return the penalty for gold over 55, which is quadratic and at least -10."""
     excess = max(0, gold - GOLD_LIMIT)
     return -min(HOARD_CAP, HOARD_RATE * excess * excess)
 

@@ -94,7 +94,7 @@ def preference(game: Ints, seat: int, other: int) -> int:
 
 @compiled
 def rival(game: Ints, seat: int, unpaired: bool) -> int:
-    """The living player that `seat` should fight, among the unpaired ones or among all; -1 if there is none."""
+    """Return the living player that `seat` should fight, of the unpaired ones or of all; -1 if there is none."""
     best, least = at.NOBODY, FAR
     for other in range(at.SEATS):
         them = player(other)
@@ -199,7 +199,7 @@ def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
 
 @compiled
 def pair_up(game: Ints) -> bool:
-    """Give all living players an opponent, in rounds against wild creatures nobody; return whether it is one."""
+    """Give all living players an opponent, except in rounds against wild creatures; return whether it is one."""
     for seat in range(at.SEATS):
         game[player(seat) + at.FOE] = at.NOBODY
     wild = bool(WILD_TEAMS[game[at.STAGE], 0] > 0)
@@ -224,7 +224,7 @@ def run_fights(game: Ints, work: RoundMemory) -> None:
 
 @compiled
 def before(game: Ints, one: int, other: int) -> bool:
-    """Whether a player ranks before another: more life, then a higher level, then the lower seat."""
+    """Return whether a player ranks before another: more life, then a higher level, then the lower seat."""
     me, them = player(one), player(other)
     if game[me + at.LIFE] != game[them + at.LIFE]:
         return bool(game[me + at.LIFE] > game[them + at.LIFE])
@@ -262,7 +262,7 @@ def bury(game: Ints, me: int) -> None:
 
 @compiled
 def interest(game: Ints, me: int) -> int:
-    """Gold for every ten gold, up to 5."""
+    """Return the interest: one gold for every ten, up to 5."""
     return int(min(5, game[me + at.GOLD] // 10))
 
 
@@ -289,7 +289,7 @@ def close_turns(game: Ints) -> None:
 
 @compiled
 def is_last(game: Ints, players: int) -> bool:
-    """Whether the game is over: one living player at most, the only learner dead, or the last stage played."""
+    """Return whether the game is over: at most one living player, the only learner dead, or the last stage played."""
     return bool(
         game[at.LIVING] <= 1 or game[at.STAGE] >= at.LAST_STAGE or (players == 1 and game[player(0) + at.ALIVE] == 0)
     )

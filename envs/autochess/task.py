@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from ..family import Parameter, TaskFamily
 from ..fields import Field
 from ..panels import Layer, Panel
@@ -151,13 +149,11 @@ def build(spec: str, players: int, bots: int, reward: str, turn_actions: int, co
         panels=PANELS,
         boards=BOARDS,
         state=Field("state", "int64", (at.WORDS,), timed=False),
-        slices=MappingProxyType(SLICES),
+        slices=SLICES,
         action_names=ACTION_NAMES,
-        values=MappingProxyType(
-            {"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions, "combat": combat}
-        ),
+        values={"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions, "combat": combat},
         gpu_only="combat=device" if combat == "device" else "",
-        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        settings={"ppo": PPO},
     )
 
 

@@ -7,9 +7,7 @@ from .bag import gear_at, gear_count, line_of
 from .compiled import compiled
 from .kinds import KINDS, POWER, STATS, WEATHER_POWER, WEATHERS
 from .layout import BENCH, CELLS, GEAR_SLOTS, KIND, NOBODY, TIERS, TOP_KINDS, UNIT, Ints
-from .tables import (
-    ABILITY_POWER as POWER_OF,
-)
+from .tables import ABILITY_POWER as POWER_OF
 from .tables import (
     ITEM_GAINS,
     ITEM_KIND,
@@ -41,7 +39,7 @@ def tier(kind: int, count: int) -> int:
 
 @compiled
 def is_double(game: Ints, me: int, cell: int) -> bool:
-    """Whether an earlier cell of the board holds the same line."""
+    """Return whether an earlier cell of the board has the same line."""
     line = line_of(game[me + UNIT + cell])
     found = False
     for other in range(BENCH, cell):
@@ -145,7 +143,7 @@ def add_weather(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: i
 
 @compiled
 def muster(game: Ints, me: int, weather: int, team: Ints, cells: Ints) -> int:
-    """Write the board as rows of a team; returns how many.
+    """Write the board as rows of a team; return how many.
 
     Args:
         game: The game.
@@ -171,7 +169,7 @@ def muster(game: Ints, me: int, weather: int, team: Ints, cells: Ints) -> int:
 
 @compiled
 def muster_wild(stage: int, team: Ints) -> int:
-    """Write a stage's wild creatures as rows of a team; returns how many."""
+    """Write a stage's wild creatures as rows of a team; return how many."""
     size = 0
     while size < SIDE_SIZE and WILD_TEAMS[stage, size] > 0:
         species = WILD_TEAMS[stage, size]

@@ -101,7 +101,7 @@ def write_shop(game: Ints, me: int, out: Floats) -> None:
 
 @compiled
 def stat_of(game: Ints, me: int, cell: int, stat: int) -> int:
-    """A stat of a creature with what it carries."""
+    """Return a stat of a creature with the gains of its items."""
     value = UNIT_STATS[game[me + at.UNIT + cell], stat]
     for place in range(gear_count(game, me, cell)):
         value += ITEM_GAINS[gear_at(game, me, cell, place), stat]

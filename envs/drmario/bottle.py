@@ -26,7 +26,7 @@ def occupied(board: Words) -> Pair:
 
 @compiled
 def row_of(low: np.uint64, high: np.uint64, row: int) -> int:
-    """Eight bits of `row`, as an integer."""
+    """Return the eight bits of a row as an integer."""
     word = low if row < 8 else high
     return signed((word >> np.uint64(8 * (row & 7))) & BYTE)
 
@@ -56,7 +56,7 @@ def lanes(above: int, here: int, below_top: int) -> int:
 
 @compiled
 def free_lanes(low: np.uint64, high: np.uint64, row: int) -> int:
-    """`lanes` of a row of the occupied cells; nothing is free in row 16."""
+    """Return `lanes` of a row, given the occupied cells; nothing is free in row 16."""
     if row >= ROWS:
         return 0
     above = row_of(low, high, row - 1) if row > 0 else 0
@@ -65,7 +65,7 @@ def free_lanes(low: np.uint64, high: np.uint64, row: int) -> int:
 
 @compiled
 def count(word: np.uint64) -> int:
-    """Number of set bits."""
+    """Return the number of set bits."""
     total = 0
     while word != NO_BITS:
         word &= word - ONE

@@ -12,12 +12,12 @@ from .layout import Ints, Words, signed
 POWER_ON = 0x8988
 PAIRS = at.COLORS * at.COLORS
 ODD_COLORS = (0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 1)
-"""The colour of every fourth virus, by the low four bits of a random number."""
+"""The color of every fourth virus, by the low four bits of a random number."""
 
 
 @compiled
 def draw(random: int) -> int:
-    """The next state of the console's 16-bit shift register; its high byte is the first random byte."""
+    """Return the next state of the console's 16-bit shift register; its high byte is the first random byte."""
     return (((random >> 9 ^ random >> 1) & 1) << 15) | (random >> 1)
 
 
@@ -30,14 +30,14 @@ def register_of(seed: np.uint64) -> int:
 
 @compiled
 def pill_at(board: Words, index: int) -> int:
-    """The pill of the reserve, 3 * first colour + second colour; the index wraps at 128."""
+    """Return a pill of the reserve, 3 * first color + second color; the index wraps at 128."""
     kept = index & (at.PILLS_KEPT - 1)
     return signed((board[at.RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
 
 
 @compiled
 def deal_pills(board: Words, random: int) -> int:
-    """Fill the reserve of 128 pills from its end; returns the random state."""
+    """Fill the reserve of 128 pills from its end; return the random state."""
     for word in range(at.PILLS_KEPT // 16):
         board[at.RESERVE + word] = at.NO_BITS
     pill = 0
@@ -51,7 +51,7 @@ def deal_pills(board: Words, random: int) -> int:
 
 @compiled
 def highest_virus(level: int) -> int:
-    """Height of the topmost row that may hold a virus, counted from the bottom row as 0."""
+    """Return the height of the topmost row that may hold a virus, counted from the bottom row as 0."""
     if level >= 19:
         return 12
     if level >= 17:
@@ -133,22 +133,9 @@ def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> N
     """
     for word in range(2 * at.PLANES):
         board[word] = at.NO_BITS
-    random = deal_pills(board, register_of(seed))
-    game[at.RANDOM] = deal_viruses(board, random, level)
-    for item in (
-        at.CHARGE,
-        at.CHAIN,
-        at.CLOCK,
-        at.GRAVITY,
-        at.HELD,
-        at.PILLS,
-        at.RETURN,
-        at.SCORE,
-        at.STEPS,
-        at.SPEED_UPS,
-        at.WAIT,
-    ):
-        game[item] = 0
+    for word in range(at.STAGE, at.WORDS):
+        game[word] = 0
+    game[at.RANDOM] = deal_viruses(board, deal_pills(board, register_of(seed)), level)
     game[at.STAGE], game[at.OUTCOME] = at.FALLING, at.RUNNING
     game[at.LEVEL], game[at.SPEED] = level, speed
     game[at.VIRUSES] = game[at.VIRUSES_AT_START] = 4 * (level + 1)

@@ -17,17 +17,14 @@ from .lanes import NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, turn
 from .layout import Bytes, Words, signed
 from .rules import BLOCKED, CHARGED, RECHARGE
 
-RELEASED = 0
-A_HELD = 1
-B_HELD = 2
-NEUTRAL = 0
-LEFT_0 = 1
+RELEASED, A_HELD, B_HELD = range(3)
+NEUTRAL, LEFT_0 = 0, 1
 RIGHT = LEFT_0 + CHARGED
 
 
 @compiled
 def pressable(sets: Words, start: int, press: int, hold: int) -> int:
-    """Positions of an arrow state from which a rotation may be pressed: those that do not hold it already."""
+    """Return the positions of an arrow state from which a rotation can be pressed: those that do not hold it yet."""
     word = sets[start + hold]
     if press != A_HELD:
         word |= sets[start + A_HELD * at.HOLDS + hold]
@@ -69,7 +66,7 @@ def turn(sets: Words, to: int, press: int, free: int) -> None:
 
 @compiled
 def advance(sets: Words, start: int, to: int, free: int) -> None:
-    """One frame without a fall: from the set at `start` to the one at `to`, under every choice of buttons."""
+    """Play a frame without a fall: from the set at `start` to the one at `to`, under every choice of buttons."""
     for press in (RELEASED, A_HELD, B_HELD):
         move(sets, start, to + press * at.HOLDS, press, free)
         if press != RELEASED:
@@ -131,7 +128,7 @@ def slid(place: int, hold: int, to: int, free: int) -> int:
 
 @compiled
 def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
-    """Where a pill is after a frame that ends in an arrow state and a rotation; 0 if no frame does."""
+    """Return where a pill is after a frame that ends in an arrow state and a rotation; 0 if no frame does."""
     place = slid(place, hold, to, free)
     if place == 0 or press == RELEASED:
         return place
@@ -141,7 +138,7 @@ def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
 
 @compiled
 def holder(sets: Words, start: int, place: int) -> int:
-    """Index of a word of the set that contains `place`; `SET_WORDS` if none does."""
+    """Return the index of a word of the set that contains `place`; `SET_WORDS` if none does."""
     for word in range(at.SET_WORDS):
         if signed(sets[start + word]) & place:
             return word
@@ -162,7 +159,7 @@ def replay(scratch: Words, row: int, phases: int, free: int) -> int:
 
 @compiled
 def earlier(sets: Words, start: int, word: int, place: int, free: int) -> tuple[int, int]:
-    """A state of the set, as word and place, from which one frame leads to the given one."""
+    """Return a state of the set, as word and place, from which one frame leads to the given one."""
     press, to = word // at.HOLDS, word % at.HOLDS
     for source in range(at.SET_WORDS):
         if press == RELEASED or source // at.HOLDS != press:
@@ -177,7 +174,7 @@ def earlier(sets: Words, start: int, word: int, place: int, free: int) -> tuple[
 
 @compiled
 def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) -> tuple[int, int]:
-    """When the search first holds a position that falls straight to `row`: its row, and the frames spent in it."""
+    """Return when the search first holds a position that falls straight to `row`: its row and the frames in it."""
     low, high = occupied(board)
     first = row
     while first > 0 and free_lanes(low, high, first - 1) & place:
@@ -192,7 +189,7 @@ def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) 
 
 @compiled
 def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes) -> int:
-    """Write the buttons that lead to a position, reached after some frames in a row; returns their number."""
+    """Write the buttons that lead to a position, reached after some frames in a row; return their number."""
     low, high = occupied(board)
     total = phases if row == 0 else phases + row * frames - 1
     free = free_lanes(low, high, row)

@@ -18,26 +18,26 @@ NOT_LAST = 0xFEFE_FEFE
 
 @compiled
 def clockwise(word: int) -> int:
-    """Every position in the lane of the turn that A gives."""
+    """Return every position in the lane of its turn after A."""
     return (word >> 8) | ((word & 0xFF) << 24)
 
 
 @compiled
 def counterclockwise(word: int) -> int:
-    """Every position in the lane of the turn that B gives."""
+    """Return every position in the lane of its turn after B."""
     return ((word << 8) & ALL_LANES) | (word >> 24)
 
 
 @compiled
 def turned(word: int, free: int) -> int:
-    """Where turned pills end; `word` holds them in the lanes of their new turn, before any kick."""
+    """Return where turned pills end; `word` has them in the lanes of their new turn, before any kick."""
     blocked = word & ~free & FLAT_LANES
     return (word | ((blocked >> 1) & NOT_FIRST)) & free
 
 
 @compiled
 def turned_left(word: int, free: int) -> int:
-    """Where turned pills end while Left is held: those that come to lie move one column left if they can."""
+    """Return where turned pills end while Left is held: those that now lie move one column left if they can."""
     fitting = word & free
     flat = fitting & FLAT_LANES
     moved = (flat >> 1) & NOT_FIRST & free
@@ -48,6 +48,6 @@ def turned_left(word: int, free: int) -> int:
 
 @compiled
 def spread(word: int, free: int) -> int:
-    """The positions that at most one elementary move reaches from `word` in a row where `free` are possible."""
+    """Return the positions that at most one elementary move reaches from `word`, if those in `free` are possible."""
     beside = ((word >> 1) & NOT_FIRST) | ((word << 1) & NOT_LAST)
     return word | (beside & free) | turned(clockwise(word), free) | turned(counterclockwise(word), free)

@@ -26,13 +26,8 @@ ACTIONS = 512
 NO_BITS = np.uint64(0)
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
-# Planes of the board, two words each. The colours come first.
-VIRUS = 3
-LEFT = 4
-RIGHT = 5
-TOP = 6
-BOTTOM = 7
-PLANES = 8
+# Planes of the board, two words each. The colors come first.
+VIRUS, LEFT, RIGHT, TOP, BOTTOM, PLANES = range(COLORS, COLORS + 6)
 
 # Words after the planes.
 MASK = 2 * PLANES
@@ -44,30 +39,9 @@ REACHED = RESERVE + PILLS_KEPT // 16
 
 # Words that are read as signed integers; RETURN holds a float32 in its first half.
 STAGE = REACHED + ROWS
-ROW = STAGE + 1
-COLUMN = STAGE + 2
-TURN = STAGE + 3
-FIRST = STAGE + 4
-SECOND = STAGE + 5
-NEXT_FIRST = STAGE + 6
-NEXT_SECOND = STAGE + 7
-GRAVITY = STAGE + 8
-CHARGE = STAGE + 9
-HELD = STAGE + 10
-WAIT = STAGE + 11
-SPEED = STAGE + 12
-SPEED_UPS = STAGE + 13
-PILLS = STAGE + 14
-VIRUSES = STAGE + 15
-VIRUSES_AT_START = STAGE + 16
-CHAIN = STAGE + 17
-SCORE = STAGE + 18
-CLOCK = STAGE + 19
-LEVEL = STAGE + 20
-RANDOM = STAGE + 21
-OUTCOME = STAGE + 22
-STEPS = STAGE + 23
-RETURN = STAGE + 24
+ROW, COLUMN, TURN, FIRST, SECOND, NEXT_FIRST, NEXT_SECOND, GRAVITY, CHARGE, HELD = range(STAGE + 1, STAGE + 11)
+WAIT, SPEED, SPEED_UPS, PILLS, VIRUSES, VIRUSES_AT_START, CHAIN, SCORE = range(STAGE + 11, STAGE + 19)
+CLOCK, LEVEL, RANDOM, OUTCOME, STEPS, RETURN = range(STAGE + 19, STAGE + 25)
 WORDS = 80
 
 # Words of the scratch memory of a search; its content is not used after a step.
@@ -82,17 +56,10 @@ SCRATCH = STARTS + ROWS * SET_WORDS
 LONGEST_FALL = 1024
 
 # Values of STAGE.
-FALLING = 0
-DROPPING = 1
-MATCHING = 2
-THROWING = 3
-OVER = 4
+FALLING, DROPPING, MATCHING, THROWING, OVER = range(5)
 
 # Values of OUTCOME, 1 + the index into the task's outcomes.
-RUNNING = 0
-CLEARED = 1
-TOPPED_OUT = 2
-OUT_OF_TIME = 3
+RUNNING, CLEARED, TOPPED_OUT, OUT_OF_TIME = range(4)
 
 # Buttons.
 HOLD_LEFT = 1

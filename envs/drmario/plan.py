@@ -15,7 +15,7 @@ from .rules import hang
 
 @compiled
 def place_of(action: int) -> tuple[int, int, int]:
-    """Row of the lower (or both) cells, column of the left (or both) and turn of the pill that an action locks."""
+    """Return row of the lower cell, column of the left one, and turn of the pill that an action locks."""
     orientation, row, column = action >> 7, action >> 3 & 15, action & 7
     if orientation == 0:
         return row, column, 0
@@ -28,7 +28,7 @@ def place_of(action: int) -> tuple[int, int, int]:
 
 @compiled
 def before(place: int, earlier: int, free: int) -> tuple[int, int]:
-    """A position among `earlier` from which one button leads to `place`, and that button."""
+    """Return a position among `earlier` from which one button leads to `place`, and that button."""
     right, left = (place << 1) & NOT_LAST, (place >> 1) & NOT_FIRST
     if earlier & right:
         return right, at.HOLD_LEFT
@@ -73,7 +73,7 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
 
 @compiled
 def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int) -> int:
-    """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
+    """Write the buttons of every frame until the pill locks in `row`; return the number of frames.
 
     Moves are taps as quick as the controller allows; between them, and after the last, Down is held.
 

@@ -58,19 +58,19 @@ GRAVITY_TABLE = np.array(
 
 @compiled
 def hang(game: Ints) -> int:
-    """The counter value beyond which the pill falls."""
+    """Return the counter value beyond which the pill falls."""
     return signed(GRAVITY_TABLE[SPEED_BASE[game[at.SPEED]] + game[at.SPEED_UPS]])
 
 
 @compiled
 def frame_limit(level: int) -> int:
-    """Frames after which an episode is cut off, before the next pill comes under control."""
+    """Return the frames after which an episode is truncated, before the next pill comes under control."""
     return FRAME_LIMITS[min(level // 5, 3)]
 
 
 @compiled
 def fits(board: Words, row: int, column: int, turn: int) -> bool:
-    """Whether a pill has room there."""
+    """Return whether a pill fits there."""
     if column < 0 or column >= 8:
         return False
     low, high = occupied(board)
@@ -130,7 +130,7 @@ def rotate(board: Words, game: Ints, pressed: int) -> None:
 
 @compiled
 def fall(board: Words, game: Ints) -> bool:
-    """Gravity and soft drop; returns whether the pill is still under control."""
+    """Apply gravity and soft drop; return whether the pill is still under control."""
     soft = game[at.CLOCK] & 1 == 1 and game[at.HELD] & at.ARROWS == at.HOLD_DOWN
     if not soft:
         game[at.GRAVITY] += 1
@@ -146,7 +146,7 @@ def fall(board: Words, game: Ints) -> bool:
 
 @compiled
 def control(board: Words, game: Ints, buttons: int) -> None:
-    """One frame of a pill under control."""
+    """Play a frame of a pill under control."""
     pressed = buttons & ~game[at.HELD]
     game[at.HELD] = buttons
     if fall(board, game):

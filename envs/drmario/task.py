@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 from ..family import Parameter, TaskFamily
@@ -83,7 +82,7 @@ def by_placement(spec: str, level: int, speed: str) -> Task:
         action_shape=(len(SIDES), ROWS, COLUMNS),
         action_planes=SIDES,
         masked=True,
-        slices=MappingProxyType(SLICES),
+        slices=SLICES,
         **_common(spec, level, speed),
     )
 
@@ -96,7 +95,7 @@ def by_frame(spec: str, level: int, speed: str) -> Task:
         observation=_observation(FRAME_PLANES),
         num_actions=len(BUTTONS),
         action_names=ACTION_NAMES,
-        slices=MappingProxyType({**SLICES, "falling": (PLACEMENT_PLANES, FRAME_PLANES)}),
+        slices={**SLICES, "falling": (PLACEMENT_PLANES, FRAME_PLANES)},
         **_common(spec, level, speed),
     )
 
@@ -121,8 +120,8 @@ def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
         "panels": PANELS,
         "boards": BOARDS,
         "state": Field("state", "uint64", (WORDS,), timed=False, low=0),
-        "values": MappingProxyType({"level": level, "speed": speed}),
-        "settings": MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        "values": {"level": level, "speed": speed},
+        "settings": {"ppo": PPO},
     }
 
 

@@ -13,10 +13,7 @@ EVERY_BYTE = np.uint64(0x0101_0101_0101_0101)
 DIAGONAL = np.uint64(0x8040_2010_0804_0201)
 ROUND_UP = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
 TOP_BIT = np.uint64(7)
-CODE_LEFT = 4
-CODE_RIGHT = 7
-CODE_TOP = 10
-CODE_BOTTOM = 13
+CODE_LEFT, CODE_RIGHT, CODE_TOP, CODE_BOTTOM = 4, 7, 10, 13
 WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
 """What each plane adds to a cell's code: 1-3 single, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 virus."""
 
@@ -35,7 +32,7 @@ def observe(board: Words, game: Ints, planes: Words) -> None:
 
 @compiled
 def observe_pill(game: Ints, planes: Words) -> None:
-    """Write three more planes: the falling pill's cells by colour."""
+    """Write three more planes: the falling pill's cells by color."""
     first = 2 * (at.PLANES + 4 * at.COLORS)
     for word in range(first, first + 2 * at.COLORS):
         planes[word] = at.NO_BITS

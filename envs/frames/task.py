@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 from ..family import Parameter, TaskFamily
@@ -63,8 +62,8 @@ def build(spec: str, **values: Any) -> Task:
             Field("progress", "float32", (2, 2), timed=False),
         ),
         state=Field("state", "int64", (WORDS,), timed=False),
-        values=MappingProxyType(values),
-        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        values=values,
+        settings={"ppo": PPO},
     )
 
 

@@ -25,19 +25,11 @@ NEAREST, FARTHEST = 1, 7
 MOST_TURNS = 1000
 
 # The environment's own words.
-RUN_SEED = 0
-EPISODES = 1
-RANDOM = 2
-STEPS = 3
-AGENTS = 4
+RUN_SEED, EPISODES, RANDOM, STEPS, AGENTS = range(5)
 
 # Words of an agent. RETURN holds a float32 in its first half, GOAL is the cell to which a bot walks when it sees
 # nothing to take, and TAKEN counts what was rewarded, by term.
-ROW = 0
-COLUMN = 1
-RETURN = 2
-GOAL = 3
-TAKEN = 4
+ROW, COLUMN, RETURN, GOAL, TAKEN = range(5)
 TERMS = 3
 AGENT_WORDS = TAKEN + TERMS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 from ..errors import BadParameter
@@ -10,21 +9,7 @@ from ..family import Parameter, TaskFamily
 from ..fields import Field
 from ..panels import Panel, Sight
 from ..task import Outcome, Task
-from .layout import (
-    ACTION_NAMES,
-    COUNTS,
-    FARTHEST,
-    KINDS,
-    LARGEST,
-    MOST_AGENTS,
-    MOST_TURNS,
-    NEAREST,
-    SMALLEST,
-    STAGHUNT,
-    TIMES,
-    TREASURE,
-    words_of,
-)
+from . import layout as at
 from .looks import AGENT, AGENT_COLORS, SEEN, glyphs_of
 
 TREASURE_TITLE = "Treasure Meadow"
@@ -34,11 +19,13 @@ STAGHUNT_TITLE = "Stag Hunt"
 def _grid_parameters(agents: int, size: int) -> tuple[Parameter, ...]:
     """Return the parameters of both games, with the defaults of one."""
     return (
-        Parameter("agents", agents, low=2, high=MOST_AGENTS, help="agents on the grid"),
-        Parameter("size", size, low=SMALLEST, high=LARGEST, help="rows and columns of the grid"),
-        Parameter("view", 4, low=NEAREST, high=FARTHEST, help="cells that an agent sees in each direction"),
-        Parameter("turns", 100, low=10, high=MOST_TURNS, help="turns of an episode"),
-        Parameter("bots", 0, low=0, high=MOST_AGENTS - 1, help="how many of the agents are scripted; the others learn"),
+        Parameter("agents", agents, low=2, high=at.MOST_AGENTS, help="agents on the grid"),
+        Parameter("size", size, low=at.SMALLEST, high=at.LARGEST, help="rows and columns of the grid"),
+        Parameter("view", 4, low=at.NEAREST, high=at.FARTHEST, help="cells that an agent sees in each direction"),
+        Parameter("turns", 100, low=10, high=at.MOST_TURNS, help="turns of an episode"),
+        Parameter(
+            "bots", 0, low=0, high=at.MOST_AGENTS - 1, help="how many of the agents are scripted; the others learn"
+        ),
     )
 
 
@@ -55,7 +42,7 @@ STAGHUNT_PARAMETERS = (
     Parameter("stag", 5.0, low=0, high=100, help="reward of each of them"),
     Parameter("hare", 1.0, low=0, high=100, help="reward for a hare"),
     Parameter("risk", 0.0, low=0, high=100, help="what an attack on a stag costs that fails"),
-    Parameter("prey", "hare", choices=KINDS[STAGHUNT], help="what scripted agents hunt: hare or stag"),
+    Parameter("prey", "hare", choices=at.KINDS[at.STAGHUNT], help="what scripted agents hunt: hare or stag"),
 )
 TREASURE_OUTCOMES = (Outcome("profit", "good"), Outcome("loss", "bad"))
 STAGHUNT_OUTCOMES = (Outcome("stags", "good"), Outcome("hares", "neutral"), Outcome("nothing", "bad"))
@@ -90,14 +77,7 @@ def treasure(spec: str, **values: Any) -> Task:
     cells = values["size"] ** 2
     if round(values["resources"] * cells) + values["agents"] > cells:
         raise BadParameter("resources and agents must fit on the grid")
-    return _task(
-        TREASURE,
-        TREASURE_TITLE,
-        spec,
-        values,
-        outcomes=TREASURE_OUTCOMES,
-        num_actions=len(ACTION_NAMES) - 1,
-    )
+    return _task(at.TREASURE, TREASURE_TITLE, spec, values, TREASURE_OUTCOMES, at.ACTION_NAMES[:-1])
 
 
 def staghunt(spec: str, **values: Any) -> Task:
@@ -107,32 +87,19 @@ def staghunt(spec: str, **values: Any) -> Task:
     """
     if values["stags"] + values["hares"] + values["agents"] > (values["size"] - 2) ** 2 // 2:
         raise BadParameter("stags, hares and agents must fit into half of the grid without its edge; use a larger size")
-    return _task(
-        STAGHUNT,
-        STAGHUNT_TITLE,
-        spec,
-        values,
-        outcomes=STAGHUNT_OUTCOMES,
-        num_actions=len(ACTION_NAMES),
-    )
+    return _task(at.STAGHUNT, STAGHUNT_TITLE, spec, values, STAGHUNT_OUTCOMES, at.ACTION_NAMES)
 
 
 def _task(
-    name: str,
-    title: str,
-    spec: str,
-    values: dict[str, Any],
-    *,
-    outcomes: tuple[Outcome, ...],
-    num_actions: int,
+    name: str, title: str, spec: str, values: dict[str, Any], outcomes: tuple[Outcome, ...], actions: tuple[str, ...]
 ) -> Task:
     agents, size, view, bots = (values[key] for key in ("agents", "size", "view", "bots"))
     if bots >= agents:
         raise BadParameter(f"bots must be fewer than the {agents} agents, got {bots}")
-    kinds, counts, glyphs = KINDS[name], COUNTS[name], glyphs_of(name)
+    kinds, counts, glyphs = at.KINDS[name], at.COUNTS[name], glyphs_of(name)
     planes = ("border", *kinds, "agents")
-    shape = (len(planes) + TIMES, 2 * view + 1, 2 * view + 1)
-    times = (len(planes), len(planes) + TIMES)
+    shape = (len(planes) + at.TIMES, 2 * view + 1, 2 * view + 1)
+    times = (len(planes), len(planes) + at.TIMES)
     labels = tuple(f"{'agent' if number <= agents - bots else 'bot'} {number}" for number in range(1, agents + 1))
     return Task(
         spec=spec,
@@ -140,7 +107,7 @@ def _task(
         title=title,
         factory=f"{__package__}.driver:GridEnvironments",
         observation=Field("observation", "uint8", shape, "bits", per="seat", low=0, high=1, uniform=times),
-        num_actions=num_actions,
+        num_actions=len(actions),
         players=agents - bots,
         native=True,
         kernels=f"{__package__}.driver:compile_all",
@@ -159,24 +126,17 @@ def _task(
             Field("grid", "uint8", (size, size), timed=False, low=0, high=AGENT + agents - 1),
             Field("scores", "float32", (agents, 1 + len(counts)), timed=False),
         ),
-        state=Field("state", "int64", (words_of(len(kinds), agents, size, view),), timed=False),
-        slices=MappingProxyType(
-            {**{plane: (index, index + 1) for index, plane in enumerate(planes)}, "time left": times}
-        ),
-        action_names=ACTION_NAMES[:num_actions],
-        values=MappingProxyType(values),
-        settings=MappingProxyType(
-            {
-                "ppo": MappingProxyType(PPO),
-                **{name: MappingProxyType(Q_LEARNING) for name in ("dqn", "iqn", "independent")},
-            }
-        ),
+        state=Field("state", "int64", (at.words_of(len(kinds), agents, size, view),), timed=False),
+        slices={**{plane: (index, index + 1) for index, plane in enumerate(planes)}, "time left": times},
+        action_names=actions,
+        values=values,
+        settings={"ppo": PPO, "dqn": Q_LEARNING, "iqn": Q_LEARNING, "independent": Q_LEARNING},
     )
 
 
 TASKS = (
-    TaskFamily(TREASURE, TREASURE_TITLE, treasure, TREASURE_PARAMETERS),
-    TaskFamily(STAGHUNT, STAGHUNT_TITLE, staghunt, STAGHUNT_PARAMETERS),
+    TaskFamily(at.TREASURE, TREASURE_TITLE, treasure, TREASURE_PARAMETERS),
+    TaskFamily(at.STAGHUNT, STAGHUNT_TITLE, staghunt, STAGHUNT_PARAMETERS),
 )
 
 assert len(AGENT_COLORS) + AGENT <= SEEN

@@ -127,24 +127,24 @@ class TrialRun:
         self.order.wrote(self.order.next(slot))
 
     def field(self, name: str) -> Array:
-        """Return a field's present rows, decoded."""
+        """Return a field's current rows, decoded."""
         item = next(item for item in self.task.fields if item.name == name)
         return item.decode(self.buffers[name][self.slot if item.timed else 0])
 
     def save(self) -> None:
-        """Have the whole states in the buffers."""
+        """Write the whole states into the buffers, if that happens only on request."""
         if self.task.saves:
             for part, _ in self._parts:
                 cast("Savable", part).save(self.slot)
 
     def load(self) -> None:
-        """Go on from the states in the buffers."""
+        """Continue from the states in the buffers, if they are saved on request."""
         if self.task.saves:
             for part, _ in self._parts:
                 cast("Savable", part).load(self.slot)
 
     def shown(self) -> list[bytes]:
-        """Return what tells one step from another; of a state at hand, that too."""
+        """Return what must be equal after equal steps, including the state if it is in the buffer."""
         names = ("observation", "reward", "terminated", "truncated", *(("state",) if self.task.state_at_hand else ()))
         return [self.field(name).tobytes() for name in names]
 

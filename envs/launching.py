@@ -1,4 +1,4 @@
-"""Runs the kernels of a native game for all of its environments: what every device has, and how the CPU does it.
+"""Runs the kernels of a native game for all of its environments: the interface for every device, and the CPU's version.
 
 A launcher gets tables of the arrays that kernels work on (`KernelTable`), whose addresses are on its device. The rules
 are the ones that every backend runs, and nothing here depends on a game.

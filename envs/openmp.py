@@ -9,13 +9,13 @@ from threading import Thread
 from typing import Any, cast
 
 WAITING = "OMP_WAIT_POLICY", "passive"
-"""The environment variable that says how OpenMP's threads wait, which is read when a process loads the library first.
+"""The environment variable for how OpenMP's threads wait, and its value. OpenMP reads it when it is loaded.
 
 Threads that spin use up their time, and are then not scheduled when they have work: on busy cores, a step of 0.1 ms
 took 5 ms.
 """
 LAYER = "omp"
-"""Numba's layer of threads. Its own one, `workqueue`, ends the process where two threads run parallel loops."""
+"""Numba's threading layer. Numba's own, `workqueue`, aborts the process if two threads run parallel loops."""
 
 
 @cache

@@ -46,7 +46,7 @@ def array_at(address: int, shape: tuple[int, ...], dtype: DTypeLike) -> Wrapping
 
 
 def load(address: int, bits: int) -> int:
-    """Return the number of 8 bits without a sign, or of 64 with one, at an address."""
+    """Return the unsigned number of 8 bits, or the signed number of 64 bits, at an address."""
     return (ctypes.c_uint8 if bits == 8 else ctypes.c_int64).from_address(int(address)).value
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -107,14 +106,13 @@ class Task:
         reward_terms: Names of the terms whose sum is the reward.
         outcomes: Reasons for which an episode ends. In the field `outcome`, 0 means that it has not ended.
         info: The task's own scalars, per environment or per seat.
-        headline: Names of the most important info fields, and of panels of bars whose longest bars are; the summary
-            shows them.
+        headline: What the summary shows: names of info fields, and of panels whose longest bars it shows.
         panels: What can be drawn; their fields are in `boards`.
         boards: The untimed fields that panels draw.
         state: The whole state of one environment with its random generator, if the task has one.
         saves: Whether the state is in the buffer only after a call of `Savable.save`.
-        trace: `module:callable` that shows how a step led to its state, for inspectors; steps do not pay for it. It is
-            called as `(task, before, actions, boards)`, with the state before the step and the actions of all seats,
+        trace: `module:callable` that shows how a step led to its state, for inspectors; a step does not call it. It
+            is called as `(task, before, actions, boards)`, with the state before the step and the actions of all seats,
             and writes into the boards of the state after it, by name.
         state_files: `module:callable` that makes files of a state for users to keep, such as a start state. It is
             called as `(task, state)` and returns their bytes by suffix.
@@ -122,7 +120,7 @@ class Task:
         action_names: Names of the actions, if they have names.
         values: The values of the parameters.
         settings: Recommended settings per trainer.
-        settings_for: What they are recommended for per trainer, as part of a sentence; a missing one is for this task.
+        settings_for: What they are recommended for per trainer, as part of a sentence; if it is missing, this task.
         trainer: The default trainer.
         num_envs: Default number of environments; 0 derives it from the number of cores.
         shared: Fields of memory that environments and a trainer share, such as tables of all environments, or what the
@@ -161,11 +159,11 @@ class Task:
     saves: bool = False
     trace: str = ""
     state_files: str = ""
-    slices: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+    slices: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     action_names: tuple[str, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    settings_for: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    values: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    settings_for: Mapping[str, str] = field(default_factory=dict)
     trainer: str = "ppo"
     num_envs: int = 0
     shared: tuple[Field, ...] = ()
@@ -268,7 +266,7 @@ def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
 def episode_seed(seed: int, env: int, episode: int) -> int:
     """Return the 64-bit seed of an environment's episode, which does not depend on worker or slice.
 
-    The finaliser of SplitMix64 is applied to each argument in turn.
+    The finalizer of SplitMix64 is applied to each argument in turn.
     """
     state = 0
     for part in (seed, env, episode):

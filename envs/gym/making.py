@@ -76,7 +76,7 @@ def is_parallel(env: Any) -> bool:
 def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the render modes of an environment that a board can show, best first.
 
-    A class has them in its metadata; a function is called to get an environment that has, and so is a wrapper's class.
+    They are in the metadata of a class. A function, or a class without metadata such as a wrapper, is called first.
     """
     kind = _maker(name)[1]
     if "render_mode" in values or not _takes_mode(kind):

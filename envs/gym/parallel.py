@@ -61,12 +61,12 @@ class ParallelEnvironments(AdaptedEnvironments):
         self._finish(target)
 
     def _seats(self, index: int) -> list[tuple[int, Any]]:
-        """Rows and names of the living agents of an environment."""
+        """Return the rows and names of the living agents of an environment."""
         first, alive = index * len(self._agents), self._envs[index].agents
         return [(first + seat, agent) for seat, agent in enumerate(self._agents) if agent in alive]
 
     def _blank(self, index: int, seats: list[tuple[int, Any]], slot: int) -> None:
-        """Write what those see who are not there: nothing."""
+        """Write the rows of absent agents: zeros as observation, every action as legal, NaN as info."""
         if len(seats) < len(self._agents):
             present = {row for row, _ in seats}
             absent = [row for row in range(*self._rows(index).indices(len(self._masks))) if row not in present]

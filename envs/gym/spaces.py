@@ -119,11 +119,6 @@ class SpaceLeaf:
     lo: int
     hi: int
 
-    @property
-    def name(self) -> str:
-        """The keys, joined by dots."""
-        return dotted(self.path)
-
 
 class FlatWriter:
     """Writes observations of discrete spaces, and of Dicts and Tuples, as one vector in the order of the space.
@@ -163,7 +158,7 @@ class FlatWriter:
             images=tuple((leaf.lo, shape) for leaf in boxes if (shape := _image_shape(leaf.space))),
         )
         self.slices: Mapping[str, tuple[int, int]] = {
-            leaf.name: (leaf.lo, leaf.hi) for leaf in self._leaves if leaf.path
+            dotted(leaf.path): (leaf.lo, leaf.hi) for leaf in self._leaves if leaf.path
         }
         self._vector: Array = np.zeros(end, self.item.dtype)
 
@@ -178,13 +173,13 @@ class FlatWriter:
                     part = part[key]
             except (KeyError, IndexError, TypeError) as error:
                 raise BadParameter(
-                    f"the observation of {self._name} lacks {leaf.name!r}, which its space contains"
+                    f"the observation of {self._name} lacks {dotted(leaf.path)!r}, which its space contains"
                 ) from error
             self._write(leaf, part, vector[leaf.lo : leaf.hi])
         into[...] = np.packbits(vector, bitorder="little") if self._bits else vector
 
     def _write(self, leaf: SpaceLeaf, value: Any, into: Array) -> None:
-        space, name = leaf.space, f"{self._name}, {leaf.name}" if leaf.path else self._name
+        space, name = leaf.space, f"{self._name}, {dotted(leaf.path)}" if leaf.path else self._name
         _expect(name, space.shape or (), value)
         flat = np.asarray(value).ravel()
         if isinstance(space, Box):

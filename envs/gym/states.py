@@ -27,7 +27,7 @@ KINDS = "biufcSU"
 """The kinds of dtypes without Python objects."""
 LENGTH = 4  # bytes of the length before a state
 SPARE, MOST = 2, 2**18
-"""Factor of the size of the first state that is reserved, and the limit of its size in bytes."""
+"""How many times the size of the first state is reserved; the largest size of a state, in bytes."""
 BOOKS = 256  # bytes for the adapter's own state
 
 
@@ -126,9 +126,9 @@ class StateSaver:
 
 
 def state_size(env: Any, shown: Any) -> int:
-    """Return the bytes to keep free for a state of an environment whose episode has begun; 0 if it offers none.
+    """Return the bytes to reserve for a state of an environment whose episode has begun; 0 if it has no such methods.
 
-    The state is restored once and must then be saved as the same bytes. What it has `shown` is saved with it.
+    The state is restored once, and must then be saved as the same bytes. `shown` is saved with every state.
 
     Raises:
         NotStorable: The environment has a state that cannot be saved.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import gymnasium
@@ -49,10 +48,10 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         modes, note = drawing_modes(name, values), ""
         look = _probe(name, values, modes[0] if modes else None)
         for mode in (*modes[1:], None):
-            if look.trouble:
-                note = note or f"{name} cannot be rendered: {look.trouble}"
+            if look.render_error:
+                note = note or f"{name} cannot be rendered: {look.render_error}"
                 look = _probe(name, values, mode)
-    forgets = f"the states of {name} are not saved: {look.forgets}" if look.forgets else ""
+    unsaved = f"the states of {name} are not saved: {look.unsaved}" if look.unsaved else ""
     advice = recommended(name, look.writer.item, continuous="bounds" in look.actions)
     return Task(
         spec=spec,
@@ -62,7 +61,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         if look.parallel
         else "pac.envs.gym.adapter:GymEnvironments",
         observation=look.writer.item,
-        slices=MappingProxyType(dict(look.writer.slices)),
+        slices=look.writer.slices,
         **look.actions,
         masked=look.masked,
         players=look.players,
@@ -72,11 +71,11 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         boards=(look.board, Field("looked_at", "uint8", timed=False)),
         state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
         saves=bool(look.state_bytes),
-        values=MappingProxyType(values),
-        settings=MappingProxyType({name: MappingProxyType(dict(of.settings)) for name, of in advice.items()}),
-        settings_for=MappingProxyType({name: of.source for name, of in advice.items()}),
+        values=values,
+        settings={name: of.settings for name, of in advice.items()},
+        settings_for={name: of.source for name, of in advice.items()},
         note=". ".join(
-            filter(None, (note, _unread(name, look.writer.ignored), look.left_out, forgets, advice["ppo"].note))
+            filter(None, (note, _unread(name, look.writer.ignored), look.left_out, unsaved, advice["ppo"].note))
         ),
     )
 
@@ -127,8 +126,8 @@ def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 class _ProbeResult:
     """What was found out about an environment.
 
-    `trouble` says why it could not be rendered, `left_out` which numbers of its infos are not shown, `forgets` why its
-    states are not saved.
+    `render_error` is why it cannot be rendered, `left_out` which numbers of its infos are not shown, and `unsaved` why
+    its states are not saved. Each is empty if there is no reason.
     """
 
     writer: ObservationWriter
@@ -140,9 +139,9 @@ class _ProbeResult:
     board: Field
     info: tuple[str, ...]
     left_out: str = ""
-    trouble: str = ""
+    render_error: str = ""
     state_bytes: int = 0
-    forgets: str = ""
+    unsaved: str = ""
 
 
 def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
@@ -164,20 +163,20 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
         masked = "bounds" not in facts and (
             "action_mask" in info if parallel else mask_reader(env, info, facts["num_actions"]) is not None
         )
-        drawn, trouble = None, ""
+        drawn, render_error = None, ""
         if getattr(env, "render_mode", None) in {"rgb_array", "ansi"}:
             try:
                 drawn = env.render()
                 board_of(drawn, writer)
             except Exception as error:
-                drawn, trouble = None, str(error)
+                drawn, render_error = None, str(error)
         panel, board = board_of(drawn, writer)
         scalars, left_out = with_room(numbers_in(values_in(info)))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
-        state_bytes, forgets = _offered_state(env, shown)
+        state_bytes, unsaved = _offered_state(env, shown)
     players = max(1, len(agents))
     return _ProbeResult(
-        writer, facts, masked, players, parallel, panel, board, scalars, left_out, trouble, state_bytes, forgets
+        writer, facts, masked, players, parallel, panel, board, scalars, left_out, render_error, state_bytes, unsaved
     )
 
 

@@ -9,7 +9,8 @@ from ..kernel_tables import forget
 from ..native import ALL_LEGAL, episode_seed
 from . import layout as at
 from .compiled import compiled, inlined
-from .rules import begin, begin_stage, copy_bytes, distance_to_goal, draw_picture, move
+from .layout import Bytes
+from .rules import begin, begin_stage, distance_to_goal, draw_picture, move
 from .views import FrameBoards, FrameScene, FrameViews, views
 
 ACTIONS = len(at.ACTION_NAMES)
@@ -24,6 +25,13 @@ SHARE = np.float32(1 / at.FARTHEST)
 def scene_of(v: FrameViews, env: int) -> FrameScene:
     """Return one environment."""
     return FrameScene(v.numbers, v.ints[env], v.reals[env], v.pictures, v.shapes, v.goals, v.distances, v.brighter)
+
+
+@inlined
+def copy_bytes(source: Bytes, into: Bytes) -> None:
+    """Copy a picture."""
+    for byte in range(at.FRAME_BYTES):
+        into[byte] = source[byte]
 
 
 @inlined

@@ -91,18 +91,13 @@ def move(s: FrameScene, action: int, picture: Bytes) -> None:
 @compiled
 def draw_picture(s: FrameScene, picture: Bytes) -> None:
     """Draw the picture of a state: the background of the stage, its shape and the drifters."""
-    copy_bytes(s.pictures[s.game[at.STAGE]], picture)
+    background = s.pictures[s.game[at.STAGE]]
+    for byte in range(at.FRAME_BYTES):
+        picture[byte] = background[byte]
     draw_shape(s, picture)
     for drifter in range(s.n.drifters):
         me = at.DRIFTERS + drifter * at.DRIFTER_WORDS
         draw_drifter(picture, s.game[me + at.DRIFTER_ROW], s.game[me + at.DRIFTER_COLUMN])
-
-
-@inlined
-def copy_bytes(source: Bytes, into: Bytes) -> None:
-    """Copy a picture."""
-    for byte in range(at.FRAME_BYTES):
-        into[byte] = source[byte]
 
 
 @inlined

@@ -26,7 +26,7 @@ MAGIC = 0x50414354
 VERSION = 2
 DEVICES = ("cpu", "cuda", "cuda:K")
 APART = "apart"
-"""A device for tests: memory of its own on the CPU, which the host reads and writes as it does that of a GPU."""
+"""A device for tests: separate memory on the CPU, which the host accesses as it would the memory of a GPU."""
 HEADER = struct.Struct("<8IQ")
 """magic, version, num_envs, obs_size, act_size, slots, players, checksum of the fields, size in bytes."""
 
@@ -51,6 +51,13 @@ class Buffer(dict[str, Array]):
         self.device = device
         self.order = order
 
+    def rows_of(self, name: str, slot: int, lo: int, hi: int) -> Array:
+        """Return the rows of environments `lo..hi` in a slot of a field; an untimed field has one slot for all."""
+        array = self[name]
+        block: Array = array[slot % len(array)]
+        per_env = len(block) // self.num_envs
+        return block[lo * per_env : hi * per_env]
+
     def carry(self) -> None:
         """Copy the newest slot of the timed fields to the first slot of the next rollout."""
         newest, first = self.order.newest, self.order.carried_to
@@ -65,14 +72,14 @@ class Buffer(dict[str, Array]):
 
         Args:
             parts: For each part, a key, the name of the field and an index: a number, a slice or both.
-            computed: What was computed of the fields where they are, by key.
+            computed: Results that were computed from the fields on their device, by key.
         """
         return Fetched({key: self[name][index] for key, (name, index) in parts.items()} | dict(computed))
 
     def nan_observations(self, written: slice) -> Any:
         """Return which rows observe a NaN in some slots, or at the end of an episode there, `(rows,)` bool.
 
-        Of several ends of a row, that is the newest one. The result is where the fields are.
+        If several episodes of a row ended there, the newest counts. The result is on the device of the fields.
         """
         found = np.zeros(self["observation"].shape[1], np.bool_)
         if self["observation"].dtype.kind == "f":
@@ -107,9 +114,9 @@ def nan_rows(written: Array) -> NDArray[np.intp]:
 class Layout:
     """The offsets of a task's fields for `num_envs` environments and `slots` time steps.
 
-    Of last observations, there is one slot, which the array shows in every slot: they are those of the newest step. A
-    learner that needs older ones copies them after each step; there are few. On a device that is not `cpu` there are
-    those of all slots, because the host does not know after a step which were written.
+    `final_observation` has one slot, which its array shows as every slot: only those of the newest step are kept. A
+    learner that needs older ones copies them after each step; there are few. On a device other than `cpu`, all slots
+    are kept, because the host does not know after a step which rows were written.
 
     Attributes:
         task: The task.
@@ -123,14 +130,7 @@ class Layout:
     """
 
     def __init__(
-        self,
-        task: Task,
-        num_envs: int,
-        slots: int = 1,
-        device: str = "cpu",
-        *,
-        ring: bool = False,
-        rollouts: int = 1,
+        self, task: Task, num_envs: int, slots: int = 1, device: str = "cpu", *, ring: bool = False, rollouts: int = 1
     ) -> None:
         if device not in {*DEVICES, APART} and not re.fullmatch(r"cuda:\d+", device):
             raise BadParameter(

@@ -41,7 +41,6 @@ class HttpConnections(Connections):
         task: The task.
         buffer: Where answers are decoded to.
         token: The token of the servers.
-
     """
 
     def __init__(self, task: Task, buffer: Buffer, token: str) -> None:
@@ -62,7 +61,7 @@ class HttpConnections(Connections):
         """Connect an environment to the server on `port`, which continues after its last episode.
 
         Raises:
-            OSError: There is no such server, or it went away.
+            OSError: There is no such server, or it closed the connection.
         """
         self.drop(env)
         connection = http.client.HTTPConnection(HOME, port, timeout=timeout)
@@ -111,7 +110,7 @@ class HttpConnections(Connections):
         return True
 
     def answered(self, env: int) -> bool:
-        """Whether part of the answer has arrived, received or not."""
+        """Return whether any part of the answer has arrived, read or unread."""
         return self.connected(env) and bool(self._polls[env].poll(0))
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
@@ -146,10 +145,10 @@ class HttpConnections(Connections):
 
     @contextmanager
     def _decoding(self, env: int) -> Iterator[None]:
-        """Report an answer that lacks something, or has values of another type, length or size.
+        """Report a malformed answer: something is missing, or has another type, length or size.
 
         Raises:
-            BackendBroken: It does.
+            BackendBroken: The answer is malformed.
         """
         try:
             yield
@@ -230,10 +229,8 @@ class HttpConnections(Connections):
             into[slot, row] = _numbers(name, values, into.dtype, item.shape)
 
     def _write_info(self, item: Field, slot: int, env: int, values: Any) -> None:
-        into: Array = self._buffer[item.name][slot if item.timed else 0]
-        width = len(into) // self._count
-        mine = into[env * width : (env + 1) * width]
-        mine[...] = _numbers(item.name, values, into.dtype, mine.shape)
+        into = self._buffer.rows_of(item.name, slot, env, env + 1)
+        into[...] = _numbers(item.name, values, into.dtype, into.shape)
 
 
 def _numbers(name: str, values: Any, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Array:

@@ -87,12 +87,7 @@ class NodeFleet:
     """
 
     def __init__(
-        self,
-        spec: str,
-        transform: TaskTransform | None,
-        num_envs: int,
-        span: tuple[int, int],
-        options: dict[str, Any],
+        self, spec: str, transform: TaskTransform | None, num_envs: int, span: tuple[int, int], options: dict[str, Any]
     ) -> None:
         self._spec, self._transform, self._num_envs = spec, transform, num_envs
         self._span, self._options = span, options
@@ -131,7 +126,7 @@ class NodeFleet:
         self._with({"episode": episodes})
 
     def _step(self, actions: Array, envs: NodeEnvs) -> None:
-        self._rows(envs, "action")[...] = actions
+        envs.buffer.rows_of("action", 0, *self._span)[...] = actions
         envs.send(0)
         while True:
             with suppress(BackendTimeout):  # the session has its own time limit
@@ -142,7 +137,7 @@ class NodeFleet:
         """Write values into the rows of fields, such as which boards are requested; return the environments."""
         assert self._envs is not None
         for name, rows in values.items():
-            self._rows(self._envs, name)[...] = rows
+            self._envs.buffer.rows_of(name, 0, *self._span)[...] = rows
         return self._envs
 
     def _answer(self, action: Callable[[], None]) -> Reply:
@@ -155,15 +150,8 @@ class NodeFleet:
             return Reply(error=text, refused=isinstance(error, PacError) and isinstance(error, ValueError))
         envs = self._with({})
         for name, rows in self._slice.items():
-            rows[0] = self._rows(envs, name)
+            rows[0] = envs.buffer.rows_of(name, 0, *self._span)
         return Reply(self._memory, envs.busy_seconds - before, tuple(envs.drain_events()), self._statuses(envs))
-
-    def _rows(self, envs: NodeEnvs, name: str) -> Array:
-        """Return the rows of this node in a field of its buffer."""
-        lo, hi = self._span
-        block: Array = envs.buffer[name][0]
-        factor = len(block) // self._num_envs
-        return block[lo * factor : hi * factor]
 
     def _statuses(self, envs: NodeEnvs) -> tuple[WorkerStatus, ...]:
         if time.monotonic() - self._reported < STATUS_PERIOD:

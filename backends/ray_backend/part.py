@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Field, Task
+from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer, Layout
@@ -80,9 +80,8 @@ class RayPart:
     def step(self, slot: int, buffer: Buffer) -> None:
         """Ask for a step with the actions of `slot`."""
         self._request(buffer)
-        players = self._task.players
-        actions = buffer["action"][slot, self.lo * players : self.hi * players].copy()
-        self._pending = self._actor.step.remote(actions, self._sent)
+        actions = buffer.rows_of("action", slot, self.lo, self.hi)
+        self._pending = self._actor.step.remote(actions.copy(), self._sent)
 
     def reseed(self, seed: int) -> None:
         """Ask for the environments of another seed."""
@@ -117,23 +116,22 @@ class RayPart:
         for item in self._task.fields:
             if item.name in NOT_COPIED:
                 continue
-            into, come = self._rows(item, buffer, slot), found[item.name][0]
+            into, source = buffer.rows_of(item.name, slot, self.lo, self.hi), found[item.name][0]
             if mask is None or not item.timed:
-                into[...] = come
+                into[...] = source
             else:
                 chosen = mask[self.lo : self.hi]
                 rows = chosen.repeat(self._task.players) if item.per == "seat" else chosen
-                into[rows] = come[rows]
+                into[rows] = source[rows]
         if mask is None:
             ended = (found["terminated"][0] | found["truncated"][0]).astype(np.bool_)
             if ended.any():
-                players = self._task.players
-                into = buffer["final_observation"][slot, self.lo * players : self.hi * players]
+                into = buffer.rows_of("final_observation", slot, self.lo, self.hi)
                 into[ended] = found["final_observation"][0, ended]
         for name, sent in self._sent.items():
-            come = found[name][0]
-            changed = come != sent
-            buffer[name][0, self.lo : self.hi][changed] = come[changed]
+            source = found[name][0]
+            changed = source != sent
+            buffer[name][0, self.lo : self.hi][changed] = source[changed]
 
     def events(self, reply: Reply) -> list[BackendEvent]:
         """Return the events of an answer, with the numbers that workers have in the session."""
@@ -164,8 +162,3 @@ class RayPart:
     def _request(self, buffer: Buffer) -> None:
         """Note which boards are requested now."""
         self._sent = {name: buffer[name][0, self.lo : self.hi].copy() for name in REQUESTS if name in buffer}
-
-    def _rows(self, item: Field, buffer: Buffer, slot: int) -> Array:
-        factor = self._task.players if item.per == "seat" else 1
-        rows: Array = buffer[item.name][slot if item.timed else 0, self.lo * factor : self.hi * factor]
-        return rows

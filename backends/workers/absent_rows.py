@@ -26,11 +26,7 @@ class AbsentRows:
     def __init__(self, task: Task, buffer: Buffer, lo: int, hi: int, slot: int) -> None:
         self.lo, self.hi, self.returning = lo, hi, False
         self._buffer = buffer
-        self._spans = {
-            item.name: slice(lo * task.players, hi * task.players) if item.per == "seat" else slice(lo, hi)
-            for item in task.fields
-            if item.timed
-        }
+        self._timed = [item.name for item in task.fields if item.timed]
         self._kept = {name: self._rows(name, slot).copy() for name in KEPT}
         active = self._rows("active", slot)
         active[active != OUT] = WAITS  # what a seat did before it was eliminated is still learned from
@@ -39,7 +35,7 @@ class AbsentRows:
         """Write the rows of the step of `slot`: a copy of the previous rows, or a truncation at the return."""
         target = self._buffer.order.next(slot)
         if not self.returning and target != slot:
-            for name in self._spans:
+            for name in self._timed:
                 self._rows(name, target)[...] = self._rows(name, slot)
         for name in STILL:
             self._rows(name, target)[...] = 0
@@ -50,4 +46,4 @@ class AbsentRows:
                 self._rows(name, target)[...] = self._kept[name]
 
     def _rows(self, name: str, slot: int) -> Array:
-        return self._buffer[name][slot, self._spans[name]]
+        return self._buffer.rows_of(name, slot, self.lo, self.hi)

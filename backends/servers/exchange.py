@@ -22,8 +22,8 @@ class Connections(ABC):
         buffer: The buffer for the answers.
 
     Attributes:
-        ended: Which environments' last answer was the last of an episode, `(N,)`.
-        took: Nanoseconds that each environment took for it, `(N,)`.
+        ended: Of which environments the last answer ended an episode, `(N,)`.
+        took: Time that each environment took for its last answer, in ns, `(N,)`.
     """
 
     def __init__(self, task: Task, buffer: Buffer) -> None:
@@ -32,7 +32,7 @@ class Connections(ABC):
         self.ended, self.took = np.zeros(self._count, np.uint8), np.zeros(self._count, np.uint64)
 
     def connected(self, env: int) -> bool:
-        """Whether an environment has a connection."""
+        """Return whether an environment has a connection."""
         return self._wires[env] is not None
 
     def drop(self, env: int) -> None:
@@ -80,7 +80,7 @@ class Connections(ABC):
 
     @abstractmethod
     def answered(self, env: int) -> bool:
-        """Whether part of the answer has arrived, received or not."""
+        """Return whether any part of the answer has arrived, read or unread."""
 
     @abstractmethod
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
@@ -96,7 +96,7 @@ class Connections(ABC):
 
 
 Missed = Callable[[int, bool, bool], None]
-"""Called with an environment without an answer, whether its connection is closed, and whether the time limit is over.
+"""Called with an environment that has not answered, whether its connection is closed, and whether its time is over.
 It raises an error, calls `drop`, or returns to continue waiting."""
 
 
@@ -109,20 +109,20 @@ class Exchange:
         missed: Called when an answer does not come.
 
     Attributes:
-        owing: The environments with a pending answer; the next one to wait for comes last.
+        pending: The environments that have not answered; the next one to wait for comes last.
         step_done: Whether all results of the step are written, and only first observations are missing.
     """
 
     def __init__(self, connections: Connections, starts: NDArray[np.intp], missed: Missed) -> None:
         self._connections, self._starts, self._missed = connections, starts, missed
         self._ended: list[int] = []
-        self.owing: list[int] = []
+        self.pending: list[int] = []
         self.step_done = False
 
     def reset(self, envs: list[int], slot: int, timeout: float) -> None:
         """Start the next episode of some environments, wait at most `timeout` s, and write it into `slot`."""
         self._connections.send_board_requests()
-        self.owing = envs[::-1]
+        self.pending = envs[::-1]
         self._connections.send_reset(envs)
         self.collect(timeout)
         self._connections.decode(slot, self._connected(envs))
@@ -131,7 +131,7 @@ class Exchange:
         """Request a step of environments with the actions of `slot`."""
         self.step_done, self._ended = False, []
         self._connections.send_board_requests()
-        self.owing = envs[::-1]
+        self.pending = envs[::-1]
         self._connections.send_step(envs, slot)
 
     def collect(self, timeout: float) -> None:
@@ -141,11 +141,11 @@ class Exchange:
             BadParameter: An environment refused the request.
         """
         receive, end = self._connections.receive, 0.0
-        while self.owing:
-            env = self.owing[-1]
+        while self.pending:
+            env = self.pending[-1]
             try:
                 if receive(env):
-                    self.owing.pop()
+                    self.pending.pop()
                     continue
                 gone = False
             except OSError:
@@ -158,7 +158,7 @@ class Exchange:
         """Close the connections of environments `lo..hi`, and wait for none of their answers."""
         for env in range(lo, hi):
             self._connections.drop(env)
-        self.owing = [env for env in self.owing if not lo <= env < hi]
+        self.pending = [env for env in self.pending if not lo <= env < hi]
 
     def finish_step(self, slot: int, envs: NDArray[np.intp] | None = None) -> float:
         """Write the answers of all environments or of `envs` into `slot`, and request new episodes where one ended.
@@ -174,7 +174,7 @@ class Exchange:
             ended = np.flatnonzero(connections.ended)
             connections.decode_final(slot, ended)
             self._ended = ended.tolist()
-            self.owing = self._ended[::-1]
+            self.pending = self._ended[::-1]
             connections.send_reset(self._ended)
         return int(slowest) * 1e-9
 

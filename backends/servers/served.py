@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.errors import BackendTimeout, Failure
+from ..core.errors import Failure
 from ..core.layout import Layout
 from ..workers.control import CLOSE
 from ..workers.member import Member, kill
@@ -94,9 +94,7 @@ class ServedBackend(SupervisedBackend):
             self._fleet.observe(member)
             self._looked = member.index
         if not (self._replace_disconnected(member, slot) if gone else self._replace_if_failed(member, slot)) and late:
-            raise BackendTimeout(
-                f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
-            )
+            raise self._late(member)
 
     def _replace_disconnected(self, member: Member, slot: int) -> bool:
         """Replace a server that closed a connection."""
@@ -118,7 +116,7 @@ class ServedBackend(SupervisedBackend):
         """Add a heartbeat where an answer came, so that the environment without one has the lowest count."""
         beats = self.buffer["heartbeat"][0]
         for env in range(failure.lo, failure.hi):
-            beats[env] += env not in self._exchange.owing or self._connections.answered(env)
+            beats[env] += env not in self._exchange.pending or self._connections.answered(env)
         return super()._locate_failure(failure, slot)
 
     def _member_of(self, env: int) -> Member:

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from ...envs.task import MASK_64
-from ..core.errors import BackendTimeout
 from ..core.layout import Layout
 from ..system.cores import core_reader, own_cores, usable_cores
 from ..system.futex import STRONGLY_ORDERED, fence, wake_up
@@ -170,9 +169,7 @@ class ShmBackend(SupervisedBackend):
         self._fleet.observe(member)
         while not self._replace_if_failed(member, slot):
             if time.monotonic() > limit:
-                raise BackendTimeout(
-                    f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
-                )
+                raise self._late(member)
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:
                 return True

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...envs import BadParameter
 from ..core.base import Backend
-from ..core.errors import BackendClosed, Failure
+from ..core.errors import BackendClosed, BackendTimeout, Failure
 from ..core.status import BackendState, EnvStatus, WorkerStatus
 from .absent_rows import AbsentRows
 from .control import REPLY
@@ -83,6 +83,12 @@ class SupervisedBackend(Backend):
         self._fleet.replace(member, failure)
         self._event("warning", f"{failure.report()}\nIt is being replaced.", member.index, lo, hi)
         return True
+
+    def _late(self, member: Member) -> BackendTimeout:
+        """Return the error about a worker that exceeded the time limit."""
+        return BackendTimeout(
+            f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
+        )
 
     def _locate_failure(self, failure: Failure, slot: int) -> Failure:
         """Add the environment that did not finish its step, according to the heartbeats, and its action."""

@@ -88,7 +88,7 @@ def make(
         copy: Whether Gymnasium's batches are copies rather than views.
         segment: Whether the buffer is in shared memory that other processes can map, see `Stepping.segment`. The
             buffer of `shm` always is.
-        device: Where the buffer is: `cpu`.
+        device: Where the buffer is: `cpu`; with the backend `device` also `cuda` or `cuda:K`.
         ring: Whether slot 0 follows the last slot, as in a replay, instead of a carry.
         rollouts: Number of rollouts that the slots hold, one after the other. While one is written, another thread can
             learn from the others, so waits for workers do not poll, which would take the interpreter's lock from it.

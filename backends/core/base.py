@@ -56,7 +56,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
         Args:
             seed: Start at episode 0 of another seed.
-            options: `reset_mask`, a bool array `(num_envs,)`; all seats of an environment alike.
+            options: `reset_mask`, a bool array `(num_envs,)`, the same for all seats of an environment.
 
         Returns:
             Observations and infos.
@@ -93,7 +93,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
 
     def step(self, actions: Array) -> Batch:
-        """Step all environments; where an episode ended the next one has started, and `final_obs` is set."""
+        """Step all environments. Where an episode ended, the next one has started, and `final_obs` is set."""
         self.step_async(actions)
         return self.step_wait()
 

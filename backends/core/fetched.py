@@ -1,4 +1,4 @@
-"""Parts of a buffer in the memory of the host, or on their way there from a device."""
+"""Parts of a buffer that are in the memory of the host, or are being copied there from a device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Key = tuple[str | int, str]
 
 
 class DeviceEvent(Protocol):
-    """A point in the work of a device, as PyTorch's events of CUDA."""
+    """A point in the work of a device, such as `torch.cuda.Event`."""
 
     def query(self) -> bool:
         """Return whether the device is past it; never waits."""
@@ -25,15 +25,15 @@ class Fetched:
     """Arrays that are being copied from a device.
 
     Attributes:
-        arrays: The arrays. They have no meaning before they have arrived. Those of a buffer on the host are views.
-        event: Comes after the copies; None if the arrays are there.
+        arrays: The arrays, undefined until they have arrived. Those of a buffer on the host are views.
+        event: Recorded after the copies; None if the arrays were there from the start.
     """
 
     arrays: Mapping[Key, Any]
     event: DeviceEvent | None = None
 
     def has_arrived(self, *, wait: bool = False) -> bool:
-        """Return whether the arrays are there; `wait` for them if asked to."""
+        """Return whether the arrays have arrived, after waiting for them if `wait`."""
         if wait and self.event is not None:
             self.event.synchronize()
         return self.event is None or self.event.query()

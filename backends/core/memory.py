@@ -17,7 +17,7 @@ from .layout import Layout
 SHARE = 0.8
 """Share of the free memory that environments may use; the rest is for the trainer and other programs."""
 PLENTY = 1 << 30
-"""If there are this many bytes per environment, its own memory is not measured."""
+"""If at least this many bytes are free per environment, the memory of one is not measured."""
 PATIENCE = 60.0
 """Time limit for measuring an environment, in s."""
 
@@ -94,10 +94,9 @@ def footprint(spec: str) -> int:
 
 def _room(folder: Path) -> float:
     """Return the bytes left in a control group of version 1 or 2; its inactive page cache counts as free."""
-    second = (folder / "memory.max").exists()
     limit, usage, cache_of = (
         ("memory.max", "memory.current", "inactive_file")
-        if second
+        if (folder / "memory.max").exists()
         else ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
     )
     try:

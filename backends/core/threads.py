@@ -20,7 +20,7 @@ from .status import WorkerState, WorkerStatus, usage
 JOIN = 2.0
 """Time limit for the end of a thread, in s."""
 HANDOVER = 60e-6
-"""Time that waking a thread takes, in s; cheaper slices are stepped by the calling thread."""
+"""Time that waking a thread takes, in s; faster slices are stepped by the calling thread."""
 
 
 class SliceThread:
@@ -91,7 +91,7 @@ class SliceThread:
 class ThreadsBackend(Backend):
     """Steps contiguous slices in threads, one of them in the calling thread.
 
-    Where a slice costs less than waking a thread does, the calling thread steps them all.
+    If a slice takes less time than waking a thread, the calling thread steps all slices.
     """
 
     name: ClassVar[str] = "threads"

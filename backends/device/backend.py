@@ -38,7 +38,7 @@ class DeviceBackend(LocalBackend):
     sync_check: SyncCheck | None = None
 
     def check_each_step(self) -> None:
-        """Wait for each step from now on, and compare it with the CPU; call it before the first episode begins."""
+        """Wait for each step from now on, and compare its results with the CPU. Call this before the first episode."""
         from .sync import SyncCheck
 
         self.sync_check = SyncCheck(self)
@@ -112,7 +112,7 @@ class DeviceBackend(LocalBackend):
         self._fill(seed)
 
     def restore(self, states: Array, slot: int = 0) -> bool:
-        """Continue from saved states, as `Stepping.restore` says."""
+        """Continue from saved states, see `Stepping.restore`."""
         restored = super().restore(states, slot) if self._memory is None else self._restore(states, slot)
         if restored and self.sync_check is not None:
             self.sync_check.restore(states, slot)
@@ -143,11 +143,11 @@ class DeviceBackend(LocalBackend):
         return self.sync_check is not None
 
     def launch(self, slot: int) -> None:
-        """Put the step of a slot on the device, for a graph that `replay` plays; nothing is checked or noted."""
+        """Launch the step of a slot without checking or counting it, to capture it in a graph for `replay`."""
         self._launcher.step(slot)
 
     def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
-        """Make all steps of a rollout, from `slot` on, by `play`, which does what was captured of `launch`.
+        """Make `steps` steps from `slot` on by calling `play`, which runs the captured calls of `launch`.
 
         Raises:
             IllegalAction: An action of one of the steps is illegal.

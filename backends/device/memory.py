@@ -1,4 +1,4 @@
-"""The buffer in the memory of a device: torch tensors, of which the host reads only what it asks for."""
+"""The buffer in the memory of a device: PyTorch tensors, of which only the parts that are read go to the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ The copies come after the work that is already on the device, and before any lat
 """
 
 SIGNED = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
-"""Types that PyTorch cannot compute with; tensors have the type of the same bytes."""
+"""Types that PyTorch cannot compute with, and the types of the same size that tensors have instead."""
 NO_RESERVE = 0x4000
 """Linux's `MAP_NORESERVE`, which Python names only since 3.13."""
 
@@ -63,10 +63,10 @@ class DeviceMemory(Buffer):
     `buffer[name]` is a `DeviceArray`: an index reads from the device, an assignment writes to it, as with an array.
 
     Attributes:
-        tensors: The fields by name, `(slots, rows, *stored_shape)`; types without a sign of more than 8 bits as signed.
+        tensors: The fields by name, `(slots, rows, *stored_shape)`; of the types in `SIGNED` where these differ.
         where: The device.
-        host: Arrays of the same shapes, of which kernel tables are made. Nobody writes to them, so they use no memory.
-        transferred: Bytes that were copied between host and device so far.
+        host: Arrays of the same shapes, from which kernel tables are made. They are never written, so need no memory.
+        transferred: Bytes copied between host and device so far.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -179,7 +179,7 @@ class DeviceMemory(Buffer):
             self.tensors["state"].zero_()
 
     def release(self) -> None:
-        """Release the memory of the device; what was written last, except states, can still be read."""
+        """Release the memory of the device. The newest slot of every field except the states can still be read."""
         newest = {name: self.order.newest if len(tensor) == self.slots else 0 for name, tensor in self.tensors.items()}
         self._last = {name: self.read(name, slot) for name, slot in newest.items() if name != "state"}
         self.tensors.clear()
@@ -187,7 +187,7 @@ class DeviceMemory(Buffer):
         del self._raw
 
     def _index(self, index: Any) -> Any:
-        """Return an index of NumPy as one of PyTorch."""
+        """Return a NumPy index as a PyTorch index."""
         if isinstance(index, tuple):
             return tuple(self._index(each) for each in index)
         if isinstance(index, (np.ndarray, list)):
@@ -202,7 +202,7 @@ def _has_nan(values: Tensor) -> Tensor:
 
 
 class DeviceArray:
-    """A field on a device, which is read and written in parts as an array of NumPy is."""
+    """A field on a device, read and written in parts like a NumPy array."""
 
     def __init__(self, memory: DeviceMemory, name: str, array: Array) -> None:
         self._memory, self._name = memory, name

@@ -14,20 +14,20 @@ from ..core.stepping import Stepping
 
 
 class DeviceDiffers(BackendError):
-    """A device has computed something else than the CPU."""
+    """A device computed something else than the CPU."""
 
     title = "The device differs from the CPU"
 
 
 class SyncCheck:
-    """Makes each step again with `inline`, waits for the device, and compares every byte of every field.
+    """Repeats each step with `inline`, waits for the device, and compares every byte of every field.
 
     Args:
         envs: The environments on the device.
 
     Attributes:
         seconds: Time spent so far, in s.
-        steps: Steps that were compared.
+        steps: Steps compared.
     """
 
     def __init__(self, envs: Stepping) -> None:
@@ -36,7 +36,7 @@ class SyncCheck:
         self.seconds, self.steps = 0.0, 0
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the same episodes, and compare them."""
+        """Begin the same episodes, and compare their first observations."""
         if self._inline.order.head:
             self._inline.reset(options={"reset_mask": np.repeat(mask, self._envs.task.players)})
         else:
@@ -44,12 +44,12 @@ class SyncCheck:
         self._compare(slot)
 
     def restore(self, states: Array, slot: int) -> None:
-        """Continue from the same states, and compare what is shown."""
+        """Continue from the same states, and compare their observations."""
         self._inline.restore(states)
         self._compare(slot, fields=("observation", "action_mask", "state", "episode"))
 
     def step(self, slot: int, following: int) -> None:
-        """Make the step of `slot` again, and compare it.
+        """Repeat the step of `slot`, and compare the results.
 
         Raises:
             DeviceDiffers: A field differs.

@@ -41,7 +41,7 @@ HOME = "127.0.0.1"
 MOST_BODY = 1 << 20
 BACKLOG = 4096
 KEEP = 7 * 24 * 3600.0
-"""Time that an idle connection is kept, in s: a training may be paused for long."""
+"""Time that an idle connection is kept, in s: a training may be paused for a long time."""
 END_CHECK_INTERVAL = 0.1
 """Time between two checks whether to end, in s."""
 
@@ -124,18 +124,18 @@ class HttpServer(EnvironmentServer):
         if not hmac.compare_digest(
             request.headers.get("Authorization", "").encode(errors="surrogateescape"), self._bearer
         ):
-            return _refused(401, "the header `Authorization: Bearer TOKEN` is missing or has another token")
+            return _error(401, "the header `Authorization: Bearer TOKEN` is missing or has another token")
         try:
             return await handler(request)
         except web.HTTPRequestEntityTooLarge:
-            return _refused(413, f"expected a body of at most {MOST_BODY:,} bytes")
+            return _error(413, f"expected a body of at most {MOST_BODY:,} bytes")
         except web.HTTPException as error:
-            return _refused(error.status, f"there is no {request.method} {request.path}; the endpoints are {ENDPOINTS}")
+            return _error(error.status, f"there is no {request.method} {request.path}; the endpoints are {ENDPOINTS}")
         except BackendBusy as error:
-            return _refused(409, str(error))
+            return _error(409, str(error))
         except PacError as error:
             if isinstance(error, ValueError):
-                return _refused(400, str(error))
+                return _error(400, str(error))
             return self._failed(error)
         except Exception as error:
             return self._failed(error)
@@ -146,7 +146,7 @@ class HttpServer(EnvironmentServer):
             self.failure = self.failure or error
         log.error("%s", error, exc_info=error)
         arguments = isinstance(error, EnvironmentFailed)
-        return _refused(500, str(error) if arguments else "the server failed; its standard error says how")
+        return _error(500, str(error) if arguments else "the server failed; its standard error says how")
 
     def _answer(self, kind: type[Kind], answer: Answer[Kind]) -> Handler:
         """Return a handler that parses the request, finds its environment and calls `answer`."""
@@ -159,7 +159,7 @@ class HttpServer(EnvironmentServer):
                     asked = kind.model_validate_json(await _body(request) or b"{}")
             except ValidationError as error:
                 raise BadParameter(refusal(error, kind)) from None
-            return _said(answer(asked, self._host(asked.env)))
+            return _json_response(answer(asked, self._host(asked.env)))
 
         return handle
 
@@ -170,10 +170,10 @@ class HttpServer(EnvironmentServer):
         return self._hosts[env - self._lo]
 
     async def _health(self, _: web.Request) -> web.Response:
-        return _said(health(self._hosts))
+        return _json_response(health(self._hosts))
 
     async def _spaces(self, _: web.Request) -> web.Response:
-        return _said(spaces(self._task))
+        return _json_response(spaces(self._task))
 
     def _reset(self, asked: ResetRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         begun = time.monotonic_ns()
@@ -202,10 +202,10 @@ class HttpServer(EnvironmentServer):
 
 
 async def _body(request: web.Request) -> bytes:
-    """Return a request's body; whatever goes wrong meanwhile was the client's doing.
+    """Return a request's body. Any failure to read it is an error of the client.
 
     Raises:
-        BadParameter: It is not encoded as its headers say, or the client went away.
+        BadParameter: It is not encoded as its headers say, or the client closed the connection.
     """
     try:
         return await request.read()
@@ -216,24 +216,24 @@ async def _body(request: web.Request) -> bytes:
 
 
 def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what happened to a connection outside of any request."""
+    """Log an error of a connection outside of any request."""
     clients.warning("%s", context["message"], exc_info=context.get("exception"))
 
 
-def _said(data: Mapping[str, Any], status: int = 200) -> web.Response:
+def _json_response(data: Mapping[str, Any], status: int = 200) -> web.Response:
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return web.Response(text=text, status=status, content_type="application/json")
 
 
-def _refused(status: int, sentence: str) -> web.Response:
-    return _said({"error": sentence}, status)
+def _error(status: int, sentence: str) -> web.Response:
+    return _json_response({"error": sentence}, status)
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket bound to a port of this machine alone; any free one if `port` is 0.
+    """Return a socket bound to a port of 127.0.0.1; any free one if `port` is 0.
 
     Raises:
-        BackendUnavailable: It is taken, or not this user's to take.
+        BackendUnavailable: The port is in use, or this user may not bind it.
     """
     try:
         return socket.create_server((HOME, port), backlog=BACKLOG)
@@ -242,7 +242,7 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:
-    """Serve environments `lo..hi` until SIGTERM or SIGINT; return which of them came."""
+    """Serve environments `lo..hi` until SIGTERM or SIGINT; return the signal."""
     with listener:
         server = HttpServer(task, lo, hi, seed=seed, token=token)
         with ending_signals() as came:
@@ -251,7 +251,7 @@ def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, t
 
 
 def work(link: Link, arguments: Mapping[str, Any]) -> None:
-    """Serve environments `arguments["lo"]..arguments["hi"]` on a free port until the fleet says to close."""
+    """Serve environments `arguments["lo"]..arguments["hi"]` on a free port until the fleet asks to close."""
     task = find(arguments["spec"])
     task.prepare()
     lo, hi, seed, token = (arguments[name] for name in ("lo", "hi", "seed", "token"))

@@ -184,7 +184,7 @@ class SocketConnections(Decoder):
             self._patience.learn(time.monotonic_ns() - begun)
 
     def answered(self, env: int) -> bool:
-        """Whether part of the answer has arrived, received or not."""
+        """Return whether any part of the answer has arrived, read or unread."""
         wire = self._wires[env]
         if wire is None or self._got[env]:
             return self._got[env] > 0

@@ -36,7 +36,7 @@ class Connection:
         wire.setblocking(False)
         selector.register(wire, selectors.EVENT_READ, self)
 
-    def say(self, *views: bytes | memoryview) -> None:
+    def send(self, *views: bytes | memoryview) -> None:
         """Send views of bytes; keep those that the client does not receive now."""
         sent = 0
         if not self.unsent:

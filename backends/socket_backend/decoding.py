@@ -51,7 +51,6 @@ class Decoder(Connections):
         buffer: Where answers are decoded to.
         plain: Whether answers are results and nothing else; what a RECORD would carry is left as it is, but for the
             numbers in a result.
-
     """
 
     def __init__(self, task: Task, buffer: Buffer, *, plain: bool) -> None:
@@ -79,8 +78,8 @@ class Decoder(Connections):
         """Write the received answers of all environments, or of `envs`, into `slot`."""
         pairs = self._pairs.get(slot) or self._pair(slot)
         if envs is None:
-            for into, come in pairs.quick:
-                into[:] = come
+            for into, source in pairs.quick:
+                into[:] = source
             np.equal(self._dones, TERMINATED, out=pairs.terminated)
             np.equal(self._dones, TRUNCATED, out=pairs.truncated)
         else:
@@ -169,15 +168,15 @@ class Decoder(Connections):
 
 def _copy(pairs: Pairs, envs: NDArray[np.intp]) -> None:
     """Copy the bytes of some environments."""
-    for into, come in pairs:
-        into[envs] = come[envs]
+    for into, source in pairs:
+        into[envs] = source[envs]
 
 
 def _quick(pairs: Pairs) -> list[tuple[Any, Any]]:
     """Return the pairs of the only environment, those with contiguous bytes as memory views."""
     return [
-        (into.reshape(-1).data, come.reshape(-1).data) if come.flags.c_contiguous else (into, come)
-        for into, come in pairs
+        (into.reshape(-1).data, source.reshape(-1).data) if source.flags.c_contiguous else (into, source)
+        for into, source in pairs
     ]
 
 

@@ -81,8 +81,8 @@ class SocketServer(EnvironmentServer):
             FrameKind.STEP_MULTI_REQ: self._step,
             FrameKind.RESET_REQ: self._reset,
             FrameKind.OBSERVE_REQ: self._observe,
-            FrameKind.HEALTH_REQ: lambda one, asked: one.say(frame(FrameKind.HEALTH_RESP, asked.ident, b"\x01")),
-            FrameKind.SPACES_REQ: lambda one, asked: one.say(frame(FrameKind.SPACES_RESP, asked.ident, spaces(task))),
+            FrameKind.HEALTH_REQ: lambda one, asked: one.send(frame(FrameKind.HEALTH_RESP, asked.ident, b"\x01")),
+            FrameKind.SPACES_REQ: lambda one, asked: one.send(frame(FrameKind.SPACES_RESP, asked.ident, spaces(task))),
             FrameKind.HELLO_REQ: self._hello,
             FrameKind.LOOK: self._look,
             FrameKind.STATE: self._go_on,
@@ -174,7 +174,7 @@ class SocketServer(EnvironmentServer):
             except Exception as error:
                 # An invalid value is the client's error, and nothing was stepped.
                 if isinstance(error, PacError) and isinstance(error, ValueError):
-                    one.say(error_frame(ident, Code.REFUSED, str(error)))
+                    one.send(error_frame(ident, Code.REFUSED, str(error)))
                 else:
                     self._fail(one, ident, error)
         one.unread = b"" if one.closing else bytes(data[at:])
@@ -190,7 +190,7 @@ class SocketServer(EnvironmentServer):
         answers.host.step(self._actions_of(asked.body))
         took = time.monotonic_ns() - begun
         kind = FrameKind.STEP_MULTI_RESP if multi else FrameKind.STEP_RESP
-        one.say(*answers.results(kind, asked.ident, took, record=one.records, board=one.boards))
+        one.send(*answers.results(kind, asked.ident, took, record=one.records, board=one.boards))
         self.steps += 1
         self._beat()
 
@@ -206,12 +206,12 @@ class SocketServer(EnvironmentServer):
         begun = time.monotonic_ns()
         answers.host.reset()
         took = time.monotonic_ns() - begun
-        one.say(*answers.results(FrameKind.RESET_RESP, asked.ident, took, record=one.records, board=one.boards))
+        one.send(*answers.results(FrameKind.RESET_RESP, asked.ident, took, record=one.records, board=one.boards))
         self._beat()
 
     def _observe(self, one: Connection, asked: SocketFrame) -> None:
         answers = one.answers or self._claim(one, ANY, None)
-        one.say(answers.observation(asked.ident))
+        one.send(answers.observation(asked.ident))
 
     def _hello(self, one: Connection, asked: SocketFrame) -> None:
         version, env, seed = HELLO_REQ.unpack(asked.body)
@@ -220,7 +220,7 @@ class SocketServer(EnvironmentServer):
         host = self._claim(one, env, seed).host
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.request_boards(watched=False)
-        one.say(frame(FrameKind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
+        one.send(frame(FrameKind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
 
     def _look(self, one: Connection, asked: SocketFrame) -> None:
         host = self._greeted(one)
@@ -270,7 +270,7 @@ class SocketServer(EnvironmentServer):
     def _refuse(self, one: Connection, ident: int, code: int, text: str) -> None:
         """Send an ERROR, and close the connection after it."""
         one.closing = True
-        one.say(error_frame(ident, code, text))
+        one.send(error_frame(ident, code, text))
         if not one.unsent:
             self._drop(one)
 

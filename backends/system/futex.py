@@ -91,5 +91,5 @@ def _elsewhere() -> tuple[Wait, Wake]:
 
 _number = FUTEX_NUMBERS.get(platform.machine()) if sys.platform == "linux" else None
 wait_on, wake_up = _linux(_number) if _number else _elsewhere()
-"""`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long, sometimes shorter;
-`wake_up(address)` wakes all who wait there."""
+"""`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long; it may return earlier.
+`wake_up(address)` wakes all waiters."""

@@ -20,7 +20,8 @@ from .making import create
 
 log = logging.getLogger(__name__)
 
-LOOKED_AT = b"\x01"
+REQUESTED = b"\x01"
+"""In the field `looked_at`: a board is requested."""
 SEED_BITS = 0x7FFF_FFFF
 """Environments may pass their seed to generators that take 31 bits."""
 TERMINATED = 1
@@ -103,7 +104,7 @@ class AdaptedEnvironments:
         """Pack the masks, and draw the environments whose boards are requested."""
         if self._task.masked:
             self._packed[slot][...] = np.packbits(self._bits, bitorder="little")
-        if LOOKED_AT in self._looked.tobytes():
+        if REQUESTED in self._looked.tobytes():
             for index in np.flatnonzero(self._looked).tolist():
                 self._looked[index] = 0
                 self._draw(index, slot, self._board)

@@ -164,38 +164,20 @@ def _share(workload: Workload, index: int) -> Any:
         theirs.send(step(theirs.recv()))
 
 
-def gymnasium_sync(workload: Workload) -> Run:
-    """Gymnasium's SyncVectorEnv."""
-    from gymnasium.vector import SyncVectorEnv
+def gymnasium_envs(workload: Workload, kind: str, **options: Any) -> Run:
+    """Step a vector environment of Gymnasium. In AsyncVectorEnv, each environment is a process."""
+    from gymnasium import vector
 
-    envs = SyncVectorEnv([workload.make] * workload.num_envs)
+    envs = getattr(vector, kind)([workload.make] * workload.num_envs, **options)
     envs.reset(seed=0)
     return workload.rate(envs.step)
 
 
-def gymnasium_async(workload: Workload) -> Run:
-    """Gymnasium's AsyncVectorEnv: one process per environment, observations in shared memory."""
-    from gymnasium.vector import AsyncVectorEnv
+def sb3_envs(workload: Workload, kind: str, **options: Any) -> Run:
+    """Step a vector environment of Stable-Baselines3. In SubprocVecEnv, each environment is a process."""
+    from stable_baselines3.common import vec_env
 
-    envs = AsyncVectorEnv([workload.make] * workload.num_envs, context="fork")
-    envs.reset(seed=0)
-    return workload.rate(envs.step)
-
-
-def sb3_dummy(workload: Workload) -> Run:
-    """Stable-Baselines3's DummyVecEnv."""
-    from stable_baselines3.common.vec_env import DummyVecEnv
-
-    envs = DummyVecEnv([workload.make] * workload.num_envs)
-    envs.reset()
-    return workload.rate(envs.step)
-
-
-def sb3_subproc(workload: Workload) -> Run:
-    """Stable-Baselines3's SubprocVecEnv: one process per environment."""
-    from stable_baselines3.common.vec_env import SubprocVecEnv
-
-    envs = SubprocVecEnv([workload.make] * workload.num_envs, start_method="fork")
+    envs = getattr(vec_env, kind)([workload.make] * workload.num_envs, **options)
     envs.reset()
     return workload.rate(envs.step)
 
@@ -235,10 +217,10 @@ def ours(workload: Workload, backend: str) -> Run:
 
 
 PEERS: dict[str, Callable[[Workload], Run]] = {
-    "gymnasium-sync": gymnasium_sync,
-    "gymnasium-async": gymnasium_async,
-    "sb3-dummy": sb3_dummy,
-    "sb3-subproc": sb3_subproc,
+    "gymnasium-sync": partial(gymnasium_envs, kind="SyncVectorEnv"),
+    "gymnasium-async": partial(gymnasium_envs, kind="AsyncVectorEnv", context="fork"),
+    "sb3-dummy": partial(sb3_envs, kind="DummyVecEnv"),
+    "sb3-subproc": partial(sb3_envs, kind="SubprocVecEnv", start_method="fork"),
     "pufferlib-serial": partial(pufferlib, backend="Serial"),
     "pufferlib-multiprocessing": partial(pufferlib, backend="Multiprocessing", num_workers=WORKERS, overwork=True),
 }

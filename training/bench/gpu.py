@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import Any, cast
+from functools import partial
+from typing import cast
 
 import torch
 
 from ...backends import make
+from ...backends.core.layout import Layout
 from ...backends.device.budget import budget_of
 from ...backends.device.memory import DeviceMemory
 from ...envs import PacError, Task, find
 from .alone import started
 from .facts import Figures, Progress
+from .turns import rate_of, timed
 
 SLOTS = 33
 KEYS = 16
@@ -72,36 +75,29 @@ def measure_gpu(
 
 def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
     with closing(make(task, num_envs, "device", slots=SLOTS, device=device, strict=True)) as envs:
-        memory = cast("DeviceMemory", envs.buffer)
-        actions = RandomLegalOnDevice(task, memory)
+        actions = RandomLegalOnDevice(task, cast("DeviceMemory", envs.buffer))
+
+        def step(times: int) -> int:
+            """Step so many times, and wait for the device; return the number of environment steps."""
+            for _ in range(times):
+                if envs.order.full:
+                    envs.carry()
+                actions.draw(envs.order.newest)
+                envs.advance(envs.order.newest)
+            _wait(device)
+            return times * num_envs
+
         begun = time.perf_counter()
         envs.start()
-        _step(envs, actions)
-        _wait(device)
+        step(1)
         found: Figures = {"first_step_seconds": time.perf_counter() - begun}
-        begun = time.perf_counter()
-        _step(envs, actions)
-        _wait(device)
-        one = time.perf_counter() - begun
-        some = max(1, min(SLOTS - 1, round(seconds / one)))
-        begun, steps = time.perf_counter(), 0
-        while time.perf_counter() - begun < seconds:
-            for _ in range(some):
-                _step(envs, actions)
-            _wait(device)
-            steps += some
-        found["steps_per_second"] = steps * num_envs / (time.perf_counter() - begun)
+        one, _ = timed(partial(step, 1))
+        several = max(1, min(SLOTS - 1, round(seconds / one)))
+        found["steps_per_second"] = rate_of(partial(step, several), seconds)
     if one * SLOTS < LONG:
         for graph in (False, True):
             found |= _ppo(task, num_envs, device, seconds, graph=graph)
-    return found | {"memory": _needed(task, num_envs, device)}
-
-
-def _step(envs: Any, actions: RandomLegalOnDevice) -> None:
-    if envs.order.full:
-        envs.carry()
-    actions.draw(envs.order.newest)
-    envs.advance(envs.order.newest)
+    return found | {"memory": budget_of(Layout(task, num_envs, SLOTS, device)).text}
 
 
 class RandomLegalOnDevice:
@@ -154,12 +150,6 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool)
         if device != "apart":
             found["peak_gpu_bytes"] = torch.cuda.max_memory_allocated()
     return found
-
-
-def _needed(task: Task, num_envs: int, device: str) -> str:
-    from ...backends.core.layout import Layout
-
-    return budget_of(Layout(task, num_envs, SLOTS, device)).text
 
 
 def _wait(device: str) -> None:

@@ -6,7 +6,6 @@ pac-tui bench packed --json
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import median
@@ -30,7 +29,7 @@ from ..device import keep_memory
 from ..nets.decoding import DecodePixels
 from .facts import Figures, Progress
 from .ppo_parts import ppo_parts
-from .turns import alternate, rate_of
+from .turns import alternate, rate_of, timed
 
 FRAMES, CHUNK = 1_024, 32
 COMPARED = 8_192
@@ -71,14 +70,13 @@ def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE)
 
 def _alternating(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Return the median milliseconds of each side; the first call of each is not counted."""
-
-    def milliseconds(work: Callable[[], object]) -> float:
-        begun = time.perf_counter()
-        work()
-        return 1000 * (time.perf_counter() - begun)
-
-    times = alternate({name: partial(milliseconds, work) for name, work in sides.items()}, rounds + 1)
+    times = alternate({name: partial(_milliseconds, work) for name, work in sides.items()}, rounds + 1)
     return {name: median(found[1:]) for name, found in times.items()}
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    seconds, _ = timed(work)
+    return 1000 * seconds
 
 
 # -- decoding ---------------------------------------------------------------------------------------------------------

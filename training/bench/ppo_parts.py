@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import resource
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -29,6 +26,7 @@ from ..ppo.update import STATISTICS, Coefficients, PpoBatch, PpoLearner, update
 from ..ranks import SingleRank
 from ..trainer import Timer
 from .facts import Figures
+from .turns import timed
 
 DECISIONS = 8_192
 """Decisions of a measured rollout, if it has more than `LEAST_STEPS` steps."""
@@ -58,15 +56,15 @@ def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int =
     noise = ActionNoise(0, first_env=0, num_envs=num_envs, players=1, numbers=policy.distribution.numbers, device=CPU)
     storage, actor = RolloutStorage(task, buffer), Actor(policy, compute)
     envs.start(0)
-    found["forward_rows_per_second"] = num_envs / _seconds(lambda: actor.decide(storage, 0, noise.uniform(0, 1)[0]))[0]
-    found["collect_seconds"], finals = _seconds(
+    found["forward_rows_per_second"] = num_envs / timed(lambda: actor.decide(storage, 0, noise.uniform(0, 1)[0]))[0]
+    found["collect_seconds"], finals = timed(
         lambda: rollout(
             actor, envs, storage, noise.uniform(0, steps), timer=Timer(), on_decision=lambda _outputs, _values: None
         )
     )
     found["collected_steps_per_second"] = steps * num_envs / found["collect_seconds"]
     collected = Rollout(storage, finals, version=0)
-    update_seconds, parts = _seconds(lambda: _update(policy, settings, collected, generator, compute))
+    update_seconds, parts = timed(lambda: _update(policy, settings, collected, generator, compute))
     found |= {**parts, "update_seconds": update_seconds, "steps": steps}
     found["buffer_bytes"] = Layout(task, num_envs, steps + 1).size
     scale = 1 if sys.platform == "darwin" else 1024
@@ -76,18 +74,12 @@ def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int =
     return found
 
 
-def _seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    begun = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begun, result
-
-
 def _update(
     policy: PpoPolicy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
 ) -> Figures:
     """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
     data = collected.storage.data()
-    gae_seconds, (advantages, returns) = _seconds(
+    gae_seconds, (advantages, returns) = timed(
         lambda: gae(
             rewards=data.rewards,
             values=data.values,
@@ -110,5 +102,5 @@ def _update(
         statistics=len(STATISTICS) - 1,
     )
     learner, batch = PpoLearner(policy, gradients, settings, generator), PpoBatch.of(data, advantages, returns)
-    epoch_seconds, _ = _seconds(lambda: update(learner, batch, len(batch.index), Coefficients(entropy=0.01, clip=0.2)))
+    epoch_seconds, _ = timed(lambda: update(learner, batch, len(batch.index), Coefficients(entropy=0.01, clip=0.2)))
     return {"gae_seconds": gae_seconds, "epoch_seconds": epoch_seconds}

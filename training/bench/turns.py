@@ -34,6 +34,13 @@ def portion(progress: Progress, number: float, of: float) -> Progress:
     return lambda what, share: progress(what, (number + share) / of)
 
 
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Call `work`; return the seconds that it took, and its result."""
+    begun = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begun, result
+
+
 def rate_of(work: Callable[[], float], seconds: float, clock: Callable[[], float] = time.perf_counter) -> float:
     """Call `work` for some seconds by `clock`; return the units of work per second, of which it returns the number."""
     done, begun = 0.0, clock()

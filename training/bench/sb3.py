@@ -89,30 +89,21 @@ def measure_sb3(seconds: float) -> Figures:
     task = find(TASK)
 
     class Stopwatch(BaseCallback):
-        """Measures the time of rollouts and updates."""
+        """Records when rollouts start and end, and stops the training. The first iteration is not counted."""
 
-        rollout = update = 0.0
-        decisions = -SETTINGS["batch"]
-        last = 0.0
-
-        def _lap(self) -> float:
-            now = time.perf_counter()
-            spent, self.last = now - self.last, now
-            return spent
+        def __init__(self) -> None:
+            super().__init__()
+            self.starts: list[float] = []
+            self.ends: list[float] = []
 
         def _on_rollout_start(self) -> None:
-            spent = self._lap()
-            if self.decisions > 0:
-                self.update += spent
+            self.starts.append(time.perf_counter())
 
         def _on_rollout_end(self) -> None:
-            spent = self._lap()
-            self.decisions += SETTINGS["batch"]
-            if self.decisions > 0:
-                self.rollout += spent
+            self.ends.append(time.perf_counter())
 
         def _on_step(self) -> bool:
-            return self.decisions <= 0 or self.rollout + self.update < seconds
+            return len(self.starts) < 2 or self.starts[-1] - self.starts[1] < seconds
 
     model = MaskablePPO(
         sb3_policy(),
@@ -134,4 +125,6 @@ def measure_sb3(seconds: float) -> Figures:
     check_same(model.policy, task)
     watch = Stopwatch()
     model.learn(10**9, callback=watch)
-    return _figures(watch.decisions, watch.rollout, watch.update)
+    rollout = sum(end - start for start, end in zip(watch.starts[1:-1], watch.ends[1:], strict=True))
+    whole = watch.starts[-1] - watch.starts[1]
+    return _figures(len(watch.ends[1:]) * SETTINGS["batch"], rollout, whole - rollout)

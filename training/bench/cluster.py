@@ -7,7 +7,6 @@ pac-tui bench cluster --simulate --check
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -20,13 +19,11 @@ import numpy as np
 
 from ...envs.fields import Array
 from .facts import Figures, Progress, ratios_of, summary_of
-from .measured_process import MeasurementFailed, last_line
+from .measured_process import CORES, MeasurementFailed, last_line, measured_cores
 from .ranks import EPOCHS, NUM_ENVS, SETTINGS, TASK, settings, train
 from .turns import alternate
 
 BATCH = SETTINGS["batch"]
-CORES = 2
-"""Processes that are measured at once, each on a core."""
 LIMIT = 120.0
 DRAWS = 200
 """Iterations that are simulated, of each round."""
@@ -151,10 +148,9 @@ def _row(costs: Costs, network: Network, ranks: int) -> Figures:
 def _lone_ranks(seconds: float) -> list[Figures]:
     """Train in a process per core, at once, and return what each has noted."""
     given = json.dumps([TASK, NUM_ENVS, seconds, SETTINGS | {"epochs": EPOCHS}])
-    cores = sorted(os.sched_getaffinity(0))[:CORES]
     command = [sys.executable, "-m", "pac.training.bench.lone_rank", given]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    processes = [subprocess.Popen([*command, str(core)], **pipes) for core in cores]
+    processes = [subprocess.Popen([*command, str(core)], **pipes) for core in measured_cores()]
     try:
         answers = [process.communicate(timeout=seconds + LIMIT) for process in processes]
     finally:

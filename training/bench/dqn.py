@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ...backends.core.layout import Layout
 from ...envs import Field, Task
 from ...envs.fields import DECIDES, Array
-from .facts import Figures, Progress, summary_of
+from .facts import Figures, Progress, ratios_of, summary_of
 from .measured_process import figures_of
 from .turns import alternate, rate_of
 
@@ -177,12 +176,7 @@ def replay(seconds: float, rounds: int) -> Figures:
         **{name: partial(plain_copy, size) for name, size in sizes.items()},
     }
     rates = alternate({name: partial(_rate, one, seconds / 4) for name, one in work.items()}, rounds)
-    shares = {
-        f"share_of_copy_{name}": median(
-            batch / plain for batch, plain in zip(rates["batches"], rates[name], strict=True)
-        )
-        for name in sizes
-    }
+    shares = {f"share_of_copy_{name}": ratios_of(rates["batches"], rates[name])["ratio"] for name in sizes}
     return {
         "bytes": Layout(task, ROWS, slots, ring=True).size + beside,
         "bytes_measured": taken * SHARE,

@@ -78,11 +78,13 @@ def record_envelopes(*, tasks: Sequence[str] = tuple(STEPS), progress: Progress)
 
 def _trained(tasks: Sequence[str], seeds: int, progress: Progress) -> dict[tuple[str, str], list[list[Figures]]]:
     """Train each task in each of the `KINDS`; return the points of all seeds."""
-    found = {}
-    for number, task in enumerate(tasks):
-        for place, (kind, settings) in enumerate(KINDS.items()):
-            share = (number + place / len(KINDS)) / len(tasks)
-            found[task, kind] = _curves(task, settings, seeds, progress, share)
+    found: dict[tuple[str, str], list[list[Figures]]] = {}
+    trainings = [(task, kind) for task in tasks for kind in KINDS]
+    for number, (task, kind) in enumerate(trainings):
+        found[task, kind] = []
+        for seed in range(seeds):
+            progress(f"{task}, seed {seed}", number / len(trainings))
+            found[task, kind].append(_points(task, KINDS[kind], seed))
     return found
 
 
@@ -117,33 +119,23 @@ def envelope_of(curves: Sequence[Sequence[Figures]]) -> list[Figures]:
     return found
 
 
-def _curves(task: str, settings: dict[str, Any], seeds: int, progress: Progress, share: float) -> list[list[Figures]]:
-    """Return the points of trainings with so many seeds."""
-    found = []
-    for seed in range(seeds):
-        progress(f"{task}, seed {seed}", share)
-        config = Config(
-            task=task,
-            trainer="ppo",
-            num_envs=NUM_ENVS,
-            backend="inline",
-            device="cpu",
-            seed=seed,
-            steps=STEPS[task],
-            checkpoint_every=0,
-            settings={"threads": 1, **settings},
-        )
-        found.append(_points(config))
-    return found
-
-
-def _points(config: Config) -> list[Figures]:
+def _points(task: str, settings: Mapping[str, Any], seed: int) -> list[Figures]:
     """Train in a process of its own; return the mean return of the last 100 episodes at `POINTS` times."""
+    config = Config(
+        task=task,
+        trainer="ppo",
+        num_envs=NUM_ENVS,
+        backend="inline",
+        device="cpu",
+        seed=seed,
+        steps=STEPS[task],
+        checkpoint_every=0,
+        settings={"threads": 1, **settings},
+    )
     with training(config) as session:
         run = RunFolder(Path(session.report()["run"]))
         rows = [row for row in run.metrics() if "return_mean" in row and DISCARDED not in row]
-    assert config.steps is not None
-    wanted = [config.steps * number // POINTS for number in range(1, POINTS + 1)]
+    wanted = [STEPS[task] * number // POINTS for number in range(1, POINTS + 1)]
     return [
         {"steps": steps, "mean": next((row for row in rows if row["steps"] >= steps), rows[-1])["return_mean"]}
         for steps in wanted

@@ -99,8 +99,8 @@ def matrix(
     Raises:
         SessionFailed: A session failed.
     """
-    absent: dict[str, str] = {}
-    available = [combination for combination in combinations if not _missing(combination, absent)]
+    absent = {combination.name: reason for combination in combinations if (reason := _reason_of_absence(combination))}
+    available = [combination for combination in combinations if combination.name not in absent]
     sessions: dict[Combination, list[Figures]] = {combination: [] for combination in available}
     total = repeat * len(available)
     for number in range(total):
@@ -144,15 +144,16 @@ def network(config: Config) -> Figures:
     }
 
 
-def _missing(combination: Combination, absent: dict[str, str]) -> bool:
+def _reason_of_absence(combination: Combination) -> str:
+    """Return why a combination cannot be measured here; empty if it can."""
     if combination.transport not in BACKENDS:
-        absent[combination.name] = f"there is no backend {combination.transport}"
-    elif combination.device == "cuda":
+        return f"there is no backend {combination.transport}"
+    if combination.device == "cuda":
         import torch
 
         if not torch.cuda.is_available():
-            absent[combination.name] = "PyTorch finds no CUDA device here"
-    return combination.name in absent
+            return "PyTorch finds no CUDA device here"
+    return ""
 
 
 def _session(config: Config, combination: Combination, steps: int) -> Figures:

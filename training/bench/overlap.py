@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,9 +128,10 @@ def compare(name: str, seconds: float, rounds: int) -> Figures:
     case = CASES[name]
     with ExitStack() as stack:
         with training(case) as probe:
-            epochs, share = (
-                balanced_epochs(probe) if case.balanced else (probe.trainer.settings.epochs, shares(probe)[1])
-            )
+            if case.balanced:
+                epochs, share = balanced_epochs(probe)
+            else:
+                epochs, share = probe.trainer.settings.epochs, shares(probe)[1]
         ways = {
             way: stack.enter_context(training(case, overlap=way == "overlap", epochs=epochs))
             for way in ("plain", "overlap")
@@ -156,12 +157,10 @@ def training(case: Case, **settings: Any) -> Iterator[Training]:
 
     task = find(case.task.format(work=work_for(BURN)))
     trainer, timer = started("ppo", task, case.settings | settings, case.num_envs, case.backend, workers=case.workers)
-    try:
+    with closing(trainer):
         for _ in range(2):  # the first ones compile, and overlap nothing
             trainer.iterate()
         yield Training(trainer, timer, case.num_envs)
-    finally:
-        trainer.close()
 
 
 def shares(measured: Training) -> tuple[float, float]:

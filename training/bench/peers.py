@@ -18,7 +18,7 @@ import numpy as np
 
 from . import peer as peer_module
 from .backends.rates import async_ratio
-from .facts import Figures, Progress, core_times, stolen, summary_of
+from .facts import Figures, Progress, core_times, ratios_of, stolen, summary_of
 from .measured_process import MeasuredProcess, NotInstalled, measured_cores
 
 NUM_ENVS = 32
@@ -131,15 +131,12 @@ def _start_peers(
 
 def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
     """Return the medians of the ratios within each round."""
-
-    def ratio(name: str) -> float:
-        return median(ours / theirs for ours, theirs in zip(samples["shm"], samples[name], strict=True))
-
+    over = {name: ratios_of(samples["shm"], samples[name])["ratio"] for name in ("loop", "loops", fastest)}
     return {
-        "shm_over_fastest": ratio(fastest),
-        "shm_over_loop": ratio("loop"),
-        "share_of_limit": ratio("loop") / cores,
-        "share_of_loops": ratio("loops"),
+        "shm_over_fastest": over[fastest],
+        "shm_over_loop": over["loop"],
+        "share_of_limit": over["loop"] / cores,
+        "share_of_loops": over["loops"],
     }
 
 

@@ -45,7 +45,9 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
     samples, steps = ({n: [one[rate] for one in found] for n, found in reports.items()} for rate in ("fps", "sps"))
     baseline = median(samples[1])
     last = reports[wanted[-1]][-1]
-    points = [_measured(count, samples[count], seconds) for count in wanted]
+    points = [
+        Scaling(count, median(fps), min(fps), max(fps), len(fps), seconds * len(fps)) for count, fps in samples.items()
+    ]
     knee, marginal = find_knee(points), marginal_efficiencies(points) or []
     return {
         **{key: last[key] for key in ("task", "trainer", "backend", "device", "workers")},
@@ -76,10 +78,6 @@ def measure(config: Config) -> Figures:
     """Run one session to its limit and return its report."""
     with training(config) as session:
         return session.report()
-
-
-def _measured(count: int, fps: Sequence[float], seconds: float) -> Scaling:
-    return Scaling(count, median(fps), min(fps), max(fps), len(fps), seconds * len(fps))
 
 
 def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Figures:

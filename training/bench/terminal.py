@@ -100,10 +100,10 @@ class Screen:
 
 
 @contextlib.contextmanager
-def app_on_terminal(num_envs: int, *more: str) -> Iterator[Screen]:
+def app_on_terminal(num_envs: int) -> Iterator[Screen]:
     """Run the app with a training on a 200x60 terminal, and delete the run afterwards."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
-        options = ["--num-envs", str(num_envs), "--runs-dir", folder, *more]
+        options = ["--num-envs", str(num_envs), "--runs-dir", folder]
         with closing(Screen([sys.executable, "-m", "pac.tui", "run", *options])) as screen:
             yield screen
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import thread_time
@@ -51,19 +50,11 @@ def count_of(values: Array, value: int) -> int:
     return found
 
 
-def median_rate(work: Callable[[], int], seconds: float) -> float:
-    """Return units of work per second, the median of 5 runs. The first call, which may compile, is not counted.
-
-    Seconds are CPU time of the thread, so other programs have little effect.
-    """
-    work()
-    return median(rate_of(work, seconds / RUNS, thread_time) for _ in range(RUNS))
-
-
 def play_rate(spec: str, seconds: float, *, episodes: bool = False) -> float:
     """Return decisions per second of one thread with random legal actions, with observations written into a rollout.
 
-    A seat that waits for others or has lost makes no decision.
+    It is the median of `RUNS` runs, in CPU time of the thread, so other programs have little effect. A seat that waits
+    for others or has lost makes no decision.
 
     Args:
         spec: The task and its parameters.
@@ -88,4 +79,5 @@ def play_rate(spec: str, seconds: float, *, episodes: bool = False) -> float:
             environments.step(slot)
         return counted
 
-    return median_rate(work, seconds)
+    work()  # compiles
+    return median(rate_of(work, seconds / RUNS, thread_time) for _ in range(RUNS))

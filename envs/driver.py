@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,24 +47,17 @@ class Kernels(NamedTuple):
     phases: tuple[KernelPhase, ...] = ()
 
 
-class Limits:
-    """The ranges of the words of a game's state, which kernels rely on where they index memory.
+Limits: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]
+"""The lowest and the highest value of words of a state, by (first word, number of words)."""
 
-    Args:
-        words: Number of words of a state.
-        known: Lowest and highest value by (first word, number of words); other words are not limited.
-    """
 
-    def __init__(self, words: int, known: Mapping[tuple[int, int], tuple[int, int]]) -> None:
-        anything = np.iinfo(np.int64)
-        self._low, self._high = np.full(words, anything.min), np.full(words, anything.max)
-        for (first, count), (low, high) in known.items():
-            self._low[first : first + count], self._high[first : first + count] = low, high
-
-    def hold(self, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of `(..., words)` states have all words within the limits."""
-        inside: NDArray[np.bool_] = np.logical_and.reduce((states >= self._low) & (states <= self._high), axis=-1)
-        return inside
+def are_within(limits: Limits, states: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of `(environments, words)` states have all words within the limits, on which kernels rely."""
+    found = np.ones(len(states), np.bool_)
+    for (first, count), (low, high) in limits.items():
+        words = states[:, first : first + count]
+        found &= ((words >= low) & (words <= high)).all(axis=1)
+    return found
 
 
 class NativeGame(NamedTuple):

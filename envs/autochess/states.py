@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..driver import Limits
+from ..driver import Limits, are_within
 from . import layout as at
 from .bag import GEAR_BITS, GEAR_MASK, player
 from .display import BYTE_MASK, TAKEN
@@ -28,20 +28,13 @@ OF_PLAYER = {
     (at.GEAR, at.CELLS): (0, (1 << at.GEAR_SLOTS * GEAR_BITS) - 1),
     (at.MET, 2 * at.SEATS): (0, at.LAST_STAGE),
 }
-LIMITS = Limits(
-    at.WORDS,
-    {
-        (at.STAGE, 1): (1, at.LAST_STAGE),
-        (at.WEATHER, 1): (0, len(WEATHERS)),
-        (at.POOL, at.POOL_LINES): (0, int(COPIES.max())),
-        (at.FILM + TAKEN, 1): (0, at.PICTURES),
-        **{
-            (player(seat) + word, count): bounds
-            for seat in range(at.SEATS)
-            for (word, count), bounds in OF_PLAYER.items()
-        },
-    },
-)
+LIMITS: Limits = {
+    (at.STAGE, 1): (1, at.LAST_STAGE),
+    (at.WEATHER, 1): (0, len(WEATHERS)),
+    (at.POOL, at.POOL_LINES): (0, int(COPIES.max())),
+    (at.FILM + TAKEN, 1): (0, at.PICTURES),
+    **{(player(seat) + word, count): bounds for seat in range(at.SEATS) for (word, count), bounds in OF_PLAYER.items()},
+}
 
 
 def possible(states: Ints) -> NDArray[np.bool_]:
@@ -53,5 +46,5 @@ def possible(states: Ints) -> NDArray[np.bool_]:
         & GEAR_MASK
     )
     filmed, worn = cells <= at.FIGHT_ROWS * at.FIGHT_COLUMNS, gear <= ITEMS
-    found: NDArray[np.bool_] = LIMITS.hold(states) & filmed.all(axis=1) & worn.all(axis=(1, 2, 3))
+    found: NDArray[np.bool_] = are_within(LIMITS, states) & filmed.all(axis=1) & worn.all(axis=(1, 2, 3))
     return found

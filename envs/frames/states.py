@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..driver import Limits
+from ..driver import are_within
 from . import layout as at
 from .layout import FrameNumbers, Ints
 
 
 def possible(n: FrameNumbers, states: Ints) -> NDArray[np.bool_]:
     """Return which of `(environments, WORDS)` states are possible."""
-    known = {
+    limits = {
         (at.EPISODES, 1): (0, 1 << 62),
         (at.STEPS, 1): (0, n.steps - 1),
         (at.STAGE, 1): (0, n.shapes - 1),
@@ -22,7 +22,7 @@ def possible(n: FrameNumbers, states: Ints) -> NDArray[np.bool_]:
     }
     for drifter in range(at.MOST_DRIFTERS):
         me = at.DRIFTERS + drifter * at.DRIFTER_WORDS
-        known[me + at.DRIFTER_ROW, 1] = 0, at.HEIGHT - at.DRIFTER
-        known[me + at.DRIFTER_COLUMN, 1] = 0, at.WIDTH - at.DRIFTER
-        known[me + at.DOWN, 2] = min(at.SPEEDS), max(at.SPEEDS)
-    return Limits(at.WORDS, known).hold(states)
+        limits[me + at.DRIFTER_ROW, 1] = 0, at.HEIGHT - at.DRIFTER
+        limits[me + at.DRIFTER_COLUMN, 1] = 0, at.WIDTH - at.DRIFTER
+        limits[me + at.DOWN, 2] = min(at.SPEEDS), max(at.SPEEDS)
+    return are_within(limits, states)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..driver import Limits
+from ..driver import Limits, are_within
 from . import layout as at
 
 LATEST = 1 << 56
@@ -21,7 +21,7 @@ def possible(stages: int, steps: int, states: NDArray[np.int64]) -> NDArray[np.b
 
     The banks that are mapped follow from the cartridge's registers, and are found again when a state is restored.
     """
-    known: dict[tuple[int, int], tuple[int, int]] = {
+    limits: Limits = {
         **{(word, 1): (-LATEST, LATEST) for word in (*TIMES, at.DIVIDER, at.CLOCK_ZERO, at.CLOCK_HELD)},
         **{(word, 1): (-LATEST, at.FAR) for word in FUTURE},
         **{(word, 1): (0, 1) for word in SWITCHES},
@@ -34,10 +34,7 @@ def possible(stages: int, steps: int, states: NDArray[np.int64]) -> NDArray[np.b
         (at.STAGE, 1): (0, max(stages - 1, 0)),
         (at.DISTANCE, 2): (0, at.FARTHEST),
     }
-    limits = Limits(states.shape[1], known)
     clock = states[:, at.CLOCK]
     behind = np.abs(states[:, [at.TIMER_AT, at.LCD_NEXT]].clip(-LATEST, LATEST) - clock[:, None]).max(axis=1)
-    found: NDArray[np.bool_] = limits.hold(states) & (
-        (behind < at.FRAME_CYCLES * 4) | (states[:, at.LCD_NEXT] >= LATEST)
-    )
-    return found
+    on_time: NDArray[np.bool_] = (behind < at.FRAME_CYCLES * 4) | (states[:, at.LCD_NEXT] >= LATEST)
+    return are_within(limits, states) & on_time

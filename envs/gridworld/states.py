@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..driver import Limits
+from ..driver import are_within
 from .layout import AGENT_WORDS, AGENTS, COLUMN, EPISODES, GOAL, ROW, STEPS, TAKEN, TERMS, Grid, Ints
 
 MOST_COUNTED = (1 << 31) - 1
@@ -20,9 +20,7 @@ def possible(g: Grid, states: Ints) -> NDArray[np.bool_]:
     places = {(AGENTS + agent * AGENT_WORDS + ROW, 2): (0, g.size - 1) for agent in range(g.agents)}
     goals = {(AGENTS + agent * AGENT_WORDS + GOAL, 1): (0, g.size**2 - 1) for agent in range(g.agents)}
     own = {(EPISODES, 1): (0, 1 << 62), (STEPS, 1): (0, g.turns - 1)}
-    limits = Limits(states.shape[1], {**own, **counts, **places, **goals})
-    found: NDArray[np.bool_] = limits.hold(states) & _cells_hold(g, states)
-    return found
+    return are_within({**own, **counts, **places, **goals}, states) & _cells_hold(g, states)
 
 
 def _cells_hold(g: Grid, states: Ints) -> NDArray[np.bool_]:

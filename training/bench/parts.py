@@ -58,7 +58,7 @@ PARTS = {
     "overlap": Benchmark(
         "overlap:measure_overlap",
         {"seconds": 2.0, "rounds": 3},
-        "Compare PPO that collects while it learns with PPO that does one after the other.",
+        "Compare PPO with and without --ppo.overlap, which collects and learns at the same time.",
     ),
     "dqn": Benchmark(
         "dqn:measure_dqn",
@@ -78,12 +78,12 @@ PARTS = {
     "ranks": Benchmark(
         "ranks:measure_ranks",
         {"seconds": 5.0, "rounds": 1},
-        "Measure training in two processes, compared with one process on one core and on two.",
+        "Compare training in two processes with one process on one core and on two cores.",
     ),
     "relay": Benchmark(
         "relay:measure_relay",
         {"seconds": 3.0, "rounds": 2, "presses": 10},
-        "Measure a session that is shown through a relay: bandwidth, time from a key to the screen, training speed.",
+        "Measure a session shown through a relay: bandwidth, time from a key press to the screen, training speed.",
     ),
     "device": Benchmark(
         "device:measure_device",
@@ -103,7 +103,7 @@ PARTS = {
     "fights": Benchmark(
         "games.fights:measure_fights",
         {"seconds": 2.0},
-        "Measure the fights of auto-chess: their durations, and their share of a step.",
+        "Measure the fights of autochess: their duration and their share of a step.",
     ),
     "evaluation": Benchmark(
         "evaluation:evaluation_cost",
@@ -113,7 +113,7 @@ PARTS = {
     "independent": Benchmark(
         "independent:compare",
         {"seconds": 5.0, "rounds": 1},
-        "Compare two independent learners in processes with the same learners one after the other.",
+        "Compare two independent learners in parallel processes with the same learners in one process.",
     ),
     "poker": Benchmark(
         "poker:compare_solvers",
@@ -123,7 +123,7 @@ PARTS = {
     "checkpoints": Benchmark(
         "checkpoints:saving_cost",
         {"every": 4.0, "times": 1},
-        "Measure how long a checkpoint pauses training, and how much a checkpoint every 30 s slows it down.",
+        "Measure how long a checkpoint pauses training, and how much checkpoints every 30 s slow it down.",
     ),
     "app": Benchmark("app:app_cost", {"seconds": 5.0, "pairs": 3}),
     "watch": Benchmark("watching:watch_cost", {"seconds": 3.0, "pairs": 3}),

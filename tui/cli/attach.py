@@ -23,23 +23,25 @@ from .show import plain_table, show_json, show_table
 if TYPE_CHECKING:
     from ..session_group import GroupMember
 
-NEEDS_TERMINAL = "run it in one; `pac-tui attach --json` lists the running sessions"
+NEEDS_TERMINAL = "run `pac-tui attach` in a terminal; with --json, it lists the running sessions"
 
 
 def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bool = False) -> int:
-    """List the running sessions, or show one; return the exit code. Of a training in several processes, show all ranks.
+    """Show a session, or print the list of running sessions; return the exit code.
+
+    All ranks of a training in several processes are shown together.
 
     Args:
-        name: A session; None asks if several run.
+        name: A session. None: the only one that is running, or ask.
         runs_dir: Folder that contains the runs.
-        json: Print the list.
+        json: Print the list as JSON.
         together: Without a name, show all sessions on one screen.
 
     Raises:
         BadParameter: No session is running, or none has the name.
         NoTerminal: There is no terminal to show it on.
     """
-    live = [session for session in sessions() if session.alive]
+    live = running()
     if json:
         return show_json({"sessions": [facts(session) for session in live]})
     if name is None:
@@ -68,12 +70,16 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bo
 
 
 def running() -> list[FoundSession]:
-    """Return the sessions that run now."""
+    """Return the sessions that are running now."""
     return [session for session in sessions() if session.alive]
 
 
 def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[FoundSession]] | None = None) -> int:
-    """Show several sessions on one screen; `find` returns those that have started meanwhile, too.
+    """Show several sessions on one screen.
+
+    Args:
+        found: The sessions.
+        find: Returns the sessions that run later, to add those that have started meanwhile.
 
     Raises:
         NoTerminal: There is no terminal to show them on.
@@ -93,7 +99,7 @@ def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[Foun
 
 
 def member_of(found: FoundSession, label: str) -> GroupMember:
-    """Return a running session as one of a group."""
+    """Return a running session as a member of a group."""
     from ..session_group import GroupMember
 
     return GroupMember(found.directory, label, lambda: ConnectedSession(found))
@@ -113,7 +119,7 @@ def choose(found: Sequence[FoundSession], runs_dir: Path) -> FoundSession:
 
 
 def has_terminal() -> bool:
-    """Return whether a question can be asked."""
+    """Return whether the user can be asked."""
     try:
         check_terminal()
     except NoTerminal:
@@ -122,18 +128,18 @@ def has_terminal() -> bool:
 
 
 def facts(session: FoundSession) -> dict[str, Any]:
-    """Return the facts that the list shows of a session."""
-    shown, about = session.snapshot, session.snapshot.description
+    """Return what the list contains about a session."""
+    snapshot, about = session.snapshot, session.snapshot.description
     return {
         "run": about.run,
         "task": about.task,
         "trainer": about.trainer,
-        "num_envs": shown.num_envs,
-        "phase": shown.phase.name.lower(),
-        "fps": shown.fps if known(shown.fps) else None,
-        "seconds": time.time() - float(shown.state["started"]),
+        "num_envs": snapshot.num_envs,
+        "phase": snapshot.phase.name.lower(),
+        "fps": snapshot.fps if known(snapshot.fps) else None,
+        "seconds": time.time() - float(snapshot.state["started"]),
         "pid": session.pid,
-        "viewers": int(shown.audience["viewers"]),
+        "viewers": int(snapshot.audience["viewers"]),
     }
 
 
@@ -142,19 +148,15 @@ def show_sessions(found: Sequence[FoundSession]) -> None:
     table = plain_table("", "run", "state", "task", "trainer", "N", "fps", "age", "process", "viewers")
     for number, session in enumerate(found, start=1):
         row = facts(session)
-        fps, age = whole(row["fps"]), clock(row["seconds"])
-        table.add_row(
-            str(number),
-            row["run"],
-            row["phase"],
-            row["task"],
-            row["trainer"],
+        names = (row[key] for key in ("run", "phase", "task", "trainer"))
+        figures = (
             f"{row['num_envs']:,}",
-            fps,
-            age,
+            whole(row["fps"]),
+            clock(row["seconds"]),
             str(row["pid"]),
             str(row["viewers"]),
         )
+        table.add_row(str(number), *names, *figures)
     show_table(table)
 
 

@@ -115,18 +115,18 @@ def learning(
     quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Train with several seeds, and measure the mean return of 20 episodes with the most likely actions.
+    """Train with several seeds, and measure the mean return of 20 greedy episodes.
 
     Args:
         flags: The configuration. --steps is the number of decisions of each training, --seed the first seed. The
             default of --num-envs is 8.
         seeds: Number of seeds.
-        goal: Report after how many decisions and seconds the mean return first reached this value.
-        every: Decisions between two checks. Default: a twentieth of the training.
-        stop: End a training when the goal is reached.
-        sb3: Train with Stable-Baselines3 and the settings of RL Zoo too, alternately. Requires the extra [peers].
-        cleanrl: Train ppo or dqn in a loop written as CleanRL's, with its settings, too, alternately. With dqn
-            or independent, ours has these settings, too. Requires the extra [peers].
+        goal: Report after how many decisions and seconds the mean return first reaches this value.
+        every: Decisions between two measurements of the mean return. Default: a twentieth of the training.
+        stop: Stop each training when it reaches the goal.
+        sb3: Also train with Stable-Baselines3 and the settings of RL Zoo, alternately. Requires the extra [peers].
+        cleanrl: Also train ppo or dqn in a loop like CleanRL's, with CleanRL's settings, alternately. With dqn and
+            independent, pac-tui then trains with the same settings. Requires the extra [peers].
         quick: Train with one seed.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -170,17 +170,17 @@ def matrix(
     quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Train over each transport, at N = 1 and 32, on CPU and GPU, and compare speed, load, memory and result.
+    """Train over each transport, at N = 1 and 32, on CPU and GPU, and compare speed, load, memory and mean return.
 
-    The results are saved as Markdown, JSON and an image in the folder `bench` inside the runs folder.
+    The results are saved as Markdown, JSON and an SVG image in the folder `bench` of the runs folder.
 
     Args:
         task: The task to train on, with PPO.
-        steps: Environment steps per session. Default: 32,768, or 8,192 with --quick.
-        repeat: Sessions per combination of transport, N and device.
+        steps: Environment steps of each session. Default: 32,768, or 8,192 with --quick.
+        repeat: Number of sessions for each combination of transport, N and device.
         seed: Random seed.
         runs_dir: Folder that contains the runs.
-        quick: Run one session per combination.
+        quick: Run one session for each combination.
         json: Print one JSON object and nothing else on stdout.
     """
     from ...training.bench.matrix_report import matrix_markdown, write_matrix
@@ -194,7 +194,7 @@ def matrix(
     if json:
         return show_json({**kept, "files": files})
     print(matrix_markdown(kept))
-    print(f"Saved as {files['md']}, with JSON and an image beside it.", file=sys.stderr)
+    print(f"Saved {', '.join(files.values())}.", file=sys.stderr)
     return DONE
 
 
@@ -216,7 +216,7 @@ def traces(
         games: Number of games.
         num_envs: Number of environments.
         seed: Random seed of the games and of the legal actions.
-        backends: Backends to compare, separated by commas. Default: all. inline is the reference and always included.
+        backends: Backends to compare with inline, separated by commas. Default: all.
         quick: Play a tenth of the games.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -245,7 +245,7 @@ def gameboy(*, rom: tuple[Path, ...] = (), quick: Quick = False, json: Json = Fa
 
 @app.command
 def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json = False) -> int:
-    """Compare with other vector environments, and with training in Stable-Baselines3, on the same workload.
+    """Compare pac-tui with other vector environments and with training in Stable-Baselines3, on the same workload.
 
     Args:
         peer_python: Python interpreter with PufferLib, which needs older versions of NumPy and Gymnasium.
@@ -276,11 +276,11 @@ def cluster(
     """Estimate the speed of training in many processes from costs that are measured on this machine.
 
     Args:
-        simulate: Compute the model. Nothing is started on other machines.
+        simulate: Required, because this is a model: nothing is started on other machines.
         ranks: Numbers of processes, separated by commas.
-        latency: Time of a message without data, in us.
-        bandwidth: Of each link, in Gbit/s.
-        check: Compare the prediction for two processes with two processes on this machine.
+        latency: Latency of a message in microseconds.
+        bandwidth: Bandwidth of each link in Gbit/s.
+        check: Compare the prediction for two processes with a measurement of two processes on this machine.
         quick: Take one short measurement of each kind.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -288,7 +288,7 @@ def cluster(
     from ...training.bench.cluster import simulate as model
 
     if not simulate:
-        raise BadParameter("the benchmark is a model of many processes: give --simulate")
+        raise BadParameter("cluster computes a model and starts nothing on other machines; add --simulate")
     network = Network(latency * 1e-6, bandwidth * 1e9 / 8)
     options: dict[str, Any] = {"seconds": 6.0, "rounds": 1} if quick else {}
     with progress_bar("cluster") as progress:
@@ -307,16 +307,16 @@ def envelopes(
     """Check that short trainings learn as recorded. Exits with code 1 if a curve leaves its envelope.
 
     Args:
-        tasks: Tasks, separated by commas. Default: all that were recorded.
-        seeds: Number of seeds, whose median is compared.
-        record: Train with five seeds, and write new envelopes into the file in the source.
+        tasks: Tasks, separated by commas. Default: all that have an envelope.
+        seeds: Number of seeds. Their median is compared.
+        record: Train with five seeds, and replace the recorded envelopes in the source code.
         json: Print one JSON object and nothing else on stdout.
     """
     from ...training.bench.envelopes import STEPS, check_envelopes, record_envelopes
 
     names = _names(tasks) or list(STEPS)
     if unknown := [name for name in names if name not in STEPS]:
-        raise BadParameter(f"--tasks expects some of {', '.join(STEPS)}, got {unknown[0]!r}")
+        raise BadParameter(f"--tasks expects tasks from {', '.join(STEPS)}, got {unknown[0]!r}")
     with progress_bar("envelopes") as progress:
         measure = record_envelopes if record else partial(check_envelopes, seeds=seeds)
         result = measure(tasks=names, progress=progress)
@@ -335,7 +335,8 @@ def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json =
     """Measure how much `watch` slows down a script, with and without the app attached. Takes about 8 minutes.
 
     Args:
-        seconds: Training time in seconds of each half of the seven pairs. With 20 s, the benchmark takes 40 minutes.
+        seconds: Seconds of training with `watch`, and as many without, in each of seven pairs. With 20 s, the benchmark
+            takes 40 minutes.
         quick: Measure three pairs of 3 s.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -392,12 +393,12 @@ def table(file: Path) -> int:
     """
     from ...training.bench.table import markdown
 
-    wanted = "`pac-tui bench all --output FILE` writes such a file"
+    advice = "write one with `pac-tui bench all --output FILE`"
     try:
         text = markdown(read_json(file, LIMIT))
     except UnreadableFile as error:
-        raise BadParameter(f"{error}; {wanted}") from error
+        raise BadParameter(f"{error}; {advice}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadParameter(f"{file} does not contain the results of all benchmarks; {wanted}") from error
+        raise BadParameter(f"{file} does not contain the results of all benchmarks; {advice}") from error
     print(text)
     return DONE

@@ -42,15 +42,15 @@ def kernels(result: Figures) -> None:
 
 
 def cluster(result: Figures) -> None:
-    """Print the model: its measured costs, a row per number of ranks, and what it assumes."""
+    """Print the measured costs, a row per number of ranks, and the assumptions of the model."""
     costs, network = result["costs"], result["network"]
-    console.print("A model, not a measurement.", style="bold")
+    console.print("This is a model, not a measurement.", style="bold")
     console.print(
-        f"measured: an iteration of one rank on one core takes {1000 * costs['iteration']:.0f} ms, between "
-        f"{costs['sums']} sums, of at most {costs['gradients'] / 1e3:,.0f} kB\n"
+        f"measured: an iteration of one rank on one core computes for {1000 * costs['iteration']:.0f} ms, and has "
+        f"{costs['sums']} all-reduces of at most {costs['gradients'] / 1e3:,.0f} kB\n"
         f"network: {1e6 * network['latency']:.0f} us and {8 * network['bandwidth'] / 1e9:.0f} Gbit/s per message"
     )
-    table = _numbers("ranks", "decisions/s", "efficiency", "waiting for others", "sums")
+    table = _numbers("ranks", "decisions/s", "efficiency", "waiting", "all-reduce")
     for row in result["rows"]:
         shares = (f"{100 * row[name]:.1f} %" for name in ("efficiency", "waiting_share", "sums_share"))
         table.add_row(f"{row['ranks']:,}", f"{row['decisions_per_second']:,.0f}", *shares)
@@ -61,8 +61,8 @@ def cluster(result: Figures) -> None:
         predicted, measured = (check[name]["median"] for name in ("predicted", "measured"))
         errors = (100 * (check[name] - 1) for name in ("ratio", "ratio_min", "ratio_max"))
         console.print(
-            f"two ranks here: predicted {predicted:,.0f}, measured {measured:,.0f} decisions/s "
-            "({:+.1f} %, in single rounds {:+.1f} to {:+.1f} %)".format(*errors)
+            f"two ranks on this machine: predicted {predicted:,.0f}, measured {measured:,.0f} decisions/s "
+            "(error {:+.1f} %, in single rounds {:+.1f} to {:+.1f} %)".format(*errors)
         )
 
 
@@ -116,7 +116,7 @@ def bar(share: float) -> str:
 
 
 def transports(result: Figures) -> None:
-    """Print the round trips."""
+    """Print the round-trip times of each backend."""
     console.print(f"{result['task']}: a step of all environments", style="bold")
     table = _numbers("transport", "N", "p50", "p95", "p99", "steps/s")
     for row in result["rows"]:
@@ -164,8 +164,10 @@ def peers(result: Figures) -> None:
     show_table(table)
     for name, found in result["by_environment"].items():
         if not found["quiet"]:
-            taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the cores, "
-            console.print(f"not quiet during {name}: {taken}the loop's rates spread by {found['spread']:.0%}")
+            taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the CPU time, "
+            console.print(
+                f"The machine was noisy during {name}: {taken}the loop's rates vary by {found['spread']:.0%}."
+            )
     _absent(result)
     own = "{task}, N = {num_envs}: shm {shm_sps:,} steps/s, Gymnasium's AsyncVectorEnv {async_sps:,}: {ratio:.1f}x"
     console.print(own.format(**result["async"]))
@@ -179,7 +181,7 @@ def poker(result: Figures) -> None:
     """Print each measured pair."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Solvers, medians, all on cores {cores}", style="bold")
-    table = _numbers("", "ours", "the other", "ratio")
+    table = _numbers("", "ours", "theirs", "ratio")
     for name, pair in result.items():
         if isinstance(pair, Mapping) and "ratio" in pair:
             unit = "" if "seconds" in pair else " it/s"

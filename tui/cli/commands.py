@@ -1,4 +1,4 @@
-"""The commands of `pac-tui` and their options. The modules beside this one do the work."""
+"""The commands of `pac-tui` and their options. Other modules of this package implement them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(
         json: Print the report as one JSON object on stdout. Requires --headless.
         report: Write the report as JSON to this file when the session ends.
         in_process: Run the session in a thread of the app's process, for use with a Python debugger.
-        ranks: Processes that train together, each with its own environments and its share of the cores.
+        ranks: Number of processes that train together, each with its own environments and share of the cores.
     """
     with importing():
         from ...envs import BadParameter
@@ -93,14 +93,14 @@ def attach(
     rsh: str = "ssh",
     command: str = "pac-tui",
 ) -> int:
-    """Show a running session or a watched script in the app. Without RUN, list them if several run.
+    """Show a running session or a watched script in the app. Without RUN, ask for one if several are running.
 
-    For a training in several processes, the app shows all ranks on this machine or on HOST.
+    The app shows all ranks of a training in several processes, if they run on this machine or on HOST.
 
     Args:
-        names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN shows one of another machine;
-            several of them are shown on one screen.
-        together: Without RUN, show all running sessions on one screen, also those that start later.
+        names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN is a session of another
+            machine. Several HOST:RUN are shown on one screen.
+        together: Without RUN, show all running sessions on one screen, including those that start later.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
         json: Print the running sessions as one JSON object. Does not open the app.
         rsh: For HOST:RUN, the remote shell command and its options.
@@ -136,14 +136,15 @@ def watch(
 ) -> int:
     """Run a training script unchanged, and show its environments and curves in the app.
 
-    Everything after SCRIPT or MODULE belongs to the script. See docs/watch.md.
+    Everything after SCRIPT or MODULE is passed to the script. See docs/watch.md.
 
     Args:
         arguments: The script and its arguments.
         module: Run a module as a script, as `python -m` does.
-        python: The interpreter that runs the script. Default: that of the active virtual environment, else the one of
-            pac-tui.
-        headless: Run the script in this terminal. `pac-tui attach` in another terminal shows its environments.
+        python: The interpreter that runs the script. Default: that of the active virtual environment, or that of
+            pac-tui without one.
+        headless: Run the script in this terminal without the app. `pac-tui attach` in another terminal shows its
+            environments.
     """
     from .watch import watch_script
 
@@ -207,7 +208,7 @@ def play(
 ) -> int:
     """Play a game yourself: drmario and gameboy with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
 
-    In gameboy, keys also save start states, goal pictures and a task, and search the memory for addresses.
+    In gameboy, keys also save start states, goal pictures and a task, and search memory for addresses.
 
     Args:
         task: The game and its parameters, for example drmario:level=5.
@@ -276,10 +277,10 @@ def replay(
     """Show a recorded episode. Space plays it, and the arrow keys step through it.
 
     Args:
-        file: The recorded episode: runs/NAME/episodes/*.jsonl. In the app, `r` records one.
+        file: The recorded episode: runs/NAME/episodes/*.jsonl. In the app, press `r` to record one.
         headless: Replay the episode without the app and compare every byte. Exits with code 1 at the first difference.
         json: Like --check, but prints the result as one JSON object.
-        export: Write the episode to this file: as a terminal recording (FILE.cast) or an animated image (FILE.gif).
+        export: Write the episode to this file as a terminal recording (FILE.cast) or an animated image (FILE.gif).
         trust: Use the task of the episode even if it is not installed and runs code.
     """
     from .replay import replay_episode

@@ -53,11 +53,11 @@ class Flags(Config):
 
     def given(self) -> dict[str, Any]:
         """Return the values from the command line by key."""
-        plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set", "trust"}}
+        values = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set", "trust"}}
         if self.players is not None:
-            task = str(plain.get("task", self.task))
-            plain["task"] = f"{task}{',' if '=' in task else ':'}players={self.players}"
-        return plain | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
+            task = str(values.get("task", self.task))
+            values["task"] = f"{task}{',' if '=' in task else ':'}players={self.players}"
+        return values | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
 
 
 OptionalFlags = Annotated[Flags | None, Parameter(name="*")]
@@ -68,7 +68,7 @@ def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
 
     Args:
         flags: The flags; None if there are none.
-        **fixed: Values that nothing overrides.
+        **fixed: Values that no source can override.
     """
     from ...training.loading import load
     from ..trust import asking
@@ -85,7 +85,7 @@ def load_config(flags: Flags | None, **fixed: Any) -> Config:
 def with_settings(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`.
 
-    So the command line is parsed without importing a trainer.
+    With this, the command line is parsed without importing a trainer.
     """
     tokens, rest = [], list(arguments)
     while rest:
@@ -119,12 +119,10 @@ def refuse_repeated_settings(tokens: Sequence[str]) -> None:
 
 
 def with_script_arguments(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens of a command line, with `--` before the arguments of a watched script.
+    """Return the tokens of `pac-tui watch ...`, with `--` before the script and its arguments.
 
-    What follows the script or the module belongs to the script, whatever it looks like.
+    Everything after the script or the module is passed to the script, even if it looks like an option of pac-tui.
     """
-    if tokens[:1] != ["watch"]:
-        return list(tokens)
     at = 1
     while at < len(tokens) and tokens[at].startswith("-") and tokens[at] != "--":
         option, equals, _ = tokens[at].partition("=")

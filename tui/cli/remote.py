@@ -17,11 +17,11 @@ from ...training.runs.sessions import find_session
 from ..terminal import check_terminal
 
 NICE = 10
-"""How much lower the priority of a relay is than that of the training, which it must not slow down."""
+"""Added to the niceness of a relay, so that it does not slow down the training."""
 
 
 def run_relay(name: str, runs_dir: Path) -> int:
-    """Send the telemetry of a session to stdout and get commands on stdin, until one of them is closed.
+    """Send the telemetry of a session to stdout, and read commands from stdin, until one of them is closed.
 
     Raises:
         UnknownName: There is no such session.
@@ -39,20 +39,20 @@ def attach_remote(names: Sequence[str], *, rsh: str, command: str) -> int:
     """Show sessions of other machines in the app, all of them on one screen; return the exit code.
 
     Args:
-        names: HOST:RUN of each. Of a training in several processes, all ranks on HOST are shown.
-        rsh: The command that runs another one on a host.
-        command: The command `pac-tui` there.
+        names: HOST:RUN of each session. All ranks on HOST of a training in several processes are shown.
+        rsh: The remote shell command, such as `ssh`.
+        command: The pac-tui command on the hosts.
 
     Raises:
         BadParameter: A name is not HOST:RUN.
         NoTerminal: There is no terminal to show them on.
-        PacError: There is no connection, or no such session.
+        PacError: A connection failed, or there is no such session.
     """
     if wrong := [name for name in names if not is_remote(name)]:
         raise BadParameter(
-            f"several sessions are given as HOST:RUN, got {wrong[0]!r}; --all shows those of this machine"
+            f"several sessions are given as HOST:RUN, got {wrong[0]!r}; --all shows all sessions of this machine"
         )
-    check_terminal("run it in one")
+    check_terminal("run `pac-tui attach` in a terminal")
     with ExitStack() as open_sessions:
 
         def start(host: str, run: str) -> RemoteSession:
@@ -75,7 +75,7 @@ def is_remote(name: str) -> bool:
 
 
 def _ranks_of(first: RemoteSession, name: str) -> list[tuple[int, int]]:
-    """Return the numbers and processes of the sessions that a name means; a process means itself only."""
+    """Return rank and process id of each session that a name stands for; a process id stands for one session only."""
     alone = name.endswith(f":{first.pid}")
     return [one for one in first.ranks if not alone or one[1] == first.pid] or [(0, first.pid)]
 
@@ -93,12 +93,12 @@ def _show_alone(session: RemoteSession, name: str) -> int:
 def _show_together(
     ranks: Sequence[tuple[RemoteSession, int, int]], start: Callable[[str, str], RemoteSession], name: str
 ) -> int:
-    """Show sessions on one screen, each through a relay of its own.
+    """Show sessions on one screen, each through its own relay.
 
     Args:
-        ranks: The session that was found first on the machine of each, and its rank and process.
-        start: Connects to a session, given its machine and process.
-        name: What `pac-tui attach` calls all of them.
+        ranks: For each session: the session of its training that is already connected, its rank and its process id.
+        start: Connects to a session, given its host and process id.
+        name: The arguments of `pac-tui attach` that show all of them.
     """
     from ..launch import show_group
     from ..session_group import GroupMember, SessionGroup

@@ -64,16 +64,16 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     first = is_first_rank()
     with Interrupts() as interrupts:
         answer = follow(launch(config), ProgressLine(silent=not first), interrupts)
-    if answer is not None and not first:
-        return INTERRUPTED if interrupts.count else DONE
-    if answer is not None:
+    if answer is None:
+        error = KILLED if interrupts.count > 1 else "interrupted before the training started"
+        if json:
+            print(json_text({"title": "Interrupted", "error": error, "code": INTERRUPTED}))
+        else:
+            print(error, file=sys.stderr)
+    elif first:
         if report is not None:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
         print(json_text(answer) if json else report_text(answer))
-    else:
-        error = KILLED if interrupts.count > 1 else "interrupted before the training started"
-        answer = {"title": "Interrupted", "error": error, "code": INTERRUPTED}
-        print(json_text(answer) if json else error, file=None if json else sys.stderr)
     return INTERRUPTED if interrupts.count else DONE
 
 
@@ -82,7 +82,7 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
 
     The open connection keeps the session alive. If this process is killed, the session ends.
     """
-    interrupts.session = session
+    interrupts.pass_to(session)
     with contextlib.suppress(SessionGone), contextlib.closing(SessionClient(session.directory)) as client:
         client.call("look", count=0)
         reader = None
@@ -105,7 +105,6 @@ class Interrupts:
 
     Attributes:
         count: Number of signals so far.
-        session: The session, once it has started.
     """
 
     def __init__(self) -> None:
@@ -123,13 +122,8 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    @property
-    def session(self) -> SessionProcess | None:
-        """The session that receives the signals."""
-        return self._session
-
-    @session.setter
-    def session(self, session: SessionProcess) -> None:
+    def pass_to(self, session: SessionProcess) -> None:
+        """Pass signals to a session, including those that arrived before it started."""
         self._session = session
         if self.count:
             session.terminate()
@@ -194,7 +188,7 @@ def check_writable(option: str, path: Path) -> None:
     """Check that the file of an option can be written, before anything is trained or measured.
 
     Raises:
-        NotWritable: The file cannot be written, or is a pipe, which might wait for a reader for ever.
+        NotWritable: The file cannot be written, or is a pipe, where writing might wait forever.
     """
     if path.is_fifo():
         raise NotWritable(f"{option} {path} is a pipe; choose a regular file")

@@ -62,7 +62,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
 
 
 def _cells(run: RunOverview) -> tuple[str, ...]:
-    """Return what the list shows of a run, by `COLUMNS`."""
+    """Return a run's row of the list, in the order of `COLUMNS`."""
     goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
     return (
         run.name,
@@ -81,12 +81,8 @@ def _when(seconds: float) -> str:
 
 
 def _facts(run: RunOverview) -> dict[str, Any]:
-    return {
-        "name": run.name,
-        **run.metadata,
-        "live": run.pid is not None,
-        **({"error": run.error} if run.error else {}),
-    }
+    error = {"error": run.error} if run.error else {}
+    return {"name": run.name, **run.metadata, "live": run.pid is not None, **error}
 
 
 @app.command
@@ -131,7 +127,7 @@ def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
 
 
 def _label(key: str, units: Units) -> str:
-    """Return the name of a key in the trainer's words; empty if the trainer does not count it."""
+    """Return the trainer's word for a key; empty if the trainer does not count it."""
     if units is STEPPED:
         return key
     words = {
@@ -178,12 +174,10 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
 
 
 def _warn(run: RunFolder, damaged: int) -> None:
-    """Say how many lines of a run's metrics are not shown because they are damaged."""
+    """Report how many damaged lines of a run's metrics were skipped."""
     if damaged:
         lines = "1 line" if damaged == 1 else f"{damaged:,} lines"
-        console.print(
-            f"{run.path / METRICS}: {lines} skipped: damaged, cut short, or not what was written", markup=False
-        )
+        console.print(f"{run.path / METRICS}: {lines} skipped: damaged, truncated or changed", markup=False)
 
 
 @app.command
@@ -200,7 +194,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
     removals = [check_removal(runs_dir, name) for name in dict.fromkeys(names)]
     if not yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise BadParameter(
-            "runs rm asks before it removes anything, but stdin is not a terminal; add --yes to skip the question"
+            "runs rm asks for confirmation, but stdin is not a terminal; add --yes to remove without confirmation"
         )
     try:
         for removal in removals:

@@ -1,4 +1,4 @@
-"""The command `pac-tui watch`: runs a script, with the app in front of its environments."""
+"""The command `pac-tui watch`: runs a training script and shows its environments in the app."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from ..terminal import check_terminal
 
 
 def watch_script(arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool) -> int:
-    """Run a script so that it is watched; return its exit code.
+    """Run a script and watch its environments; return its exit code.
 
     Args:
         arguments: The script and its arguments, or the arguments of the module.
-        module: The module that is run as `python -m` does.
-        python: The interpreter.
-        headless: Whether the script gets the terminal, and the app is attached from another one.
+        module: The module to run, as `python -m` does.
+        python: The interpreter; None for the default one.
+        headless: Run the script in this terminal, without the app.
 
     Raises:
-        BadParameter: There is no script, or it cannot be run so.
+        BadParameter: There is no script, or the interpreter cannot run it.
+        NoTerminal: There is no terminal for the app.
     """
     if module is None and not arguments:
         raise BadParameter("watch expects a script: pac-tui watch train.py, or pac-tui watch -m package.train")
@@ -27,7 +28,7 @@ def watch_script(arguments: Sequence[str], *, module: str | None, python: str | 
     command = [*(["-m", module] if module is not None else []), *arguments]
     if headless:
         return exec_script(interpreter, command)
-    check_terminal("use --headless, and `pac-tui attach` in a terminal")
+    check_terminal("use --headless, and run `pac-tui attach` in a terminal")
     from ..script_app import run_script_app
 
     return run_script_app(interpreter, command)

@@ -19,22 +19,8 @@ from ..core.status import WorkerStatus
 from ..system.cores import usable_cores
 from ..system.futex import fence
 from ..system.segment import Segment, own_directory, remove_stale
-from .control import (
-    BEAT,
-    CLOSE,
-    FAILED,
-    FLEET_BLOCKED,
-    LONG_SPIN,
-    READY,
-    REFUSED,
-    REPLY,
-    REQUEST,
-    STARTING,
-    STATE,
-    STEPS,
-    ControlBlock,
-    size_of,
-)
+from . import control
+from .control import ControlBlock
 from .member import Member, kill, start, status, tail
 
 GRACE = 2.0
@@ -72,7 +58,7 @@ class Fleet:
         self._target, self._signs = target, signs
         self.ready_timeout, self.hang_timeout = ready_timeout, hang_timeout
         name = f"fleet-{secrets.token_hex(6)}"
-        self._segment = Segment.create(name, size_of(len(arguments)))
+        self._segment = Segment.create(name, control.size_of(len(arguments)))
         folder = own_directory()
         self.members = [
             Member(
@@ -95,8 +81,10 @@ class Fleet:
     def spawn(self, member: Member) -> None:
         """Start or restart a worker, without waiting until it is ready."""
         words = member.block.words
-        words[STATE], words[REPLY], words[FLEET_BLOCKED] = STARTING, words[REQUEST], 0
-        member.block.quads[STEPS] = 0
+        words[control.STATE] = control.STARTING
+        words[control.REPLY] = words[control.REQUEST]
+        words[control.FLEET_BLOCKED] = 0
+        member.block.quads[control.STEPS] = 0
         member.report.unlink(missing_ok=True)
         instructions = {
             "parent": os.getpid(),
@@ -104,7 +92,7 @@ class Fleet:
             "target": self._target,
             "control": str(self._segment.path),
             "index": member.index,
-            "spin": LONG_SPIN if len(self.members) <= usable_cores() else 0,
+            "spin": control.LONG_SPIN if len(self.members) <= usable_cores() else 0,
             "report": str(member.report),
             "arguments": member.arguments,
         }
@@ -124,7 +112,7 @@ class Fleet:
                 if failure is not None:
                     self.stop()
                     raise WorkerFailed(failure, "It could not start. Fix the error above and start again.")
-                member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
+                member.block.block_on_reply(member.block.words[control.REPLY] ^ 1, LOOK)
         fence()  # orders what the workers wrote before they were ready
 
     def observe(self, member: Member) -> None:
@@ -133,15 +121,15 @@ class Fleet:
 
     def failure_of(self, member: Member) -> Failure | None:
         """Return how a worker failed: by an exception, a signal, a hang or a slow start; None if it did not."""
-        state, process = member.block.words[STATE], member.process
+        state, process = member.block.words[control.STATE], member.process
         assert process is not None
-        if state == FAILED:
+        if state == control.FAILED:
             return self._failure(member, "it failed")
         code = process.poll()
         if code is not None:
             return self._failure(member, ending(code))
         now = time.monotonic()
-        if state == STARTING:
+        if state == control.STARTING:
             late = now - member.spawned > self.ready_timeout
             return self._failure(member, f"not ready within {self.ready_timeout:g} s") if late else None
         sign = self._sign(member)
@@ -155,10 +143,10 @@ class Fleet:
 
     def refusal_of(self, member: Member) -> str | None:
         """Return why a worker refused its order, if it did; it accepts orders again."""
-        if member.block.words[STATE] != REFUSED:
+        if member.block.words[control.STATE] != control.REFUSED:
             return None
         reason: str = json.loads(member.report.read_text())["reason"]
-        member.block.words[STATE] = READY
+        member.block.words[control.STATE] = control.READY
         return reason
 
     def replace(self, member: Member, failure: Failure) -> None:
@@ -187,18 +175,18 @@ class Fleet:
         self._end()
 
     def _sign(self, member: Member) -> int:
-        return hash((member.block.quads[BEAT], self._signs(member.index)))
+        return hash((member.block.quads[control.BEAT], self._signs(member.index)))
 
     def _patience(self, member: Member) -> float:
         """Return the hang limit; before its first step a worker may be compiling."""
-        return self.hang_timeout if member.block.quads[STEPS] else max(self.hang_timeout, self.ready_timeout)
+        return self.hang_timeout if member.block.quads[control.STEPS] else max(self.hang_timeout, self.ready_timeout)
 
     def _failure(self, member: Member, reason: str) -> Failure:
         lo, hi = member.span
         known = json.loads(member.report.read_text()) if member.report.exists() else {"reason": reason}
         facts = {
             "seed": member.arguments.get("seed", 0),
-            "step": member.block.quads[STEPS],
+            "step": member.block.quads[control.STEPS],
             "output": tail(member.log),
         }
         return Failure(member.index, lo, hi, **{**facts, **known})
@@ -216,7 +204,7 @@ def end_members(members: Sequence[Member]) -> None:
     """Ask workers to close, and kill those that do not in time, with the processes that they started."""
     running = [(member, member.process) for member in members if member.process is not None]
     for member, _ in running:
-        member.block.post(CLOSE)
+        member.block.post(control.CLOSE)
     fence()
     for member, _ in running:
         member.block.wake()

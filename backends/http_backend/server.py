@@ -22,19 +22,8 @@ from ...envs import BadParameter, EnvironmentFailed, PacError, Task, find
 from ..core.errors import BackendBusy, BackendUnavailable
 from ..servers.hosting import EnvironmentServer, HostedEnvironment, ending_signals
 from ..workers.control import IDLE, Link
-from .messages import (
-    LONGEST,
-    Action,
-    EnvRequest,
-    ResetRequest,
-    StepMultiRequest,
-    StepRequest,
-    health,
-    observed,
-    refusal,
-    result,
-    spaces,
-)
+from . import messages
+from .messages import Action, EnvRequest, ResetRequest, StepMultiRequest, StepRequest
 
 ENDPOINTS = "GET /health, GET /spaces, GET or POST /observe, POST /reset, POST /step, POST /step-multi"
 HOME = "127.0.0.1"
@@ -104,7 +93,7 @@ class HttpServer(EnvironmentServer):
 
     def _application(self) -> web.Application:
         application = web.Application(client_max_size=MOST_BODY, middlewares=[self._guard])
-        observe = self._answer(EnvRequest, lambda _, host: observed(host))
+        observe = self._answer(EnvRequest, lambda _, host: messages.observed(host))
         application.add_routes(
             [
                 web.get("/health", self._health),
@@ -146,7 +135,7 @@ class HttpServer(EnvironmentServer):
             self.failure = self.failure or error
         log.error("%s", error, exc_info=error)
         arguments = isinstance(error, EnvironmentFailed)
-        return _error(500, str(error) if arguments else "the server failed; its standard error says how")
+        return _error(500, str(error) if arguments else "the server failed; see its standard error")
 
     def _answer(self, kind: type[Kind], answer: Answer[Kind]) -> Handler:
         """Return a handler that parses the request, finds its environment and calls `answer`."""
@@ -158,7 +147,7 @@ class HttpServer(EnvironmentServer):
                 else:
                     asked = kind.model_validate_json(await _body(request) or b"{}")
             except ValidationError as error:
-                raise BadParameter(refusal(error, kind)) from None
+                raise BadParameter(messages.refusal(error, kind)) from None
             return _json_response(answer(asked, self._host(asked.env)))
 
         return handle
@@ -170,17 +159,17 @@ class HttpServer(EnvironmentServer):
         return self._hosts[env - self._lo]
 
     async def _health(self, _: web.Request) -> web.Response:
-        return _json_response(health(self._hosts))
+        return _json_response(messages.health(self._hosts))
 
     async def _spaces(self, _: web.Request) -> web.Response:
-        return _json_response(spaces(self._task))
+        return _json_response(messages.spaces(self._task))
 
     def _reset(self, asked: ResetRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         begun = time.monotonic_ns()
         host.request_boards(watched=asked.look)
         host.reset(asked.seed, asked.episode)
         self._beat()
-        return result(host, asked, time.monotonic_ns() - begun)
+        return messages.result(host, asked, time.monotonic_ns() - begun)
 
     def _step(self, asked: StepRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         if self._task.players > 1:
@@ -192,13 +181,13 @@ class HttpServer(EnvironmentServer):
 
     def _stepped(self, asked: EnvRequest, host: HostedEnvironment, actions: list[Action]) -> Mapping[str, Any]:
         if not self._task.action.shape and not all(isinstance(action, int) for action in actions):
-            raise BadParameter(f"an action is a whole number, got {actions!r:.{LONGEST}}")
+            raise BadParameter(f"an action is a whole number, got {actions!r:.{messages.LONGEST}}")
         begun = time.monotonic_ns()
         host.request_boards(watched=asked.look)
         host.step(actions)
         self.steps += 1
         self._beat()
-        return result(host, asked, time.monotonic_ns() - begun)
+        return messages.result(host, asked, time.monotonic_ns() - begun)
 
 
 async def _body(request: web.Request) -> bytes:

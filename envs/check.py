@@ -158,12 +158,12 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
     names = [item.name for item in task.fields]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise NotConforming(f"{task.name}: names of fields must be unique, and {', '.join(sorted(twice))} occurs twice")
+        raise NotConforming(f"{task.name}: names of fields must be unique, but {', '.join(sorted(twice))} occurs twice")
     drawn = [name for panel in task.panels for name in panel.fields]
     missing = [name for name in drawn if name not in buffers or len(buffers[name]) != 1]
     if missing:
         raise NotConforming(
-            f"{task.name}: panels can draw only untimed fields of the task, and {', '.join(missing)} is not one"
+            f"{task.name}: panels can draw only untimed fields of the task, but {', '.join(missing)} is not one"
         )
     for name, (lo, hi) in task.slices.items():
         if not 0 <= lo < hi <= task.observation.shape[0]:
@@ -175,7 +175,9 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
 def _check_uniform(play: TrialRun) -> None:
     lo, hi = play.task.observation.uniform
     if any((plane != plane.flat[0]).any() for row in play.field("observation") for plane in row[lo:hi]):
-        raise NotConforming(f"{play.task.name}: planes {lo}..{hi} of the observation are declared uniform, one is not")
+        raise NotConforming(
+            f"{play.task.name}: planes {lo}..{hi} of the observation are declared uniform, but one is not"
+        )
 
 
 def _check_step(play: TrialRun) -> None:
@@ -241,11 +243,11 @@ def _check_state(play: TrialRun, steps: int) -> None:
     for actions, expected in zip(taken, reached, strict=True):
         play.step(actions)
         if play.shown() != expected:
-            raise NotConforming(f"{play.task.name}: a restored state must continue as the saved one did, and does not")
+            raise NotConforming(f"{play.task.name}: a restored state must continue as the saved one did, but does not")
 
 
 def _check_episodes(counted: TrialRun, named: TrialRun) -> None:
-    """Check that the third episode is the same after two others and if it is the first to be played."""
+    """Check that the third episode is the same after two others as when it is played first."""
     task = counted.task
     for _ in range(3):
         counted.begin()
@@ -254,5 +256,5 @@ def _check_episodes(counted: TrialRun, named: TrialRun) -> None:
     for name in ("observation", *(item.name for item in task.boards)):
         if not np.array_equal(counted.field(name), named.field(name)):
             raise NotConforming(
-                f"{task.name}: reset begins the episode after the one that the field episode names, {name} differs"
+                f"{task.name}: reset must begin the episode after the one in the field episode, but {name} differs"
             )

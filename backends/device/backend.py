@@ -47,7 +47,7 @@ class DeviceBackend(LocalBackend):
     def unavailable(cls, layout: Layout) -> str:
         """Return why the kernels cannot be launched: it needs a native game, and OpenMP or a GPU."""
         if not layout.task.native or layout.task.shared:
-            return "its rules are not kernels over the fields of single environments"
+            return "it is not a native game, or its environments share tables"
         if layout.device.startswith("cuda"):
             from ...envs.cuda import unavailable as without_compiler
 

@@ -54,7 +54,7 @@ class RayBackend(Backend):
         """Return a message if Ray is missing or the task shares tables."""
         if find_spec("ray") is None:
             return "Ray is not installed; install pac-tui[ray]"
-        return "its environments share tables, which connections cannot carry" if layout.task.shared else ""
+        return "its environments share tables, which cannot be sent over a connection" if layout.task.shared else ""
 
     def _open(self) -> None:
         self._slot, self._searched, self._longest = 0, 0.0, 0.0

@@ -37,7 +37,7 @@ class ServedBackend(SupervisedBackend):
     def unavailable(cls, layout: Layout) -> str:
         """Return a message if the task shares tables or needs too many open files; raises the soft limit of files."""
         if layout.task.shared:
-            return "its environments share tables, which connections cannot carry"
+            return "its environments share tables, which cannot be sent over a connection"
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = layout.num_envs + OTHER_FILES
         if soft == resource.RLIM_INFINITY or soft >= wanted:

@@ -119,7 +119,7 @@ def test_environments_in_python_use_inline(toy):
     """The reason is in the warning: nothing compiles them."""
     with closing(make(toy("Counter"), 2, "device")) as envs:
         assert envs.name == "inline"
-        assert any("its rules are not kernels" in event.text for event in envs.drain_events())
+        assert any("it is not a native game" in event.text for event in envs.drain_events())
 
 
 def test_a_machine_without_openmp_uses_threads(monkeypatch):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from .peer import serve
@@ -48,11 +47,12 @@ class Ours:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Start new workers with empty tables."""
+        """Stop the workers, and start new ones with empty tables."""
         from ...envs import find
         from .alone import started
 
-        self.close()
+        if self._trainer is not None:
+            self._trainer.close()
         task = find(self._spec)
         self._trainer, _ = started("mccfr", task, {}, self._workers, "shm", seed=seed, workers=self._workers)
 
@@ -66,11 +66,6 @@ class Ours:
         """Return the final NashConv."""
         found: float | None = self._trainer.finish().get("nash_conv")
         return found
-
-    def close(self) -> None:
-        """Stop the workers."""
-        if self._trainer is not None:
-            self._trainer.close()
 
 
 class OursExact:
@@ -148,9 +143,9 @@ class DonkSolver:
         self._donk, self._threads = donksolver, workers
         self._path = cache_folder() / f"donksolver-{'-'.join(map(str, BUCKETS))}.dab"
         if not self._path.exists():
-            partial = self._path.with_suffix(f".{os.getpid()}")
-            donksolver.Abstraction.build(BUCKETS, threads=workers).save(str(partial))
-            Path(partial).replace(self._path)
+            unfinished = self._path.with_suffix(f".{os.getpid()}")
+            donksolver.Abstraction.build(BUCKETS, threads=workers).save(str(unfinished))
+            unfinished.replace(self._path)
         self.begin(0)
 
     def begin(self, seed: int) -> None:

@@ -27,12 +27,14 @@ NUM_ENVS, STEPS, REPLAY, EPOCHS = 8, 128, 10_000, 4
 LIMIT = 120.0  # s in addition to the training time
 Iterate = Callable[[], None]
 Postpone = Callable[[float], None]
+Loop = tuple[Any, Any, Callable[[Any], None]]
+"""Environments without `watch`, the same with it, and a function that trains one iteration on either."""
 
 
 def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) -> Figures:
     """Train in Gymnasium loops and with Stable-Baselines3, each without a viewer and with the app attached.
 
-    A pair is `seconds` of training with `watch` and as many without, one iteration of each in turn.
+    A pair is `seconds` of training with `watch` and as many without, alternating after every iteration.
 
     Returns:
         By training and viewer: the ratio of steps/s with and without `watch`, per pair; and `startup`, what
@@ -50,7 +52,7 @@ def watch_cost(*, seconds: float = WATCHED, pairs: int = 7, progress: Progress) 
 
 
 def measurable() -> list[str]:
-    """Return the trainings that can be measured here: that of Stable-Baselines3 needs it."""
+    """Return the trainings that can be measured: that of Stable-Baselines3 only if it is installed."""
     return [name for name in LOOPS if name != "sb3" or find_spec("stable_baselines3") is not None]
 
 
@@ -80,7 +82,7 @@ def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[f
 def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, postpone: Postpone) -> Iterator[float]:
     """Iterate alternately with and without `watch`; yield the ratio of the speeds of each pair.
 
-    A turn is one iteration, because a core keeps its speed only for some tenths of a second.
+    They alternate after every iteration, because the speed of a core changes within tenths of a second.
     """
     for _ in range(pairs):
         spent, done = {False: 0.0, True: 0.0}, {False: 0, True: 0}
@@ -109,7 +111,7 @@ def _postpone(script: WatchedScript, seconds: float) -> None:
     script.monitor.publisher.due += seconds
 
 
-def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
+def gymnasium_loop() -> Loop:
     """An actor-critic in the style of CleanRL, with environments that render."""
     import gymnasium
     import torch
@@ -139,10 +141,10 @@ def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
         if envs is watched:
             watch.log({"loss": loss})
 
-    return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
+    return bare, watched, iterate
 
 
-def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
+def sb3_loop() -> Loop:
     """PPO of Stable-Baselines3 with its default settings except for the length of a rollout."""
     import gymnasium
     from stable_baselines3 import PPO
@@ -162,10 +164,10 @@ def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
             model.dump_logs(1)
         model.train()
 
-    return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
+    return bare, watched, iterate
 
 
-def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
+def unchanged_vector_loop() -> Loop:
     """A small PPO with a vector environment, as `pac-tui watch` finds it: the script does not call `watch`."""
     import gymnasium
     import torch
@@ -184,9 +186,10 @@ def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
     optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=2.5e-4)
     seen, actions = torch.zeros(STEPS, NUM_ENVS, 4), torch.zeros(STEPS, NUM_ENVS, dtype=torch.long)
     log_probs, rewards = torch.zeros(STEPS, NUM_ENVS), torch.zeros(STEPS, NUM_ENVS)
-    newest = {way: envs.reset(seed=1)[0] for way, envs in zip((False, True), (bare, watched), strict=True)}
+    newest = {False: bare.reset(seed=1)[0], True: watched.reset(seed=1)[0]}
 
-    def iterate(envs: Any, way: bool) -> None:
+    def iterate(envs: Any) -> None:
+        way = envs is watched
         for step in range(STEPS):
             seen[step] = torch.as_tensor(newest[way])
             with torch.no_grad():
@@ -207,11 +210,11 @@ def unchanged_vector_loop() -> tuple[Any, dict[bool, Iterate]]:
             loss.backward()
             optimizer.step()
 
-    iterate(watched, True)  # opens the session
-    return watched, {False: lambda: iterate(bare, False), True: lambda: iterate(watched, True)}
+    iterate(watched)  # opens the session
+    return bare, watched, iterate
 
 
-def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
+def unchanged_loop() -> Loop:
     """DQN with a single environment, as `pac-tui watch` finds it: the script does not call `watch`."""
     import gymnasium
     import torch
@@ -231,7 +234,8 @@ def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
     noted = {False: 0, True: 0}
     newest = {False: bare.reset(seed=1)[0], True: watched.reset(seed=1)[0]}
 
-    def iterate(env: Any, way: bool) -> None:
+    def iterate(env: Any) -> None:
+        way = env is watched
         for _ in range(STEPS):
             at = noted[way] % REPLAY
             noted[way] += 1
@@ -250,8 +254,8 @@ def unchanged_loop() -> tuple[Any, dict[bool, Iterate]]:
                 loss.backward()
                 optimizer.step()
 
-    iterate(watched, True)  # opens the session
-    return watched, {False: lambda: iterate(bare, False), True: lambda: iterate(watched, True)}
+    iterate(watched)  # opens the session
+    return bare, watched, iterate
 
 
 LOOPS = {"gymnasium": gymnasium_loop, "ppo": unchanged_vector_loop, "dqn": unchanged_loop, "sb3": sb3_loop}
@@ -263,10 +267,11 @@ def main() -> None:
 
     loop, seconds, pairs, attached = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
     torch.set_num_threads(1)
-    envs, iterate = LOOPS[loop]()
+    bare, watched, train = LOOPS[loop]()
+    iterate: dict[bool, Iterate] = {False: partial(train, bare), True: partial(train, watched)}
     print("ready", flush=True)
     # Not from `vars`: Python would then look up every attribute of the watched environments in a dictionary.
-    script: WatchedScript = getattr(envs, "_watch" if loop in {"gymnasium", "sb3"} else "_pac_watch").script
+    script: WatchedScript = getattr(watched, "_watch" if loop in {"gymnasium", "sb3"} else "_pac_watch").script
     viewers = script.viewers  # the measurement starts when a viewer is connected
     limit = time.monotonic() + LIMIT
     while attached and not viewers.joined and time.monotonic() < limit:
@@ -276,7 +281,7 @@ def main() -> None:
     if attached and not viewers.joined:
         raise MeasurementFailed("no viewer connected until the end")
     print(json.dumps(ratios))
-    envs.close()
+    watched.close()
 
 
 if __name__ == "__main__":

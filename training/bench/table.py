@@ -109,7 +109,7 @@ ROWS = {
         "the same on a Python environment of 100 us per step, N = 32, both cores busy, recommended settings", 0.98, 1.05
     ),
     "dqn/gradient_steps/ratio": Row(
-        "gradient steps/s of DQN, batch 64, two layers of 128, one thread: ours over Stable-Baselines3's", 2, 4
+        "gradient steps/s of DQN, batch 64, two layers of 128, one thread: pac-tui over Stable-Baselines3", 2, 4
     ),
     "dqn/replay/bytes": Row(
         "memory of a replay of one million transitions of 84 x 84 bytes, stacks of four", 7.8e9, 7.2e9, _gigabytes
@@ -175,7 +175,7 @@ ROWS = {
         "gradient steps/s of two independent IQN agents, two cores: a process each over one after the other", 1.4, 1.7
     ),
     "gameboy/catch/ratio": Row(
-        "frames/s of a Game Boy on one core that draws nothing, cartridge `catch`: ours over PyBoy", 1, 2
+        "frames/s of a Game Boy on one core that draws nothing, cartridge `catch`: pac-tui over PyBoy", 1, 2
     ),
     "gameboy/steps/ratio": Row(
         "steps/s of 24 frames with one packed frame, cartridge `catch`, N = 64, two cores: `shm` over PyBoy in "
@@ -194,7 +194,9 @@ ROWS = {
     "poker/holdem_wide/ratio": Row(
         "iterations/s on hold'em, donksolver's heads-up tree, 50 buckets per street: two workers over donksolver", 2, 4
     ),
-    "poker/cfr_plus/ratio": Row("iterations/s on Leduc, CFR+ on the whole tree: ours over OpenSpiel's C++", 100, 200),
+    "poker/cfr_plus/ratio": Row(
+        "iterations/s on Leduc, CFR+ on the whole tree: pac-tui over OpenSpiel's C++", 100, 200
+    ),
     "poker/leduc_workers/ratio": Row("iterations/s on Leduc: two workers over one", 1.4, 1.6),
     "poker/holdem_workers/ratio": Row("iterations/s on hold'em: two workers over one", 1.7, 1.9),
     "checkpoints/holdem/longest_pause_ms": Row(

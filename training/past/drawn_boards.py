@@ -1,4 +1,4 @@
-"""The boards of the last steps, of environments whose state is not in the buffer at every step."""
+"""Keeps the boards of the last steps, of environments whose state is not in the buffer at every step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields
 
 MAX_BYTES = 64 * 2**20  # bytes, for each of steps, keyframes and boards
 MAX_LAST_BOARDS = 256
-"""Ends of episodes of which the last boards are kept."""
+"""Number of episodes of which the last boards are kept."""
 
 
 class DrawnBoards:
-    """Rings with the boards of as many steps as the budget allows, and the last boards of the newest episodes."""
+    """The boards of as many steps as `MAX_BYTES` allow, and the last boards of the newest episodes."""
 
     def __init__(self, task: Task, num_envs: int) -> None:
         boards, self._players = drawn_fields(task), task.players
@@ -66,7 +66,7 @@ class DrawnBoards:
 
 
 def zeros_by_page(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-    """Return zeros whose memory is taken page by page, as they are written.
+    """Return zeros whose memory is allocated page by page, when they are written.
 
     NumPy requests pages of 2 MiB, and the step that first writes into one waits until the system has cleared it, for up
     to 250 ms.

@@ -1,6 +1,7 @@
 """A recorded episode: its task, its actions, and fingerprints of their results.
 
-A fingerprint is BLAKE2b, 8 bytes, over a field's bytes, all seats; that of the trajectory goes over all of them.
+A fingerprint is an 8-byte BLAKE2b hash of a field's bytes, of all seats. That of the trajectory is a hash of all of
+these.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .replay import ReplayedEnv, ReplayMismatch
 
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
 CHECKED_FIRST, CHECKED_LAST = CHECKED[:2], (*CHECKED, "final_observation")
-"""The fields that a replay is compared by, in this order: after a step; in the first state; after the last step."""
+"""The fields of which a replay is compared: after a step, in the first state, and after the last step."""
 DIGEST_BYTES = 8
 
 
@@ -80,7 +81,7 @@ class Episode:
 
 
 def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array]) -> dict[str, str]:
-    """Return the fingerprints of those fields that a task has; `row` returns the rows of the environment."""
+    """Return the fingerprints of the named fields that the task has; `row` returns a field of the environment."""
     known = {item.name for item in task.fields}
     return {
         name: blake2b(np.ascontiguousarray(row(name)).tobytes(), digest_size=DIGEST_BYTES).hexdigest()

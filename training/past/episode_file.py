@@ -1,4 +1,4 @@
-"""Episodes as files, JSON lines: a header, the first state, a line for every step, and the end with a checksum.
+"""Episodes as files of JSON lines: a header, the first state, a line per step, and a last line with a checksum.
 
 A file contains boards only if a replay of the episode differs.
 """
@@ -31,7 +31,7 @@ MAX_BYTES = 256 * MIB
 MAX_LINE = 16 * MIB
 HOW_TO_RECORD = "`r` and `E` in the app and --record write episodes into runs/NAME/episodes"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error)
-"""Errors while reading lines that are not those of an episode."""
+"""Errors that reading a file may raise if it is not an episode."""
 
 
 class BadEpisode(BadParameter):
@@ -100,7 +100,7 @@ def read(path: Path, vouch: Vouch = refuse) -> Episode:
         raise BadEpisode(f"{error}; {HOW_TO_RECORD}") from error
     try:
         episode, end = _parsed(path, data, vouch)
-    except PacError:  # a sentence of its own: another version, a task that is not trusted, known or installed
+    except PacError:  # it says what is wrong: another version, or a task that is not trusted, known or installed
         raise
     except MALFORMED as error:
         raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {HOW_TO_RECORD}") from error
@@ -153,14 +153,14 @@ def _line(text: bytes) -> dict[str, Any]:
 
 
 def _number(value: Any, limit: int) -> int:
-    """Return a whole number from 0 and below a limit: for an environment, say, there must be memory."""
+    """Return a whole number from 0 to below a limit, such as that of the environments, which need memory."""
     if not isinstance(value, int) or not 0 <= value < limit:
         raise ValueError(f"a whole number from 0 to {limit - 1:,} was expected, got {value}")
     return value
 
 
 def _step(task: Task, line: Mapping[str, Any], *, begun: bool) -> RecordedStep:
-    """Return a step; of the first state, which had not `begun`, only the fingerprints and boards."""
+    """Return a step; of the first state, before the episode has `begun`, only the fingerprints and boards."""
     action, reward = None, 0.0
     if begun:
         item = field_named(task, "action")

@@ -1,8 +1,9 @@
 """The last steps of every environment: actions, rewards, values and ends.
 
-Step t leads to state t; state 0 is the first state of a backend. Whole rows are written when the monitor counts, from
-the slots that the buffer still contains. If the task has a state, it is kept every few steps. Of environments that may
-not replay, the displayed boards are kept. Everything else is rebuilt by replaying actions, see `replay`.
+Step t leads to state t; state 0 is the first state of a backend. The steps are appended whenever the monitor counts. If
+the task has a state, it is kept every few steps. If no state is in the buffer after every step, the boards that were
+drawn are kept, since the environments may not be deterministic. Everything else is rebuilt by replaying actions, see
+`replay`.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ class ReplaySpan:
     Attributes:
         env: Which environment, from 0.
         episode: Its episode in state `first`, from 0.
-        first: The state that it begins with.
-        state: That state's bytes, as `state` in the buffer; None where it is the first of the episode.
-        terms: The sums of the reward terms in the episode until then, `(players, terms)`.
+        first: The number of the state that it begins with.
+        state: That state's bytes, as `state` in the buffer; None if it is the first state of the episode.
+        terms: The sums of the reward terms in the episode up to that state, `(players, terms)`.
         actions: `(steps, players, *action_shape)`.
         rewards: `(steps, players)`.
         ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
-        prints: `(1 + steps,)` fingerprints of the observations, the first state's first; empty if not needed.
+        prints: Fingerprints of the observations, `(1 + steps,)`, from that of state `first` on; empty if not needed.
     """
 
     env: int
@@ -72,7 +73,7 @@ class PastDecision(NamedTuple):
     Attributes:
         action: The action.
         decided: Whether the seat decided. If not, its action has no meaning.
-        value: The value estimate of the state before; NaN if there is none.
+        value: The value estimate of the state before the step; NaN if there is none.
         reward: The reward of the step.
         end: 0, or how it ended the episode: 1 terminated, 2 truncated.
     """
@@ -89,8 +90,8 @@ class EpisodeSoFar(NamedTuple):
 
     Attributes:
         number: Its number, from 0.
-        gained: The sum of the seat's rewards until then; NaN if unknown.
-        length: Number of steps until then; -1 if unknown.
+        gained: The sum of the seat's rewards up to that step; NaN if unknown.
+        length: Number of steps up to that step; -1 if unknown.
     """
 
     number: int
@@ -104,7 +105,6 @@ class History:
     Attributes:
         num_envs: Number of environments N.
         now: The newest step.
-        back: How many steps a viewer can go back from it.
     """
 
     def __init__(self, task: Task, num_envs: int) -> None:
@@ -133,8 +133,21 @@ class History:
 
     @property
     def back(self) -> int:
-        """How many steps a viewer can go back."""
+        """How many steps a viewer can go back from the newest one."""
         return min(MAX_STEPS_BACK, self.now)
+
+    @property
+    def _oldest(self) -> int:
+        """The oldest state after which all steps are kept."""
+        return max(0, self.now - self._depth)
+
+    def _keeps(self, step: int) -> bool:
+        """Whether a step is kept."""
+        return self._oldest < step <= self.now
+
+    def _places(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return the places of steps `first + 1 .. last` in the ring."""
+        return np.arange(first + 1, last + 1) % self._depth
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -155,7 +168,7 @@ class History:
             self._keep_states(source.buffer["state"][0], np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
     def expect(self, steps: int) -> bool:
-        """Note that so many steps more will be appended; return whether the states after them should be read."""
+        """Note that `steps` more steps will be appended; return whether the states after them should be read."""
         self._expected += steps
         due = self._stride > 0 and self._expected - self._framed >= self._stride
         if due:
@@ -170,8 +183,7 @@ class History:
             terms: The sums of the reward terms in the running episodes, `(rows, terms)`.
         """
         count = results.span.steps
-        following = self.now + 1 + np.arange(count)
-        at = following % self._depth
+        at = self._places(self.now, self.now + count)
         with self._lock:
             self._actions[at] = results.actions
             self._decided[at] = results.decided
@@ -179,7 +191,7 @@ class History:
             self._rewards[at] = results.rewards
             self._ends[at] = results.ends
             if len(self._prints):
-                self._prints[following % len(self._prints)] = results.fingerprints
+                self._prints[np.arange(self.now + 1, self.now + 1 + count) % len(self._prints)] = results.fingerprints
             self._episodes[:] = results.episodes
             self.now += count
         if results.states is not None:
@@ -192,11 +204,11 @@ class History:
             self._frames = [*self._frames, frame][-self._most_frames :]
 
     def keep_boards(self, buffer: Buffer, ahead: int, drawn: NDArray[np.bool_]) -> None:
-        """Keep the boards that environments without a state have drawn, and the last ones of episodes that ended.
+        """Keep the boards that environments have drawn, and the last boards of episodes that ended.
 
         Args:
             buffer: The arrays with the boards.
-            ahead: How many steps are not expected yet.
+            ahead: How many steps were made that are not expected yet.
             drawn: Which environments have drawn, `(num_envs,)`.
         """
         if self._boards is not None:
@@ -210,18 +222,18 @@ class History:
     def line(self, env: int, seat: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
         """Return ends and a seat's rewards of the last steps of an environment, oldest first, `(back,)` each."""
         with self._lock:
-            at = np.arange(self.now - self.back + 1, self.now + 1) % self._depth
+            at = self._places(self.now - self.back, self.now)
             return self._ends[at, env], self._rewards[at, env * self._task.players + seat]
 
     def actions(self, rows: slice) -> Array:
         """Return the actions of some rows at the last steps, `(back, rows, *action_shape)`."""
         with self._lock:
-            return self._actions[np.arange(self.now - self.back + 1, self.now + 1) % self._depth, rows]
+            return self._actions[self._places(self.now - self.back, self.now), rows]
 
     def decision(self, env: int, step: int, seat: int = 0) -> PastDecision | None:
         """Return the decision of one seat that led to state `step`; None if it is not kept."""
         with self._lock:
-            if not max(0, self.now - self._depth) < step <= self.now:
+            if not self._keeps(step):
                 return None
             at, row = step % self._depth, env * self._task.players + seat
             return PastDecision(
@@ -240,16 +252,12 @@ class History:
         with self._lock:
             if self._boards is None:
                 return None
-            last = self._task.begins_at_once and not begun and self._ended(env, step)
+            ended = self._keeps(step) and self._ends[step % self._depth, env]
+            last = self._task.begins_at_once and not begun and ended
             return self._boards.last(env, step) if last else self._boards.at(env, step)
 
-    def _ended(self, env: int, step: int) -> bool:
-        """Whether a step that is kept ended an episode."""
-        kept = max(0, self.now - self._depth) < step <= self.now
-        return kept and bool(self._ends[step % self._depth, env])
-
     def episode_at(self, env: int, step: int, seat: int = 0, *, begun: bool = False) -> EpisodeSoFar:
-        """Return the episode of step `step` up to that step; an episode that is too long has no return and no length.
+        """Return the episode of a step up to that step, without return and length if its first steps are not kept.
 
         Args:
             env: The environment, from 0.
@@ -259,8 +267,8 @@ class History:
         """
         players, row = self._task.players, env * self._task.players + seat
         with self._lock:
-            oldest = max(0, self.now - self._depth)
-            ends = self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env] > 0
+            oldest = self._oldest
+            ends = self._ends[self._places(oldest, self.now), env] > 0
             number = int(self._episodes[env]) - int(np.count_nonzero(ends[max(0, step - oldest - (not begun)) :]))
             if begun:
                 return EpisodeSoFar(number, 0.0, 0)
@@ -268,7 +276,7 @@ class History:
             if not len(before) and oldest:
                 return EpisodeSoFar(number, math.nan, -1)
             first = oldest + 1 + int(before[-1]) if len(before) else 0
-            at = np.arange(first + 1, step + 1) % self._depth
+            at = self._places(first, step)
             gained = float(self._rewards[at, row].sum(dtype=np.float64))
             decided = self._decided[at, env * players : (env + 1) * players].any(axis=1)
             length = int(np.count_nonzero(decided))
@@ -277,18 +285,18 @@ class History:
             return EpisodeSoFar(number, gained, length)
 
     def replay_span(self, env: int, step: int) -> ReplaySpan | None:
-        """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
+        """Return the steps from which state `step` can be rebuilt; None if they are not all kept.
 
-        Only the last of them may end an episode, unless states are saved: such episodes need not follow from the seed.
+        Only the last step may end an episode, unless the task saves states: then episodes need not begin from the seed.
         """
         with self._lock:
-            oldest = max(0, self.now - self._depth)
+            oldest = self._oldest
             if not oldest <= step <= self.now:
                 return None
-            ends = self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env]
+            ends = self._ends[self._places(oldest, self.now), env]
             before = oldest + 1 + np.flatnonzero(ends[: max(0, step - oldest - 1)])
             begins = int(before[-1]) if len(before) else (0 if oldest == 0 else -1)
-            later = step or int(self._task.saves)  # than a keyframe, which shows no reward
+            later = step or int(self._task.saves)  # the keyframe is earlier, since a keyframe has no reward
             frames = (frame for frame in reversed(self._frames) if oldest <= frame.step < later)
             frame = next((frame for frame in frames if frame.states[env].any()), None)
             if frame is not None and (frame.step >= begins or self._task.saves):
@@ -301,13 +309,13 @@ class History:
             return self._span(env, episode, first, step, frame)
 
     def episode_span(self, env: int, episode: int) -> ReplaySpan | None:
-        """Return the steps of an episode that has ended, from the first state, to which its seed leads.
+        """Return the steps of an episode that has ended, from its first state.
 
         None if they are not all kept, or if the history began within the episode.
         """
         with self._lock:
-            oldest = max(0, self.now - self._depth)
-            ends = oldest + 1 + np.flatnonzero(self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env])
+            oldest = self._oldest
+            ends = oldest + 1 + np.flatnonzero(self._ends[self._places(oldest, self.now), env])
             index = len(ends) - int(self._episodes[env]) + episode
             whole = index > 0 or (oldest == 0 and not self._first_lengths[env])
             if not 0 <= index < len(ends) or not whole:
@@ -316,10 +324,10 @@ class History:
             return self._span(env, episode, first, int(ends[index]), None)
 
     def _span(self, env: int, episode: int, first: int, step: int, frame: Keyframe | None) -> ReplaySpan:
-        """Return the steps `first + 1 .. step` of an environment, all of which are kept, from a keyframe at `first`."""
+        """Return the steps `first + 1 .. step` of an environment, which are kept, and the keyframe at `first`."""
         players, count = self._task.players, len(self._task.reward_terms)
         seats = slice(env * players, (env + 1) * players)
-        at = np.arange(first + 1, step + 1) % self._depth
+        at = self._places(first, step)
         prints = np.arange(first, step + 1) % max(1, len(self._prints))
         return ReplaySpan(
             env=env,
@@ -341,6 +349,6 @@ def step_bytes(task: Task, num_envs: int) -> int:
 
 
 def _kept(action: Field) -> np.dtype[Any]:
-    """The type that actions are kept in."""
+    """Return the dtype in which actions are kept."""
     kind = np.dtype(action.dtype)
     return np.dtype("i4") if kind.kind in "iu" else kind

@@ -1,4 +1,4 @@
-"""Records episodes while they are played: from an environment's next reset until its episode ends."""
+"""Records episodes: the next one of an environment on request, and those that the user has chosen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .replay import NotReplayable, ReplayMismatch
 
 MAX_BOARD_BYTES = 64 * 2**20  # bytes
 MAX_WAITING = 8
-"""Chosen episodes that wait to be written."""
+"""Chosen episodes that wait to be written; more of them replace the oldest ones."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class EpisodeRecorder:
         folder: Where episodes go.
         events: Gets a message about each episode.
         ranks: The processes of the training, each with its own environments.
-        choice: Which episodes are recorded without being asked for.
+        choice: Which episodes are recorded without a request.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class EpisodeRecorder:
             choice.record = self._recorded_return(choice.kind)
 
     def want(self, env: int) -> bool:
-        """Record the next episode of an environment, or cancel that. Return whether it will be recorded."""
+        """Record the next episode of an environment, or cancel its recording; return whether it will be recorded."""
         if self._recordings.pop(env, None) is not None:
             return False
         self._recordings[env] = Recording()
@@ -99,7 +99,7 @@ class EpisodeRecorder:
         self._recordings.clear()
 
     def __bool__(self) -> bool:
-        """Whether anything is, or will be, recorded."""
+        """Whether an episode is being recorded or will be."""
         return bool(self._recordings)
 
     @property
@@ -115,7 +115,7 @@ class EpisodeRecorder:
         return states
 
     def extend(self, source: MonitoredEnvs, results: StepResults, history: History) -> None:
-        """Copy the steps of the environments that are recorded; `history` has them already."""
+        """Copy the steps of the environments that are recorded; `history` already contains them."""
         for env, fields in results.recorded.items():
             recording = self._recordings.get(env)
             if recording is None:  # it was cancelled after the steps were requested
@@ -129,7 +129,7 @@ class EpisodeRecorder:
                     recording.steps.append(take(boards() or {}, CHECKED_LAST if ended else CHECKED))
                     if ended:
                         self._recordings.pop(env, None)
-                        number = self._ranks.first_env(len(results.episodes)) + env
+                        number = self._number(env, len(results.episodes))
                         threading.Thread(target=self._finish, args=(env, number, recording), name="recorder").start()
                         break
                 elif ended:
@@ -151,7 +151,7 @@ class EpisodeRecorder:
         )
 
     def choose(self, results: StepResults, history: History) -> None:
-        """Record those of the episodes that have just ended that are to be recorded; `history` has them already."""
+        """Record chosen episodes among those that have just ended; `history` already contains them."""
         choice, before = self._choice, self._ended
         self._ended += len(results.ended_envs)
         if choice is None or not len(results.ended_envs):
@@ -161,9 +161,9 @@ class EpisodeRecorder:
             env = int(results.ended_envs[index])
             span = history.episode_span(env, int(numbers[index]))
             if span is None:
-                self._fail("it has more steps than the session keeps")
+                self._fail("it is longer than the history of the session")
                 continue
-            number = self._ranks.first_env(len(results.episodes)) + env
+            number = self._number(env, len(results.episodes))
             path = self._path(number, span.episode) if choice.kind == EVERY else self._folder / f"{choice.kind}{SUFFIX}"
             self._chosen.append((number, span, path))
         if self._chosen and (self._writing is None or not self._writing.is_alive()):
@@ -171,7 +171,7 @@ class EpisodeRecorder:
             self._writing.start()
 
     def _write_chosen(self) -> None:
-        """Write the episodes that were chosen; of too many, the last ones."""
+        """Write the chosen episodes that wait."""
         while self._chosen:
             number, span, path = self._chosen.popleft()
             try:
@@ -180,13 +180,13 @@ class EpisodeRecorder:
                 self._fail(str(error))
 
     def _fail(self, reason: str) -> None:
-        """Report once why an episode that was chosen is not recorded."""
+        """Report, once per reason, why a chosen episode is not recorded."""
         if reason not in self._failures:
             self._failures.add(reason)
             self._events.add(Level.WARNING, f"an episode is not recorded: {reason}")
 
     def _recorded_return(self, kind: str) -> float:
-        """Return the return of the best or worst episode that the run has recorded before; NaN if there is none."""
+        """Return the return of the best or worst episode that the run has recorded; NaN if there is none."""
         path = self._folder / f"{kind}{SUFFIX}"
         try:
             return math.fsum(step.reward for step in read(path, accept).steps) if path.exists() else math.nan
@@ -194,7 +194,7 @@ class EpisodeRecorder:
             return math.nan
 
     def keep(self, env: int, episode: int, length: int, history: History) -> Path:
-        """Write an episode that has ended, if its steps are still kept or it was recorded; return the file.
+        """Write an episode that has ended to a file, or find the file that it was recorded in; return the file.
 
         Args:
             env: The environment among those of this process, from 0.
@@ -203,17 +203,21 @@ class EpisodeRecorder:
             history: The last steps.
 
         Raises:
-            NotReplayable: It is neither kept nor recorded, or takes too long.
+            NotReplayable: Its steps are no longer kept and it was not recorded, or its replay takes too long.
             PacError: It cannot be replayed.
             OSError: It cannot be written.
         """
-        number = self._ranks.first_env(history.num_envs) + env
+        number = self._number(env, history.num_envs)
         path, span = self._path(number, episode), history.episode_span(env, episode)
         if span is not None and len(span.actions) == length:
             self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
         elif not path.exists() or read(path, accept).length != length:
             raise NotReplayable("its steps are no longer kept, and it was not recorded")
         return path
+
+    def _number(self, env: int, num_envs: int) -> int:
+        """Return the number of an environment among those of all processes, each with `num_envs`."""
+        return self._ranks.first_env(num_envs) + env
 
     def _path(self, number: int, episode: int) -> Path:
         return self._folder / f"env{number + 1}-episode{episode + 1}{SUFFIX}"
@@ -223,7 +227,7 @@ class EpisodeRecorder:
         write(path, episode)
 
     def _finish(self, env: int, number: int, recording: Recording) -> None:
-        """Replay the episode and write it: without boards if the replay is the same, else with them.
+        """Replay the episode and write it, with boards only if the replay differs.
 
         Args:
             env: The environment among those of this process, from 0.
@@ -233,21 +237,21 @@ class EpisodeRecorder:
         steps = tuple(recording.steps)
         bare = tuple(replace(step, boards={}) for step in steps)
         episode = Episode(self._task, self._seed, number, recording.number, self._run, replays=True, steps=bare)
-        said = "replays byte for byte"
+        result = "replays byte for byte"
         try:
             episode = _checked(episode, recording.state)
         except Exception as error:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
             episode = replace(episode, replays=False, steps=steps if size <= MAX_BOARD_BYTES else bare)
-            said = f"does not replay: {error}"
+            result = f"does not replay: {error}"
         path = self._path(number, recording.number)
         try:
             self._write(path, episode)
         except OSError as error:
-            self._events.add(Level.ERROR, f"the episode was not recorded: {path}: {error.strerror}", env)
+            self._events.add(Level.ERROR, f"the episode was not recorded: cannot write {path}: {error.strerror}", env)
         else:
-            # The path first: lists of events show the beginning of a line.
-            text = f"recorded {path}: {episode.length:,} steps of environment {number + 1}; it {said}"
+            # The path comes first because lists of events show only the beginning of a line.
+            text = f"recorded {path}: {episode.length:,} steps of environment {number + 1}; it {result}"
             self._events.add(Level.GOOD if episode.replays else Level.WARNING, text, env)
 
 

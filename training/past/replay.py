@@ -40,8 +40,8 @@ class ReplayedEnv:
     """One environment of a task, with its number, so that its episodes are the same.
 
     Attributes:
-        buffers: Its arrays, with one slot and all environments up to its number. Memory that is not written is not
-            allocated.
+        buffers: Its arrays, with one slot, and rows for all environments up to its number. The system allocates only
+            the memory that is written.
     """
 
     def __init__(self, task: Task, seed: int, env: int) -> None:
@@ -60,10 +60,10 @@ class ReplayedEnv:
         self._environments.reset(np.ones(1, np.bool_), 0)
 
     def restore(self, state: Array) -> None:
-        """Go to a state, as it was in the buffer.
+        """Go to a state, given as in the buffer.
 
         Raises:
-            ImpossibleState: The task can never be in it.
+            ImpossibleState: The task cannot be in this state.
         """
         self._ask_for_boards()
         self._step = None
@@ -82,7 +82,7 @@ class ReplayedEnv:
         self._environments.step(0)
 
     def draw(self, *, wanted: bool) -> None:
-        """Request boards from now on, or no longer, of an environment that draws on request or is traced."""
+        """Set whether boards are requested from now on, of an environment that draws on request or has a trace."""
         self._wanted = wanted
 
     def _ask_for_boards(self) -> None:
@@ -105,7 +105,7 @@ class ReplayedEnv:
         return found
 
     def reward_terms(self) -> NDArray[np.float32]:
-        """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
+        """Return the reward terms of the last step, `(players, terms)`; `terms` may be 0."""
         if not self.task.reward_terms:
             return np.zeros((self.task.players, 0), np.float32)
         return self.row("reward_terms").copy()
@@ -119,7 +119,7 @@ def go_to_start(replayed: ReplayedEnv, span: ReplaySpan) -> None:
     """Go to the state that a span begins with.
 
     Raises:
-        ReplayMismatch: Its observation differs from the kept one.
+        ReplayMismatch: Its observation differs from the original one.
     """
     if span.state is not None:
         replayed.restore(span.state)
@@ -133,7 +133,7 @@ def replay_step(replayed: ReplayedEnv, span: ReplaySpan, index: int) -> None:
     """Take step `index` of a span.
 
     Raises:
-        ReplayMismatch: Reward, end or observation differ from the kept ones.
+        ReplayMismatch: Reward, end or observation differ from the original ones.
     """
     replayed.step(span.actions[index])
     ended = int(replayed.row("terminated")[0]) or 2 * int(replayed.row("truncated")[0])

@@ -1,4 +1,4 @@
-"""Computes earlier states of an environment in a separate thread: from what was kept, or by a replay."""
+"""Computes earlier states of an environment in a separate thread: from kept boards, or by a replay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import closing
 
 import numpy as np
 
-from ...envs import PacError, Task
+from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import seed_from
 from ..ranks import Ranks, SingleRank
@@ -24,22 +24,17 @@ MAX_SECONDS = 10.0  # s for one replay
 PROGRESS_SECONDS = 0.2  # s between two reports of progress
 WINDOW = 32
 """Moments up to the requested one that are kept, for the next steps back."""
+TOO_OLD = "its episode began before the oldest step that is kept"
 MAX_CACHE_BYTES = 64 * 2**20  # bytes
 
 
-class ReplayTooSlow(PacError):
-    """A replay takes too long."""
-
-    title = "Too slow"
-
-
 class Rewinder:
-    """Computes earlier states of environments. A new request replaces the waiting one.
+    """Computes earlier states of environments. A new request replaces one that waits.
 
     Args:
         task: The task.
         seed: The run's seed.
-        history: Returns the present history.
+        history: Returns the current history.
         publish: Called with each answer, a record of `moment_dtype`.
         report: Called with a sentence about a request that failed, once per sentence.
         ranks: The processes of the training, each with its own environments.
@@ -83,9 +78,10 @@ class Rewinder:
                 self._thread.start()
 
     def trace(self, env: int) -> Mapping[str, Array]:
-        """Return the boards of the newest step of a paused environment with what led to it, see `Task.trace`.
+        """Return the boards of the newest step of a paused environment with its trace, see `Task.trace`.
 
-        Empty until they are computed, which this requests; also if the task has no trace or the episode has ended.
+        The first call requests them. Returns nothing until they are computed, if the task has no trace, or if the
+        episode has ended.
         """
         history, step = self._current(), self._current().now
         if not (self._task.trace and step):
@@ -99,19 +95,19 @@ class Rewinder:
         return {} if moment["end"] else {item.name: moment[f"board:{item.name}"] for item in drawn_fields(self._task)}
 
     def state(self, env: int, back: int) -> tuple[str, Array]:
-        """Return a name and the state of environment `env` `back` steps ago, as in the buffer; in the caller's thread.
+        """Return a name and the state of environment `env` `back` steps ago, as in the buffer.
 
-        After a step that ended an episode, this is the first state of the next one.
+        After a step that ended an episode, this is the first state of the next one. Runs in the caller's thread.
 
         Raises:
-            NotReplayable: It is not kept, or its replay takes too long.
-            ReplayMismatch: Its replay differs from what was played.
+            NotReplayable: The steps are no longer kept, or the replay takes too long.
+            ReplayMismatch: The replay differs from the original steps.
         """
         history = self._current()
         step = max(0, history.now - back)
         span = None if self._refusal else history.replay_span(env, step)
         if span is None:
-            raise NotReplayable(self._refusal or "its episode began before the oldest step that is kept")
+            raise NotReplayable(self._refusal or TOO_OLD)
         number = self._ranks.first_env(history.num_envs) + env + 1
         return f"env{number}-step{step}", replayed_state(self._task, self._own_seed(history), span)
 
@@ -125,13 +121,12 @@ class Rewinder:
                     self._requested.wait()
                 wanted, self._wanted = self._wanted, None
             try:
-                if wanted[0] < self._current().num_envs:  # a restart at another N may have come between
+                if wanted[0] < self._current().num_envs:  # there may have been a restart with another N
                     env, back, seat, begun = wanted
                     self._publish(self.moment(env, back, seat, begun=begun))
-            except Exception as error:  # the next request is served all the same
-                text = (
-                    f"an earlier step of environment {wanted[0] + 1} cannot be shown: {type(error).__name__}: {error}"
-                )
+            except Exception as error:  # the thread continues with the next request
+                reason = f"{type(error).__name__}: {error}"
+                text = f"an earlier step of environment {wanted[0] + 1} cannot be shown: {reason}"
                 if text not in self._reported:
                     self._reported.add(text)
                     self._report(text)
@@ -163,7 +158,7 @@ class Rewinder:
         return moment
 
     def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
-        """Replay a state, or return it as it was kept, or with the reason why it is missing."""
+        """Return a state: replayed, with the boards that were kept, or with the reason why it is missing."""
         reason = self._refusal
         span = None if reason else history.replay_span(env, step)
         if span is not None:
@@ -172,12 +167,12 @@ class Rewinder:
                 return self._known[env, seat, step, begun]
             except ReplayMismatch as error:
                 reason = self._refusal = f"not deterministic: {error}"
-            except (ReplayTooSlow, NotReplayable) as error:
+            except NotReplayable as error:
                 reason = str(error)
             except Exception as error:
                 reason = self._refusal = f"its replay failed: {type(error).__name__}: {error}"
         elif not reason:
-            reason = "its episode began before the oldest step that is kept"
+            reason = TOO_OLD
         moment = self._blank(history, env, seat, step, begun=begun)
         boards = history.boards(env, step, begun=begun)
         moment["source"] = MomentSource.MISSING if boards is None else MomentSource.STORED
@@ -188,7 +183,7 @@ class Rewinder:
         return moment
 
     def _rebuild(self, history: History, span: ReplaySpan, seat: int) -> None:
-        """Replay a span; keep a seat's last moments of it."""
+        """Replay a span, and keep the last moments of a seat."""
         begun = reported = time.monotonic()
         self._publish_progress(history, span, seat, 0.0)
         with closing(ReplayedEnv(self._task, self._own_seed(history), span.env)) as replayed:
@@ -207,7 +202,7 @@ class Rewinder:
                     self._keep(history, replayed, seat, span.first + index + 1, terms)
                 now = time.monotonic()
                 if now - begun > MAX_SECONDS:
-                    raise ReplayTooSlow(f"the replay of its {count:,} steps takes more than {MAX_SECONDS:.0f} s")
+                    raise NotReplayable(f"the replay of its {count:,} steps takes more than {MAX_SECONDS:.0f} s")
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
                     self._publish_progress(history, span, seat, index / count)
@@ -231,7 +226,7 @@ class Rewinder:
         self._publish(moment)
 
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
-        """Return a moment with the decision before it, as it was kept, and nothing else."""
+        """Return a moment with only the decision that led to it."""
         moment = np.zeros((), self._dtype)
         moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
         before = history.decision(env, step, seat)

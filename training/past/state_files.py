@@ -1,4 +1,4 @@
-"""Writes the files that a task makes of a state, such as a start state of a console."""
+"""Writes the files of a state, such as a start state of a Game Boy, see `Task.state_files`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def save_state(task: Task, rewinder: Rewinder, folder: Path, env: int, back: int
     """Write the files of the state of environment `env` `back` steps ago into new files; return them.
 
     Raises:
-        NotReplayable: The state is not kept, or its replay takes too long.
-        ReplayMismatch: Its replay differs from what was played.
+        NotReplayable: The steps are no longer kept, or the replay takes too long.
+        ReplayMismatch: The replay differs from the original steps.
         OSError: A file cannot be written.
     """
     name, state = rewinder.state(env, back)

@@ -25,29 +25,29 @@ COLLAPSE_ITERATIONS = 10  # iterations
 
 EPISODE_FACTOR = 10.0  # times the median episode
 MIN_EPISODE_SECONDS = 60.0  # s
-FIRST_EPISODE_SECONDS = 600.0  # s, where no episode has ended yet
+FIRST_EPISODE_SECONDS = 600.0  # s, while no episode has ended
 
 SLOW_RATIO = 0.8  # of the median
 SLOW_WINDOWS = 3  # windows
-MIN_WINDOWS = 30  # a minute: before, nothing is usual yet, and a busy neighbour would ring
+MIN_WINDOWS = 30  # a minute; before that, a short disturbance would raise the alarm
 
 
 class Alarm:
-    """Detects when a problem begins, as opposed to one that lasts.
+    """Detects when a problem begins.
 
     Args:
-        calm: How long the problem must have been absent before it can begin again, in the units of `now`.
+        quiet: How long the problem must be absent before it can begin again, in the units of `now`.
     """
 
-    def __init__(self, calm: float) -> None:
-        self._calm = calm
+    def __init__(self, quiet: float) -> None:
+        self._quiet = quiet
         self._seen = -math.inf
 
     def begins(self, now: float, *, active: bool) -> bool:
         """Return whether the problem begins `now`; `active` says whether it is present."""
         if not active:
             return False
-        begins = now - self._seen > self._calm
+        begins = now - self._seen > self._quiet
         self._seen = now
         return begins
 
@@ -70,12 +70,12 @@ class EntropyCollapse:
 
     @property
     def early(self) -> float:
-        """The early level, which is the median of the first iterations. It is not used unless it is above 0."""
+        """The early level: the median of the first iterations."""
         return median(self._early)
 
 
 def episode_patience(length: float, sps: float) -> float:
-    """Return the seconds without the end of an episode that are too long: ten median episodes, at least a minute.
+    """Return after how many seconds without the end of an episode to raise an alarm: ten median episodes or a minute.
 
     Args:
         length: Median length of the last episodes, in steps; NaN before the first.
@@ -115,11 +115,11 @@ class Alarms:
 
     def check_environments(self, results: StepResults, players: int, now: float) -> None:
         """Check rewards and observations for NaN; `now` in s of training."""
-        self.report_nan("reward", results.nan_returns // players, now)
-        self.report_nan("observation", results.nan_observations // players, now)
+        self._report_nan("reward", results.nan_returns // players, now)
+        self._report_nan("observation", results.nan_observations // players, now)
 
-    def report_nan(self, name: str, envs: NDArray[np.intp], now: float) -> None:
-        """Report the environments whose reward or observation is NaN; `now` in s of training."""
+    def _report_nan(self, name: str, envs: NDArray[np.intp], now: float) -> None:
+        """Report the environments whose reward or observation is NaN."""
         found = sorted(set(envs.tolist()))
         self.marked.update(found)
         if self._numbers[name].begins(now, active=bool(found)):
@@ -128,15 +128,15 @@ class Alarms:
             self.report(f"alarm: env {found[0] + 1}: {name} is NaN{more}", found[0])
 
     def check_pace(self, episodes: int, patience: float, now: float) -> None:
-        """Check that episodes still end: `episodes` so far, and one within `patience`; `now` in s of training."""
+        """Check that one of the `episodes` so far has ended within `patience` seconds; `now` in s of training."""
         if episodes != self._episodes:
             self._episodes, self._ended = episodes, now
         silent = now - self._ended
         if self._silence.begins(now, active=silent > patience):
-            self.report(f"alarm: no episode has ended for {silent:.0f} s; {patience:.0f} s would be long")
+            self.report(f"alarm: no episode has ended for {silent:.0f} s; the limit is {patience:.0f} s")
 
     def check_iteration(self, metrics: Mapping[str, float], windows: Sequence[float], now: float) -> None:
-        """Check a trainer's metrics, and the fps of all windows at this N; `now` in s of training."""
+        """Check a trainer's metrics, and the fps of all windows at the current N; `now` in s of training."""
         self._iterations += 1
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
         if self._losses.begins(self._iterations, active=bool(losses)):
@@ -145,15 +145,15 @@ class Alarms:
         collapsed = [learner for learner, value in entropies.items() if self._entropies[learner].collapsed(value)]
         if self._collapse.begins(self._iterations, active=bool(collapsed)):
             entropy, early = entropies[collapsed[0]], self._entropies[collapsed[0]].early
-            self.report(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
+            self.report(f"alarm: the policy's entropy has collapsed to {entropy:.3g} nats, from {early:.3g} at first")
         if len(windows) >= MIN_WINDOWS:
             fps, usual = max(windows[-SLOW_WINDOWS:]), median(windows)
             if self._slowness.begins(now, active=fps < SLOW_RATIO * usual):
                 under = 100 * (1 - fps / usual)
-                self.report(f"alarm: throughput of {fps:,.0f}/s, {under:.0f} % under the median of {usual:,.0f}")
+                self.report(f"alarm: throughput is {fps:,.0f}/s, {under:.0f} % below the median of {usual:,.0f}/s")
 
     def reset(self) -> None:
-        """Forget the present environments."""
+        """Unmark all environments, because they are replaced."""
         self.marked.clear()
 
 

@@ -32,19 +32,19 @@ def condition_names(task: Task) -> tuple[str, ...]:
 
 
 def condition_names_with(own: Iterable[str], *, action: bool) -> tuple[str, ...]:
-    """Return the names that a condition may use, with a task's `own`, and whether an action is one number."""
+    """Return the names that a condition may use: the standard ones, `action` if that is one number, and `own` ones."""
     standard = {*FIELDS, *SEAT_FIELDS, *COMPUTED} - {"action"}
     names = (*sorted(standard), *(("action",) if action else ()), *map(_identifier, own))
     return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
 
 
 def _info(task: Task) -> dict[str, Field]:
-    """The task's scalars, by the names that conditions know them by."""
+    """Return the task's scalars by the names that conditions use."""
     return {_identifier(item.name): item for item in info_scalars(task)}
 
 
 def _outcomes(task: Task) -> dict[str, int]:
-    """The values of the field `outcome`, by name."""
+    """Return the values of the field `outcome` by name."""
     return {_identifier(outcome.name): 1 + index for index, outcome in enumerate(task.outcomes)}
 
 
@@ -53,7 +53,7 @@ def _identifier(name: str) -> str:
 
 
 def fields_of(task: Task, names: Iterable[str]) -> set[str]:
-    """Return the fields of the buffer that conditions with these names, and their episodes' ends, are computed from."""
+    """Return the fields of the buffer from which conditions with these names, and ends of episodes, are computed."""
     info, outcomes = _info(task), _outcomes(task)
     found = {"terminated", "truncated"}
     for name in names:
@@ -70,27 +70,21 @@ class ConditionValues:
     """The values of names after the newest of some steps. Each is computed when a condition needs it.
 
     Args:
-        task: What is trained on.
+        task: The task.
         results: The steps, with the fields that the names are computed from.
-        entropy: Returns the entropy of a row's policy there, NaN if it has none.
+        entropy: Returns the entropy of the policy's action distribution in a row; NaN if unknown.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        results: StepResults,
-        *,
-        entropy: Callable[[int], float],
-    ) -> None:
+    def __init__(self, task: Task, results: StepResults, *, entropy: Callable[[int], float]) -> None:
         self._task, self._results, self._entropy = task, results, entropy
         self._known: dict[str, Array] = {}
 
     def has(self, names: Iterable[str]) -> bool:
-        """Return whether the fields were read that these names are computed from."""
+        """Return whether the fields from which these names are computed were read."""
         return fields_of(self._task, names) <= self._results.newest.keys()
 
     def __call__(self, name: str) -> Array:
-        """Return the values of a name, `(rows,)`. All seats of an environment have the values that they share."""
+        """Return the values of a name, `(rows,)`; a value of an environment is repeated for each of its seats."""
         if name not in self._known:
             self._known[name] = self._read(name)
         return self._known[name]
@@ -113,9 +107,9 @@ class ConditionValues:
                 values = np.not_equal(newest[name], 0)
             case "ended":
                 values = self("terminated") | self("truncated")
-            case "hung":  # whose worker hangs or died, until it is back
+            case "hung":  # the worker hangs or has died, and is not replaced yet
                 values = self._shared(newest["status"] != EnvStatus.READY)
-            case "obs":  # NaN where the observation contains one, the last of an episode included
+            case "obs":  # NaN if the observation, or the last one of an episode, contains a NaN
                 values[self._results.nan_observations] = np.nan
             case "value":
                 values[:] = np.nan if (found := self._results.values) is None else found[-1]
@@ -133,7 +127,7 @@ class ConditionValues:
         return values
 
     def _shared(self, values: Array) -> Array:
-        """Return for each seat what is one for all of an environment."""
+        """Repeat the values of environments for each of their seats."""
         return np.repeat(values, self.players)
 
 
@@ -144,10 +138,10 @@ class Breakpoint:
     Attributes:
         number: Its number, from 1.
         condition: The condition.
-        on: Whether it is checked.
+        on: Whether it is enabled.
         hits: How often it has paused the training.
         env: The environment of the last hit; -1 before the first.
-        was_true: Where it was true at the previous step, `(rows,)`.
+        was_true: The rows in which it was true at the previous step, `(rows,)`.
     """
 
     number: int
@@ -158,7 +152,7 @@ class Breakpoint:
     was_true: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def new_rows(self, readings: ConditionValues) -> NDArray[np.intp]:
-        """Return the rows where it holds and did not at the step before of the same episode."""
+        """Return the rows where it is true, and was false at the previous step of the same episode."""
         ended = readings.ended
         count = len(ended)
         now = np.zeros(count, np.bool_)
@@ -172,6 +166,7 @@ class Breakpoints:
     """A session's breakpoints. Any thread may change them, the training thread checks them.
 
     Attributes:
+        enabled: The breakpoints that are checked.
         hit: The environments where breakpoints hit at the last step.
     """
 
@@ -185,15 +180,15 @@ class Breakpoints:
         self.hit: tuple[int, ...] = ()
 
     def update_task(self, task: Task) -> None:
-        """Know the names of a task that has more scalars."""
+        """Accept the names of a task that has more scalars."""
         self._task, self._names = task, condition_names(task)
 
     def add(self, text: str, num_envs: int = MAX_ENVS) -> int:
-        """Add one; return its number.
+        """Add a breakpoint; return its number.
 
         Args:
-            text: A condition as `conditions` has them.
-            num_envs: The environments that it may name.
+            text: A condition, see `conditions`.
+            num_envs: Number of environments.
 
         Raises:
             BadParameter: The text is not a condition, or there are too many breakpoints.
@@ -202,7 +197,7 @@ class Breakpoints:
             raise BadCondition(f"limit of {MAX_BREAKPOINTS} breakpoints reached: remove one first")
         condition = parse(text, self._names, num_envs)
         if "obs" in condition.names and re.search(r"\bobs\b", NAN_OBS.sub("", text)):
-            raise BadCondition("an observation is not a single number: obs can only be used as nan(obs)")
+            raise BadCondition("an observation is not a single number: use obs only in nan(obs)")
         with self._lock:
             self._count += 1
             self._all[self._count] = Breakpoint(self._count, condition)
@@ -210,7 +205,7 @@ class Breakpoints:
             return self._count
 
     def toggle(self, number: int) -> None:
-        """Switch one off, or on again.
+        """Disable a breakpoint, or enable it again.
 
         Raises:
             BadCondition: There is no breakpoint with that number.
@@ -221,7 +216,7 @@ class Breakpoints:
             self._update_enabled()
 
     def remove(self, number: int) -> None:
-        """Remove one.
+        """Remove a breakpoint.
 
         Raises:
             BadCondition: There is no breakpoint with that number.
@@ -233,7 +228,7 @@ class Breakpoints:
     def _find(self, number: int) -> Breakpoint:
         if number not in self._all:
             known = ", ".join(map(str, self._all)) or "none"
-            raise BadCondition(f"there is no breakpoint {number}; there are: {known}")
+            raise BadCondition(f"there is no breakpoint {number}; known: {known}")
         return self._all[number]
 
     def _update_enabled(self) -> None:
@@ -246,7 +241,7 @@ class Breakpoints:
         return fields_of(self._task, (name for item in enabled for name in item.condition.names)) if enabled else set()
 
     def check(self, readings: ConditionValues) -> str:
-        """Check all of them after a step; return a sentence if one hits, else an empty text."""
+        """Check all enabled breakpoints after a step; return a sentence if one hits, else an empty text."""
         self.hit, message = (), ""
         for item in self.enabled:
             if not readings.has(item.condition.names):  # it was added after the steps were requested
@@ -260,34 +255,26 @@ class Breakpoints:
         return message
 
     def reset(self) -> None:
-        """Forget the present environments."""
+        """Forget where breakpoints hit or were true, because the environments are replaced."""
         self.hit = ()
         for item in self.enabled:
             item.was_true = item.was_true[:0]
 
     def write(self, block: Array) -> None:
-        """Write all of them into a block of `BREAKPOINT`."""
+        """Write all breakpoints into a block of `BREAKPOINT`."""
         with self._lock:
             kept = list(self._all.values())
         block[len(kept) :] = np.zeros((), BREAKPOINT)
         for index, item in enumerate(kept):
-            block[index] = (
-                item.number,
-                item.on,
-                item.hits,
-                item.env,
-                item.condition.text.encode(errors="backslashreplace"),
-            )
+            text = item.condition.text.encode(errors="backslashreplace")
+            block[index] = item.number, item.on, item.hits, item.env, text
 
 
 def _hit_message(condition: Condition, readings: ConditionValues, found: NDArray[np.intp]) -> str:
     """Return a sentence with the first environment where a condition is true, and the values there."""
     row, players = int(found[0]), readings.players
-    numbers = [
-        f"{name} {readings(name)[row]:.4g}"
-        for name in sorted(condition.names - {"obs"})
-        if readings(name).dtype != np.bool_
-    ]
+    values = {name: readings(name) for name in sorted(condition.names - {"obs"})}
+    numbers = [f"{name} {column[row]:.4g}" for name, column in values.items() if column.dtype != np.bool_]
     shown = f" ({', '.join(numbers)})" if numbers else ""
     others = len(np.unique(found // players)) - 1
     more = f", and in {others:,} more" if others else ""

@@ -212,12 +212,12 @@ class _Expression:
 
 
 def _number(values: Values) -> Values:
-    """Numbers that behave like Python's: bytes do not wrap, and truth can be added."""
+    """Return values as floats, so that bytes do not overflow and booleans can be added."""
     return values.astype(np.float64, copy=False)
 
 
 def _truth(values: Values) -> Values:
-    """Whether numbers are neither zero nor NaN."""
+    """Return which values are neither zero nor NaN."""
     return values if values.dtype == np.bool_ else (values != 0) & ~np.isnan(values)
 
 

@@ -123,7 +123,7 @@ def test_entropy_collapses_against_its_early_level(training):
     assert not training.iterate(COLLAPSE_ITERATIONS - 1, loss__entropy=0.1)
     assert not training.iterate(loss__entropy=0.3)
     reported = training.iterate(3 * COLLAPSE_ITERATIONS, loss__entropy=0.1)
-    assert reported == ["alarm: the policy's entropy has collapsed: 0.1 nats, at first 2"]
+    assert reported == ["alarm: the policy's entropy has collapsed to 0.1 nats, from 2 at first"]
 
 
 def test_the_entropy_of_other_trainers_is_known(training):
@@ -142,7 +142,7 @@ def test_throughput_is_held_to_its_own_median(training):
     assert not training.iterate(3, fps=1000)
     assert not training.iterate(10, fps=100, limited=True)
     assert not training.iterate(2 * MIN_WINDOWS, fps=900)
-    assert training.iterate(4, fps=700) == ["alarm: throughput of 700/s, 22 % under the median of 900"]
+    assert training.iterate(4, fps=700) == ["alarm: throughput is 700/s, 22 % below the median of 900/s"]
     assert not training.iterate(20, fps=100, num_envs=2)
 
 
@@ -157,4 +157,4 @@ def test_episodes_that_end_no_more_ring():
     assert not alarms.messages
     for now in range(451, 700):
         alarms.check_pace(6, 200.0, now)
-    assert alarms.messages == ["alarm: no episode has ended for 201 s; 200 s would be long"]
+    assert alarms.messages == ["alarm: no episode has ended for 201 s; the limit is 200 s"]

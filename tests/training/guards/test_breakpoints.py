@@ -132,7 +132,7 @@ def test_what_is_off_or_removed_does_not_hit(steps):
     assert steps.check()
     steps.breakpoints.remove(number)
     assert not steps.breakpoints.enabled
-    with pytest.raises(BadCondition, match="there is no breakpoint 1; there are: none"):
+    with pytest.raises(BadCondition, match="there is no breakpoint 1; known: none"):
         steps.breakpoints.toggle(number)
 
 

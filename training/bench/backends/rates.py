@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....backends.factory import make
-from ....envs import Task, find
+from ....envs import Task
 from ....envs.actions import random_actions
 from ..facts import Figures, ratios_of
 from ..turns import alternate, rate_of
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SLOTS = 65
 """Slots of a rollout of 64 steps."""
+TASK, NUM_ENVS, WORKERS, SECONDS = "drmario", 16, 2, 1.0
+"""What `async_ratio` measures, and the length of each measurement."""
 KEYS = 64
 """Number of sets of random keys, drawn once and used in turn, so that drawing is not measured."""
 
@@ -57,39 +59,37 @@ class RandomLegal:
             )
 
 
-def async_ratio(
-    task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, *, rounds: int
-) -> Figures:
+def async_ratio(*, rounds: int) -> Figures:
     """Compare `shm` with Gymnasium's AsyncVectorEnv on the same environments with random legal actions.
 
     Returns:
-        `ratio`: the median ratio of the rates, of pairs measured one after the other, and the extremes; the rates.
+        `ratio`, `ratio_min` and `ratio_max`: median and extremes of the ratios of pairs that are measured one after the
+        other; `shm_sps` and `async_sps`, the median environment steps per second.
     """
     from gymnasium.vector import AsyncVectorEnv
 
     from ....envs.gym.single import TaskEnv
 
-    described = find(task)
     with (
-        closing(make(described, num_envs, "shm", workers=workers, slots=SLOTS)) as envs,
-        closing(AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")) as peer,
+        closing(make(TASK, NUM_ENVS, "shm", workers=WORKERS, slots=SLOTS)) as envs,
+        closing(AsyncVectorEnv([lambda: TaskEnv(TASK)] * NUM_ENVS, context="spawn")) as peer,
     ):
-        step_peer = _peer(peer, described, num_envs)
-        rates = alternate({"async": lambda: step_peer(seconds), "shm": lambda: _drive(envs, seconds)}, rounds)
+        step_peer = _peer_stepper(peer)
+        rates = alternate({"async": lambda: rate_of(step_peer, SECONDS), "shm": lambda: _rate(envs)}, rounds)
     return {
-        "num_envs": num_envs,
-        "workers": workers,
-        "task": task,
+        "num_envs": NUM_ENVS,
+        "workers": WORKERS,
+        "task": TASK,
         **ratios_of(rates["shm"], rates["async"]),
         **{f"{side}_sps": round(median(found)) for side, found in rates.items()},
         "rounds": rounds,
     }
 
 
-def _drive(envs: Backend, seconds: float) -> float:
-    """Start, and step with random actions for some seconds; return the steps per second."""
+def _rate(envs: Backend) -> float:
+    """Restart all episodes, and step with random actions; return the steps per second."""
     envs.start()
-    return rate_of(random_stepper(envs), seconds)
+    return rate_of(random_stepper(envs), SECONDS)
 
 
 def random_stepper(envs: Backend) -> Callable[[], int]:
@@ -106,16 +106,15 @@ def random_stepper(envs: Backend) -> Callable[[], int]:
     return step
 
 
-def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
-    """Return a function that steps a Gymnasium vector environment for some seconds and returns the rate."""
+def _peer_stepper(peer: Any) -> Callable[[], int]:
+    """Return a function that steps a Gymnasium vector environment with random legal actions once."""
     _, infos = peer.reset(seed=0)
-    keys = np.random.default_rng(0).integers(1, 256, (KEYS, num_envs, task.num_actions), np.uint8)
     masks: NDArray[np.bool_] = infos["action_mask"]
-    turns = cycle(keys)
+    keys = cycle(np.random.default_rng(0).integers(1, 256, (KEYS, *masks.shape), np.uint8))
 
     def step() -> int:
         nonlocal masks
-        masks = peer.step((masks * next(turns)).argmax(axis=1))[4]["action_mask"]
-        return num_envs
+        masks = peer.step((masks * next(keys)).argmax(axis=1))[4]["action_mask"]
+        return NUM_ENVS
 
-    return lambda seconds: rate_of(step, seconds)
+    return step

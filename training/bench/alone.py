@@ -1,4 +1,4 @@
-"""A trainer without a session, and its processes."""
+"""Runs a trainer, and its processes if it has any, without a session."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def started(
     envs_device: str = "cpu",
     **options: Any,
 ) -> tuple[Any, Timer]:
-    """Return a trainer that has been started, and the timer of its phases.
+    """Build and start a trainer; return it and the timer of its phases.
 
     Args:
         name: The trainer.
         task: The task.
-        settings: Its settings that are not the default.
+        settings: Settings that differ from the defaults.
         num_envs: Number of environments N.
-        backend: Steps them.
+        backend: Name of the backend that steps them.
         seed: Seed of trainer and environments.
         device: Device of the policy.
         envs_device: Device of the environments.
-        **options: More arguments of `make`.
+        **options: Further arguments of `make`.
     """
     chosen, timer = trainer_settings(name, task, settings), Timer()
     stepped = transformed_task(name, task, chosen)
@@ -59,10 +59,10 @@ def started(
 
 
 class ProcessesAlone:
-    """Starts and supervises the processes of a trainer, and is their gate, which is always open.
+    """Starts and supervises the processes of a trainer. Their gate is always open.
 
     Args:
-        task: What is trained on.
+        task: The task of the training.
 
     Attributes:
         start: Starts processes, see `pac.training.trainer.StartProcesses`.
@@ -74,11 +74,11 @@ class ProcessesAlone:
         self.start = self._supervisor.start
 
     def wait_until_ready(self) -> None:
-        """Wait until all of them run, so that their imports do not count as training.
+        """Wait until all processes run, so that their imports do not count as training.
 
         Raises:
-            ProcessFailed: One failed.
-            MeasurementFailed: They take too long.
+            ProcessFailed: A process failed.
+            MeasurementFailed: They did not start within `START_LIMIT` seconds.
         """
         end = time.monotonic() + START_LIMIT
         while any(status.state == WorkerState.STARTING for status in self._supervisor.statuses()):
@@ -88,12 +88,12 @@ class ProcessesAlone:
             time.sleep(POLL)
 
     def check(self) -> None:
-        """Raise `ProcessFailed` if one has failed."""
+        """Raise `ProcessFailed` if a process has failed."""
         self._supervisor.poll()
         self._supervisor.check()
 
     def close(self) -> None:
-        """Stop all of them."""
+        """Stop all processes."""
         self._supervisor.close()
         self._gate.close()
         (own_directory() / "gate").unlink()

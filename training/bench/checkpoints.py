@@ -1,4 +1,4 @@
-"""Measures the cost of checkpoints: how long each pauses the training, and how much they slow it down."""
+"""Measures how long checkpoints pause a training, and how much they slow it down."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TASKS = {"holdem": 2, "drmario": 16}
 """Tasks, with the number of workers or environments."""
 SAMPLE = 0.02  # s between two readings of the counters
-LIMIT = 300.0  # s in addition to the training time: hold'em may build its card abstraction
+LIMIT = 300.0  # s in addition to the training time, because hold'em may build its card abstraction first
 
 
 def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> Figures:
@@ -45,7 +45,7 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
 
 
 def _measure(task: str, num_envs: int, every: float, seconds: float) -> Figures:
-    """Train in this process, and read the counters while a checkpoint is written and while none is."""
+    """Train in this process; read the counters, separately while a checkpoint is written."""
     from ...backends.system.segment import own_directory
     from ..config import Config
     from ..session.session import Session

@@ -1,4 +1,4 @@
-"""A PPO in one loop over vector environments, as CleanRL's, with its published settings, for `bench learning`."""
+"""A PPO like CleanRL's, in one loop over vector environments, with its published settings, for `bench learning`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Agent:
         self.optimizer = torch.optim.Adam(self._parameters, lr=RATE, eps=1e-5)
 
     def learn(self, rollout: list[Tensor], last: Tensor, done: Tensor) -> None:
-        """Learn from a rollout, whose parts are `(steps, N, ...)`, and the observation and the ends after it."""
+        """Learn from a rollout, whose parts are `(steps, N, ...)`, and the observations and episode ends after it."""
         *parts, reward, dones = rollout
         with torch.no_grad():
             advantage = self._advantages(reward, parts[-1], dones, self.critic(last).flatten() * (1 - done))
@@ -92,10 +92,10 @@ class _Agent:
         """Generalized advantage estimation, `(steps, N)`; a truncation counts as a termination, as in CleanRL.
 
         Args:
-            rewards: `(steps, N)`, as the other two.
+            rewards: `(steps, N)`, like `values` and `dones`.
             values: Estimated before the step.
             dones: Whether the observation is the first of an episode.
-            following: `(N,)`, what is estimated after the last step.
+            following: `(N,)`, the estimated values after the last step.
         """
         advantages, carried = torch.zeros_like(rewards), torch.zeros(NUM_ENVS)
         for step in reversed(range(STEPS)):

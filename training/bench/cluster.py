@@ -1,4 +1,4 @@
-"""A model of training in many processes: what ranks would give, from costs that are measured on this machine.
+"""Predicts the speed of training in many processes, from costs that are measured on this machine.
 
 pac-tui bench cluster --simulate
 pac-tui bench cluster --simulate --check
@@ -26,15 +26,15 @@ from .turns import alternate
 BATCH = SETTINGS["batch"]
 LIMIT = 120.0
 DRAWS = 200
-"""Iterations that are simulated, of each round."""
+"""Simulated iterations for each round of measurements."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What a message between two processes costs.
+    """The cost of messages between two processes.
 
     Attributes:
-        latency: Seconds of a message without data.
+        latency: Seconds that a message without data takes.
         bandwidth: Bytes per second.
     """
 
@@ -42,24 +42,24 @@ class Network:
     bandwidth: float
 
     def all_reduce(self, ranks: int, size: float) -> float:
-        """Return the seconds of a sum of `size` bytes in a ring: 2 (R - 1) messages of `size` / R bytes each."""
+        """Return the seconds of a ring all-reduce of `size` bytes: 2 (R - 1) messages of `size` / R bytes each."""
         return 2 * (ranks - 1) * (self.latency + size / ranks / self.bandwidth)
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What one rank computes in an iteration, and what it sums with the others.
+    """What one rank computes in an iteration, and its all-reduces with the others.
 
     Attributes:
-        rounds: For each time of measuring, the seconds of computing before each sum, `(iterations, sums)`.
-        sizes: Bytes of each sum.
+        rounds: For each round of measurements, the seconds of computing before each all-reduce, `(iterations, sums)`.
+        sizes: Bytes of each all-reduce.
     """
 
     rounds: Sequence[Array]
     sizes: Sequence[int]
 
     def computing(self, ranks: int) -> float:
-        """Return the seconds of an iteration without the sums: each part takes as long as on the slowest rank.
+        """Return the seconds of an iteration without the all-reduces: each part takes as long as on the slowest rank.
 
         Each rank takes as long as in one of the iterations that were measured at the same time.
         """
@@ -68,7 +68,7 @@ class Costs:
         return float(np.mean([parts.max(axis=0).sum() for parts in drawn]))
 
     def summing(self, ranks: int, network: Network) -> float:
-        """Return the seconds of the sums of an iteration."""
+        """Return the seconds of the all-reduces of an iteration."""
         return sum(network.all_reduce(ranks, size) for size in self.sizes)
 
     def rate(self, ranks: int, network: Network) -> float:
@@ -78,28 +78,28 @@ class Costs:
 
 ASSUMPTIONS = (
     f"{TASK}, {NUM_ENVS} environments per rank; batch and minibatch grow with the ranks, so each has the same work",
-    "every rank has one core of this machine, and is as fast as here while another one computes beside it",
+    "every rank has one core, as fast as a core of this machine while two cores compute",
     "each part of an iteration takes as long as on the slowest rank; ranks differ as iterations at the same time do",
-    "nothing of the sums overlaps with computing; sums run in a ring, and no two messages share a link",
-    "GPUs would be faster, and their gradients as large",
+    "all-reduces do not overlap with computing; they run in a ring, and no two messages share a link",
+    "GPUs would compute faster, with gradients of the same size",
 )
 
 
 def simulate(
     ranks: Sequence[int], network: Network, *, check: bool, seconds: float = 8.0, rounds: int = 7, progress: Progress
 ) -> Figures:
-    """Compute what ranks would give.
+    """Predict decisions per second and efficiency for several numbers of ranks.
 
     Args:
         ranks: Numbers of ranks.
-        network: What messages between them cost.
+        network: The cost of messages between them.
         check: Whether to compare the prediction for two ranks with two ranks on this machine.
         seconds: Seconds of each training.
-        rounds: Trainings of each kind, in an order that changes.
+        rounds: Number of alternating trainings of each kind.
         progress: Called with the current measurement.
 
     Returns:
-        `costs` as measured here, a row for each number of ranks, the assumptions; with `check`, `predicted` and
+        `costs` as measured, `rows` with one for each number of ranks, `assumptions`; with `check`, `predicted` and
         `measured` decisions/s of two ranks, and the ratios of both within each round.
     """
     sides: dict[str, Callable[[], Any]] = {"ranks that do not communicate": partial(_lone_ranks, seconds)}
@@ -146,7 +146,7 @@ def _row(costs: Costs, network: Network, ranks: int) -> Figures:
 
 
 def _lone_ranks(seconds: float) -> list[Figures]:
-    """Train in a process per core, at once, and return what each has noted."""
+    """Train in one process per core at the same time; return the times that each has measured."""
     given = json.dumps([TASK, NUM_ENVS, seconds, SETTINGS | {"epochs": EPOCHS}])
     command = [sys.executable, "-m", "pac.training.bench.lone_rank", given]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -168,12 +168,14 @@ def _pair_rate(seconds: float) -> float:
 
 
 def _network_here() -> Network:
-    """Return what messages between two processes on this machine cost, from sums of a number and of gradients."""
+    """Return the cost of messages on this machine, from all-reduces of one number and of gradients."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CORES)]
     command = [*torchrun, "-m", "pac.training.bench.collectives", TASK]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT)
     try:
         found: dict[str, float] = json.loads(done.stdout)
     except ValueError:
-        raise MeasurementFailed(f"two processes could not measure their sums: {last_line(done.stderr)}") from None
+        raise MeasurementFailed(
+            f"two processes could not measure their all-reduces: {last_line(done.stderr)}"
+        ) from None
     return Network(found["small"] / 2, found["size"] / max(1e-9, found["gradients"] - found["small"]))

@@ -1,7 +1,7 @@
-"""One of two processes that measure the sums of ranks: prints the bytes of gradients, and seconds per call.
+"""One of two processes that measure all-reduces: prints the bytes of gradients, and seconds per call.
 
-As in a training, a process has its share of the cores, and its caches contain something else before each sum. Started
-by torchrun, with the task as its argument.
+As in a training, a process has its share of the cores, and its caches contain other data before each all-reduce.
+torchrun starts it, with the task as its argument.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..torchrun import join_ranks, local_rank
 
 CALLS, WARM = 200, 20
 CACHES = 8 << 20
-"""Bytes that are written before each sum."""
+"""Bytes that are written before each all-reduce."""
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
     other = torch.zeros(CACHES, dtype=torch.uint8)
 
     def seconds(collective: Callable[[], object]) -> float:
-        """Return the median time of a sum, with what is computed before it."""
+        """Return the median time of a call, including the writes before it."""
         times = []
         for _ in range(CALLS):
             begun = time.perf_counter()

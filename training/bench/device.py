@@ -1,4 +1,4 @@
-"""The device backend on the CPU: its steps against those of threads, PPO against worker processes, and PPO's parts.
+"""Measures the device backend on the CPU: its steps against threads, PPO against worker processes, and parts of PPO.
 
 pac-tui bench device --json
 """

@@ -1,7 +1,7 @@
-"""Checks that short trainings still learn as they did: their curves stay within recorded envelopes.
+"""Checks that short trainings still learn as before: their curves must stay within recorded envelopes.
 
-An envelope has a lowest and a highest value for each of some points of a training. It was recorded with several seeds,
-and is wider than they were: other machines round differently, and curves diverge.
+An envelope has a lowest and a highest mean return for each of several points of a training. It is wider than the range
+of the recorded seeds, because rounding differs between machines, and curves diverge.
 
     pac-tui bench envelopes
 """
@@ -28,23 +28,23 @@ NUM_ENVS, POINTS = 8, 4
 FILE = Path(__file__).with_name("envelopes.json")
 RECORDED_SEEDS, SEEDS = 5, 3
 WIDER = 0.5
-"""By which share of the range over seeds an envelope is wider at both ends."""
+"""Margin at both ends, as a share of the range over seeds."""
 LEAST = 0.05
-"""The least margin at both ends, as a share of the range of the whole envelope."""
+"""Minimum margin at both ends, as a share of the range over all points."""
 
 
 def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, progress: Progress) -> Figures:
     """Train each task, with and without overlap, and compare the medians over seeds with the envelopes.
 
     Args:
-        tasks: Which tasks.
+        tasks: The tasks to train on.
         seeds: Seeds of each training.
         progress: Called with the current measurement.
 
     Returns:
         For each task and kind of training `curve`, the medians; `final`, the last mean of each seed; `outside`, the
-        points at which the median is outside of the envelope. For each task `comparisons`. And for all of them
-        `within`, whether nothing is outside.
+        points at which the median is outside the envelope. `comparisons` by task. `within`: whether no point of any
+        training is outside.
     """
     envelopes = json.loads(FILE.read_text())
     curves = _trained(tasks, seeds, progress)
@@ -97,11 +97,11 @@ def _comparisons(tasks: Sequence[str], curves: Mapping[tuple[str, str], Sequence
 
 
 def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Figures:
-    """Compare the last means without and with overlap.
+    """Compare the final mean returns without and with overlap.
 
     Returns:
-        `difference`, that of the medians; `seed_range`, the larger of both ranges over seeds; `equal`, whether the
-        first is less than the second.
+        `difference` of the medians; `seed_range`, the larger range over seeds; `equal`, whether the difference is less
+        than that range.
     """
     difference = abs(median(overlap) - median(plain))
     seed_range = max(max(values) - min(values) for values in (plain, overlap))
@@ -109,7 +109,7 @@ def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Figures:
 
 
 def envelope_of(curves: Sequence[Sequence[Figures]]) -> list[Figures]:
-    """Return an envelope around the points of some trainings."""
+    """Return an envelope around the points of several trainings."""
     means = [[point["mean"] for point in points] for points in zip(*curves, strict=True)]
     whole = max(map(max, means)) - min(map(min, means))
     found = []

@@ -1,4 +1,4 @@
-"""Measures how much evaluation beside a training slows it down.
+"""Measures how much background evaluation slows down a training.
 
 pac-tui bench evaluation
 """

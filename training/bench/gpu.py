@@ -1,4 +1,4 @@
-"""Environments on a GPU: steps with random actions, and whole PPO, for several N.
+"""Measures environments on a GPU: steps with random actions, and whole PPO, for several N.
 
 pac-tui bench gpu --json
 """
@@ -27,7 +27,7 @@ KEYS = 16
 LONG = 5.0
 """Seconds of the environments in one rollout above which PPO is not measured."""
 EPOCHS = 1
-"""Passes of PPO over a rollout of so many environments."""
+"""Passes of PPO over a rollout."""
 GRADIENT_STEPS = 32
 """Gradient steps of a pass, as many as PPO advises for a GPU; fewer if minibatches would be below `SMALLEST`."""
 SMALLEST = 16_384
@@ -45,7 +45,7 @@ def measure_gpu(
     """Measure environments in the memory of a device.
 
     Args:
-        device: `cuda`, `cuda:K`; or `apart`, the same program on the CPU.
+        device: `cuda` or `cuda:K`; `apart` runs the same program on the CPU, for tests.
         tasks: The tasks.
         envs: Numbers of environments N.
         seconds: Seconds of each measurement.
@@ -53,7 +53,7 @@ def measure_gpu(
 
     Returns:
         The name of the GPU, and `rows`: for each task and N the bytes needed, the steps per second with random legal
-        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is made. PPO is left
+        actions, those of PPO without and with CUDA graphs, and the seconds until the first step is done. PPO is left
         out where the environments of a rollout take over `LONG`.
 
     Raises:
@@ -125,7 +125,7 @@ class RandomLegalOnDevice:
 
 
 def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
-    """Return the steps per second of whole PPO, after two iterations, and the peak of the GPU's memory so far."""
+    """Return the steps per second of whole PPO, after two iterations, and the peak GPU memory in bytes so far."""
     steps = SLOTS - 1
     decisions = steps * num_envs
     chosen = {

@@ -1,4 +1,4 @@
-"""Independent learners in processes of their own, against the same learners one after the other."""
+"""Compares independent learners in their own processes with the same learners in one process."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ WAYS: dict[str, dict[str, Any]] = {
     "parallel": {"processes": True, "threads": 1},
 }
 WARM_UP = 30
-"""Gradient steps of an agent before the measurement: meanwhile, processes start and kernels are loaded."""
+"""Gradient steps of an agent before the measurement, during which processes start and kernels are loaded."""
 
 
 def compare(*, seconds: float = 20.0, rounds: int = 3, progress: Progress) -> Figures:
     """Train two agents in each way in turn, with the same replay ratio.
 
     Args:
-        seconds: Training time of each measurement, besides the start.
+        seconds: Training time of each measurement, without startup.
         rounds: Number of measurements of each way.
         progress: Called with the current measurement.
 

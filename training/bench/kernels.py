@@ -1,4 +1,4 @@
-"""The kernels for GPUs, compiled without one: registers, stack, spills and occupancy.
+"""Compiles the kernels for GPUs, without a GPU: registers, stack, spills and occupancy.
 
 pac-tui bench kernels --json
 """
@@ -72,7 +72,7 @@ def measure_kernels(
 
 
 def kernels_of(name: str) -> dict[str, Kernel]:
-    """Return the kernels of a task's step, or that of a fight, by what rows call them."""
+    """Return the kernels of a task's step, or that of a fight, by their names in the rows."""
     if name == FIGHT:
         return {FIGHT: fight_kernel()}
     kernels = step_kernels(find(name))
@@ -80,7 +80,7 @@ def kernels_of(name: str) -> dict[str, Kernel]:
 
 
 def assembled(ptx: str, target: int) -> Figures:
-    """Assemble PTX for an architecture; return what the assembler says about it, sums over its functions."""
+    """Assemble PTX for an architecture; return the assembler's figures, summed over its functions."""
     with TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx)

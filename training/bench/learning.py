@@ -1,7 +1,7 @@
-"""Measures what a policy has learned after a number of decisions, with several seeds, each in its own process.
+"""Measures the return of a policy during training, with several seeds, each in its own process.
 
-All environments are in the process, and PyTorch has one thread, so that the figures depend neither on the number of
-cores nor on how busy they are. Only the seconds do.
+All environments are in that process, and PyTorch has one thread. So only the seconds depend on the number of cores and
+on their load.
 
     pac-tui bench learning --task CartPole-v1 --steps 100000
 """
@@ -57,12 +57,12 @@ def learning(
     Args:
         config: The task, the settings, `steps` and the first seed.
         seeds: Number of seeds.
-        goal: A mean return; the result says when it was reached first.
+        goal: A mean return; the result contains when it was first reached.
         every: Decisions between two checks; by default, a training has `CHECKS`.
         stop: Whether to end a training when the goal is reached.
         sb3: Whether Stable-Baselines3 trains too, alternately.
-        cleanrl: Whether a loop written as CleanRL's trains too, alternately, with CleanRL's settings. With dqn, ours
-            has these settings, too.
+        cleanrl: Whether a loop like CleanRL's trains too, alternately, with CleanRL's settings. With dqn and
+            independent, pac-tui then has the same settings.
         progress: Called with the current measurement.
 
     Returns:
@@ -118,7 +118,7 @@ def _sides(config: Config, *, sb3: bool, cleanrl: bool) -> list[str]:
 
 
 def summary(runs: list[Figures], goal: float | None) -> Figures:
-    """Return the figures of some runs, as `learning` does for a side."""
+    """Return the figures of the runs of one side; see `learning`."""
     means = [[point["mean"] for point in run["points"]] for run in runs]
     found: Figures = {
         "runs": runs,

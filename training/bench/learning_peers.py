@@ -1,4 +1,4 @@
-"""Other programs that `bench learning` compares with: Stable-Baselines3, and a DQN written as CleanRL's."""
+"""Other trainers that `bench learning` compares with: Stable-Baselines3, and a DQN like CleanRL's."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def _falling(first: float) -> Callable[[float], float]:
 
 
 def train_cleanrl(config: Config, checks: Checks, report: Report) -> None:
-    """Train with a DQN in one loop over one environment, as CleanRL's, with SB3's buffer, and report the points.
+    """Train with a DQN like CleanRL's, in one loop over one environment, with SB3's buffer, and report the points.
 
-    Settings are those of our side, of which `CLEANRL_SETTINGS` names those that are used here.
+    The settings are those of our side; `CLEANRL_SETTINGS` names the ones that are used.
     """
     import gymnasium
     import torch

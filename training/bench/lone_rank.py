@@ -1,4 +1,4 @@
-"""A rank that trains alone, and notes how long it computes before each sum that it would form with others.
+"""A rank that trains alone, and measures how long it computes before each all-reduce that several ranks would need.
 
 Prints as JSON what `train` returns. Started with JSON of its arguments, and with the core to run on.
 """
@@ -22,17 +22,17 @@ from ..trainer import Context, Envs, Timer
 from ..trainers import build_trainer, trainer_settings
 
 WARM = 2
-"""The first iterations, which are not noted."""
+"""Number of first iterations that are not measured."""
 NUMBER = 8
 """Bytes of a number that ranks agree on."""
 
 
 class NotedRanks(SingleRank):
-    """The only rank, which notes when it would wait for others.
+    """A single rank that records when it would wait for others.
 
     Attributes:
-        seconds: How long it computed before each sum since they were cleared.
-        sizes: The bytes of each.
+        seconds: How long it computed before each all-reduce, since the list was cleared.
+        sizes: The bytes of each all-reduce.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class NotedRanks(SingleRank):
         return super().totals(numbers)
 
     def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:
-        """Note that the ranks agree."""
+        """Record an all-reduce."""
         self._note(NUMBER)
         return super().maximum(number, waiting)
 
@@ -62,10 +62,10 @@ class NotedRanks(SingleRank):
 
 
 class AgreeingEnvs(ShmBackend):
-    """Environments of a rank: all ranks agree on each step.
+    """Environments of a rank. All ranks agree before each step.
 
     Attributes:
-        ranks: They.
+        ranks: The ranks.
     """
 
     ranks: NotedRanks
@@ -77,7 +77,7 @@ class AgreeingEnvs(ShmBackend):
 
 
 def train(task: str, num_envs: int, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
-    """Train with PPO on one core; return the `seconds` before each sum, by iteration, and the `sizes` of the sums."""
+    """Train with PPO on one core; return the `seconds` before each all-reduce, by iteration, and their `sizes`."""
     keep_memory()
     found, ranks = find(task), NotedRanks()
 

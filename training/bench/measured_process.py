@@ -1,7 +1,7 @@
 """A process that measures on request and is stopped by SIGSTOP in between, so that it cannot disturb others.
 
-A request is a line on its standard input, an answer is a JSON object in one line. The first answer says that the
-process is ready, or why it is absent.
+A request is a line on its standard input. An answer is a JSON object on one line. The first answer reports that the
+process is ready, or why the library is not available.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measures PPO that collects while it learns against PPO that does one after the other.
+"""Measures PPO with and without `overlap`: collecting and learning at the same time, or one after the other.
 
 pac-tui bench overlap
 """
@@ -63,11 +63,11 @@ class Case(NamedTuple):
 
     Attributes:
         task: The task.
-        backend: Steps it.
+        backend: Name of the backend that steps it.
         num_envs: Number of environments N.
         workers: Number of workers; None is one per core.
         settings: Settings of PPO.
-        balanced: Whether to choose as many epochs as make learning take as long as collecting.
+        balanced: Whether to choose the number of epochs with which learning takes as long as collecting.
     """
 
     task: str
@@ -164,7 +164,7 @@ def training(case: Case, **settings: Any) -> Iterator[Training]:
 
 
 def shares(measured: Training) -> tuple[float, float]:
-    """Return for how long an iteration collects, in s, and the share of its time in which it learns."""
+    """Return the seconds that an iteration collects, and the share of its time that it learns."""
     timer = measured.timer
     before, begun = timer.seconds["learner"], time.perf_counter()
     measured.trainer.iterate()
@@ -173,7 +173,7 @@ def shares(measured: Training) -> tuple[float, float]:
 
 
 def balanced_epochs(probe: Training) -> tuple[int, float]:
-    """Return with how many epochs learning takes as long as collecting, and the share of learning with them."""
+    """Return the number of epochs with which learning takes as long as collecting, and the share of learning then."""
     collecting, share = zip(*(shares(probe) for _ in range(3)), strict=True)
     collects, learns = median(collecting), median(collecting) * median(share) / (1 - median(share))
     each = learns / probe.trainer.settings.epochs

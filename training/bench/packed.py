@@ -1,4 +1,4 @@
-"""Packed pixels: decoding, distances, memory, and how long each part of PPO takes on the task `frames`.
+"""Measures packed pixels: decoding, distances, memory, and the parts of PPO on the task `frames`.
 
 pac-tui bench packed --json
 """
@@ -121,7 +121,7 @@ WITHOUT_TABLE = {
 
 
 def _decoding(task: Task, images: Array, rounds: int) -> Figures:
-    """Compare the network's decoding with the fastest code without a table, each at once and in chunks."""
+    """Compare the network's decoding with the fastest code without a table, both at once and in chunks."""
     stored, decode = torch.from_numpy(images), DecodePixels(task.observation)
     for name, other in WITHOUT_TABLE.items():
         same = np.allclose(np.asarray(other(stored)).reshape(FRAMES, -1), decode(stored).flatten(1).numpy())

@@ -29,7 +29,7 @@ class Benchmark:
     help: str = ""
 
     def __call__(self, *, quick: bool, progress: Progress, **options: Any) -> Figures:
-        """Measure it; `options` replace those of a full or quick run."""
+        """Run the benchmark; `options` override those of a full or quick run."""
         figures: Figures = self.load()(progress=progress, **((self.quick if quick else {}) | options))
         return figures
 

@@ -70,7 +70,7 @@ class Burn(gymnasium.Env[NDArray[np.float32], np.int64]):
 
 
 def burn(work: range) -> int:
-    """Return the checksum of that many blocks."""
+    """Return the checksum of `len(work)` blocks."""
     total = 0
     for _ in work:
         total = crc_hqx(BLOCK, total)
@@ -91,7 +91,7 @@ class Workload:
     """The environments and actions of a measurement.
 
     Attributes:
-        name: The environment's name.
+        name: A Gymnasium id or `burn:WORK`.
         num_envs: N.
         actions: `(64, N)` legal actions, drawn in advance and used in turn.
     """
@@ -183,7 +183,7 @@ def sb3_envs(workload: Workload, kind: str, **options: Any) -> Run:
 
 
 def pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
-    """PufferLib gathers infos at every step, which is slow with a mask, so it gets environments without one."""
+    """Step a vector environment of PufferLib. It collects infos at every step, so masks would slow it down."""
     from pufferlib import vector
     from pufferlib.emulation import GymnasiumPufferEnv
 
@@ -196,7 +196,7 @@ def pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
 
 
 def ours(workload: Workload, backend: str) -> Run:
-    """One of our backends."""
+    """Step one of pac-tui's backends."""
     from ...backends import make
     from .backends.rates import SLOTS
 
@@ -233,7 +233,7 @@ OURS: dict[str, Callable[[Workload], Run]] = {
 
 
 def serve(cores: str, make: Callable[[], Callable[..., dict[str, Any]]]) -> None:
-    """Make what is measured on the given cores, and answer requests.
+    """Run on the given cores, and answer requests.
 
     Args:
         cores: Their numbers, separated by commas.

@@ -1,4 +1,4 @@
-"""Training in two processes that torchrun starts, compared with one process on one core and on two.
+"""Compares training in two processes that torchrun starts with one process on one core and on two.
 
 pac-tui bench ranks --json
 """
@@ -19,14 +19,14 @@ from .turns import alternate
 
 TASK, NUM_ENVS, RANKS = "drmario", 32, 2
 SETTINGS = {"batch": 2048, "minibatch": 512}
-"""Of each rank; those of a training are as many times more as it has ranks, so each rank does the same work."""
+"""Settings per rank. A training multiplies them by the number of ranks, so that each rank does the same work."""
 EPOCHS = 3
 SIDES = {"two_ranks": (2, 1), "one_core": (1, 1), "two_cores": (1, 2)}
 """The ranks of each side, and how many times the environments and decisions of one core each rank has."""
 
 
 def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress) -> Figures:
-    """Train on the bottle game, one side after the other: with two cores on twice the environments and decisions.
+    """Train on `drmario` with each side in turn. Sides with two cores have twice the environments and decisions.
 
     Args:
         seconds: Seconds of each training.
@@ -65,14 +65,14 @@ def settings(times: int) -> tuple[str, ...]:
 
 
 def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int) -> Figures:
-    """Train on the bottle game in processes of their own; return the report of rank 0.
+    """Train on `drmario` in one process per rank; return the report of rank 0.
 
     Args:
         ranks: Number of processes.
         num_envs: Environments of each.
         seconds: Seconds of the training.
-        *settings: More options of `pac-tui run`.
-        cores: How many cores all of it may use.
+        *settings: Further options of `pac-tui run`.
+        cores: Number of cores that all ranks together may use.
     """
     options = ("--task", TASK, "--num-envs", str(num_envs), "--seconds", str(seconds), "--device", "cpu", *settings)
     several = ("--ranks", str(ranks)) if ranks > 1 else ()

@@ -1,4 +1,4 @@
-"""The backend `ray` compared with `inline`, and with the environment runners of Ray's RLlib, on two nodes of one CPU.
+"""Compares the backend `ray` with `inline`, and with the environment runners of Ray's RLlib, on two nodes of one CPU.
 
 pac-tui bench ray --json
 """
@@ -58,7 +58,7 @@ def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) ->
 
 @contextmanager
 def _cluster() -> Iterator[str]:
-    """Start the nodes; return the address."""
+    """Start the nodes; yield the address of the cluster."""
     from ray.cluster_utils import Cluster
 
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -92,7 +92,7 @@ def _own(backend: str, address: str, work: int) -> Iterator[Step]:
 
 
 class RllibBurn(Burn):
-    """The same environment, made as RLlib makes it; its registry of names holds for one connection of a process."""
+    """The same environment with RLlib's constructor. A name in RLlib's registry would be lost with the connection."""
 
     def __init__(self, context: Mapping[str, Any]) -> None:
         super().__init__(context["work"], masked=False)

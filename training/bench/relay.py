@@ -1,4 +1,4 @@
-"""A session shown through a relay: bytes per second, time from a key to the screen, and what the training loses.
+"""Measures a session shown through a relay: bandwidth, time from a key press to the screen, and training speed.
 
 pac-tui bench relay --json
 """

@@ -1,4 +1,4 @@
-"""The program that `poker` measures: one solver, run for the requested time.
+"""The program that `poker` measures: it runs one solver for the requested time.
 
 Arguments: the solver, the game, the number of workers and the cores. Then each line of standard input is a number of
 seconds and, to restart, a seed. Each line of standard output is a JSON object.

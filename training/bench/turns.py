@@ -1,4 +1,4 @@
-"""Measures several sides in turn within one run, so that what disturbs the machine disturbs all of them."""
+"""Measures several sides in turn within one run, so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def rate_of(work: Callable[[], float], seconds: float, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Call `work` for some seconds by `clock`; return the units of work per second, of which it returns the number."""
+    """Call `work`, which returns how many units it has done, for some seconds of `clock`; return units per second."""
     done, begun = 0.0, clock()
     while (spent := clock() - begun) < seconds:
         done += work()

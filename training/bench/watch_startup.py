@@ -47,7 +47,7 @@ while not stop.exists():
         started.write_text("")
     time.sleep(0.001)
 """
-"""Imports what trainings import, steps, and then waits until it shall end."""
+"""Imports what trainings import, and steps until the file `stop` exists."""
 
 
 def watch_startup(*, pairs: int = 7, progress: Progress) -> Figures:
@@ -71,7 +71,7 @@ def _plain() -> float:
         try:
             while not started.exists():
                 if script.poll() is not None or time.perf_counter() > begun + LIMIT:
-                    raise MeasurementFailed("the script made no step")
+                    raise MeasurementFailed(f"the script made no step within {LIMIT:.0f} s")
                 time.sleep(NAP)
             seconds = time.perf_counter() - begun
             stop.touch()

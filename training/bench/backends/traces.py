@@ -1,4 +1,4 @@
-"""Plays the same games on every backend and compares every byte of the results."""
+"""Plays the same games on every backend and compares all bytes of the results."""
 
 from __future__ import annotations
 

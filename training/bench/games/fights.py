@@ -1,4 +1,4 @@
-"""How long the fights of auto-chess take on one core, and their share of its steps.
+"""Measures the duration of fights in `autochess` on one core, and their share of a step.
 
 pac-tui bench fights --json
 """

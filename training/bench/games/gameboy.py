@@ -1,4 +1,4 @@
-"""Frames and steps per second of the Game Boy on one core, and steps per second of many on two."""
+"""Measures frames and steps per second of the Game Boy on one core, and steps per second of many on two cores."""
 
 from __future__ import annotations
 

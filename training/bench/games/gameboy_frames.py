@@ -1,4 +1,4 @@
-"""Frames of the Game Boy compared with those of PyBoy, from power on, with the same random inputs."""
+"""Compares frames of the Game Boy with those of PyBoy, from power-on, with the same random inputs."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ org $fe
 
 
 class Comparison(NamedTuple):
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         frames: Compared frames.
-        differ: Frames of which a pixel differs.
-        first: The first one of them, or -1.
+        differ: Number of frames in which a pixel differs.
+        first: The first such frame, or -1.
     """
 
     frames: int
@@ -104,7 +104,7 @@ def booted_console(data: bytes, name: str, drawn: int = WHOLE) -> Console:
 
 @contextmanager
 def booted_pyboy(data: bytes) -> Iterator[Any]:
-    """Yield PyBoy when it has run the boot ROM. It must be installed, in version 2."""
+    """Yield a PyBoy that has run the boot ROM. Requires PyBoy 2."""
     padded = data.ljust(2 * BANK, b"\xff")
     with TemporaryDirectory() as folder:
         boot = Path(folder) / "boot.bin"
@@ -173,7 +173,7 @@ def emulate(data: bytes, name: str, frames: int, drawn: int) -> Iterator[float]:
 
 
 def played_per_second(play: Callable[[], Iterator[float]], seconds: float) -> float:
-    """Return frames per second of an emulator that yields how many frames it has played, without its first ones."""
+    """Return the frames per second of an emulator that yields numbers of played frames, without the first ones."""
     played = play()
     for _ in range(WARM_UP // HOLD):
         next(played)

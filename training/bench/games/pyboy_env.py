@@ -25,7 +25,7 @@ class PyBoyEnv(gymnasium.Env[Bytes, np.int64]):
 
     Args:
         rom: The bytes of the cartridge's file.
-        game: What is to be done.
+        game: Its actions, rewards and ends.
     """
 
     def __init__(self, rom: bytes, game: Game) -> None:

@@ -78,7 +78,7 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
     number, size = HEAD.unpack(head)
     if number not in set(Kind) or size > MAX_FRAME:
         raise BadRelay(
-            "the other side does not speak the protocol of pac-tui's relay; is something else printed there?"
+            "the other side does not speak the protocol of pac-tui's relay; check that nothing else prints there"
         )
     packed = stream.read(size)
     if len(packed) < size:

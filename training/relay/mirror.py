@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,7 @@ from typing import Any
 from ...envs import PacError
 from ...envs.files import parse_json
 from ..telemetry.records import Phase
-from ..telemetry.segment_layout import (
-    CONTROL,
-    MALFORMED,
-    MappedSegment,
-    listed_blocks,
-    map_segment,
-    write_segment,
-)
+from ..telemetry.segment_layout import MALFORMED, MappedSegment, listed_blocks, map_segment, write_segment
 from .frames import BadRelay, Bytes, apply_changes
 
 MOST_BYTES = 256 << 20
@@ -70,8 +62,7 @@ class Mirror:
         self._names = [*mapped.arrays]
         self._bytes = [array.reshape(-1).view("u1") for array in mapped.arrays.values()]
         if before is not None:
-            struct.pack_into("<Q", before.segment.map, CONTROL.size - 8, self._generation)
-            before.segment.unlink()
+            before.hand_over(self._generation)
 
     def apply(self, data: bytes) -> None:
         """Write what has changed.

@@ -1,4 +1,4 @@
-"""What a session and a watched script have in common: gate, clock, events, telemetry, viewers."""
+"""The base class of sessions and watched scripts: gate, clock, events, telemetry, viewers."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _version() -> str:
 
 
 class BaseSession:
-    """A training that viewers see, pause, step and slow down: what a session and a watched script have in common.
+    """A training that viewers can show, pause, step and slow down.
 
     Args:
-        task: What is trained on.
+        task: The task.
         directory: Where telemetry, gate and socket are.
         linger: Seconds for which it continues without a viewer.
         seed: Seed of the environments.
-        ranks: The processes of the training; default this one alone.
+        ranks: The processes of the training; by default only this one.
 
     Attributes:
         ranks: The processes of the training, which decide together.
@@ -97,11 +97,11 @@ class BaseSession:
         return False
 
     def stop(self) -> None:
-        """Request the end; any thread may."""
+        """Request the end; any thread may call this."""
         raise NotImplementedError
 
     def keep_output(self) -> None:
-        """Keep what the workers have printed, since they are about to end; any thread may."""
+        """Keep the output of the workers, which are about to end; any thread may call this."""
 
     def update_view(self) -> None:
         """Combine what the viewers display."""
@@ -117,7 +117,7 @@ class BaseSession:
     # -- publishing ---------------------------------------------------------------------------------------------------
 
     def open_segment(self, num_envs: int, **facts: Any) -> None:
-        """Publish into a new segment, made for `num_envs`, and send the readers there."""
+        """Publish into a new segment for `num_envs` environments, and redirect readers to it."""
         before, self._facts = self._writer, facts
         self._writer = self._next_segment(self.task, num_envs)
         self._write_events()
@@ -126,7 +126,7 @@ class BaseSession:
             before.hand_over(self._generation)
 
     def update_task(self, task: Task) -> None:
-        """Publish into a new segment for a task that has more scalars; keep what was counted and kept.
+        """Publish into a new segment for a task that has more scalars; counts and history stay.
 
         Raises:
             SharedMemoryFull: There is no room for the segment; nothing was changed.
@@ -168,9 +168,8 @@ class BaseSession:
         self.events.write(self.writer)
 
     def _show_moment(self, moment: Array) -> None:
-        """Publish what an environment was some steps ago."""
-        with self.writer.write("moment") as block:
-            block[...] = moment
+        """Publish an earlier state of an environment."""
+        self.writer.put("moment", moment)
 
     # -- at the gate --------------------------------------------------------------------------------------------------
 

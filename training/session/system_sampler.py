@@ -21,7 +21,7 @@ from .gpu import Gpu
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
-MAX_FAILURES = 10  # different ones that are reported
+MAX_FAILURES = 10  # different errors that are reported
 
 log = logging.getLogger(__name__)
 
@@ -31,17 +31,12 @@ class SystemSampler:
 
     Args:
         session: What is published. It is also checked before each pass.
-
-    Attributes:
-        processes: The processes of the session. The workers of the backend are among them.
     """
 
     def __init__(self, session: BaseSession) -> None:
         self._session = session
         self._checks = [session.check_viewers, session.processes.poll]
-        self.processes = ProcessTable()
-        self.processes.add(self._workers)
-        self.processes.add(self._trainer_processes)
+        self._table = ProcessTable()
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -66,7 +61,7 @@ class SystemSampler:
             self._thread.join()
 
     def watch(self, backend: Backend | None) -> None:
-        """Publish the workers of `backend` from now on; None publishes none."""
+        """Publish the workers of `backend` from now on; of no backend if None."""
         with self._lock:
             self._backend = backend
 
@@ -82,7 +77,7 @@ class SystemSampler:
                 self._attempt(self._write_system)
 
     def _attempt(self, part: Callable[[], None]) -> None:
-        """Do a part of a pass. An error is reported once; the other parts and later passes continue."""
+        """Call a part of a pass. An error is reported once, and does not stop the thread."""
         try:
             part()
         except Exception as error:
@@ -99,13 +94,14 @@ class SystemSampler:
             block["controller"] = controller.number if controller else 0
             block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 
-    def _workers(self) -> list[ProcessStatus]:
+    def _processes(self) -> list[ProcessStatus]:
+        """Return the workers of the backend, then the processes of the trainer."""
         with self._lock:
             workers = self._backend.workers if self._backend is not None else ()
-            return [ProcessStatus.of_worker(worker) for worker in workers]
+        return [*map(ProcessStatus.of_worker, workers), *self._trainer_processes()]
 
     def _trainer_processes(self) -> list[ProcessStatus]:
-        """Return the processes of the trainer, after the one of the session, which acts for them."""
+        """Return the session's process, which acts, and the processes of the trainer; nothing without the latter."""
         found, session = self._session.processes.statuses(), self._session
         if not found:
             return []
@@ -124,13 +120,13 @@ class SystemSampler:
         return [actor, *found]
 
     def _write_processes(self) -> None:
-        left_out = self.processes.write(self._session.writer, self.processes.statuses())
+        left_out = self._table.write(self._session.writer, self._processes())
         if left_out:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
 
     def _write_system(self) -> None:
         own_seconds, own_rss = usage()
-        others = {status.pid: status for status in self.processes.statuses() if status.pid != os.getpid()}.values()
+        others = {status.pid: status for status in self._processes() if status.pid != os.getpid()}.values()
         cpu_seconds = own_seconds + sum(status.cpu_seconds for status in others)
         memory, available = machine_memory()
         values: dict[str, Any] = {
@@ -151,7 +147,7 @@ class SystemSampler:
 
 
 def _size_of(directory: os.PathLike[str]) -> int:
-    """Bytes of the files of a session's directory; files may come and go meanwhile."""
+    """Return the bytes of the files in a session's directory. Files may be created and removed meanwhile."""
     size = 0
     with os.scandir(directory) as entries:
         for entry in entries:

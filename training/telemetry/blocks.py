@@ -1,16 +1,15 @@
 """The telemetry of a session: one shared-memory segment, which the session writes and viewers read.
 
-The segment is a control block, a JSON header and a row of blocks. Each block has a sequence number that is odd while
-its writer is inside, so a reader never returns half a record and never blocks the writer. Only a block that a dead
+The segment has a control block, a JSON header and a sequence of blocks. Each block has a sequence number that is odd
+while it is written, so a reader never returns half a record and never blocks the writer. Only a block that a dead
 writer left half written is read as it is. Fences keep the changes of number and data in order on processors that would
-otherwise reorder them, such as ARM's. Each block has one writing thread. A segment's `next_generation` differs from its
-own generation once the session has opened another segment (a restart at another N): readers then attach to
-`telemetry.<next_generation>` in the same directory.
+otherwise reorder them, such as ARM's. Only one thread writes each block. A segment's `next_generation` differs from its
+own generation once the session has opened another segment, for example at a restart with another N. Readers then attach
+to `telemetry.<next_generation>` in the same directory.
 """
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...backends.system.futex import fence
 from ...backends.system.segment import Segment, is_owned
@@ -27,8 +27,8 @@ from .description import Description
 from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, read_header, segment_path
 
 POLL_SECONDS = 1e-4
-MAX_POLL_SECONDS = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
-READ_TIMEOUT = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
+MAX_POLL_SECONDS = 0.02  # s that a reader waits for a writer before it checks whether the writer's process has ended
+READ_TIMEOUT = 60.0  # s that it waits for a running writer, which may be without a core for seconds on a busy machine
 
 
 class TornRead(PacError):
@@ -55,7 +55,7 @@ class TelemetryWriter:
 
     @contextmanager
     def write(self, name: str) -> Iterator[Array]:
-        """Return the block for writing; readers retry until the `with` ends."""
+        """Yield a block for writing; readers retry until the `with` ends."""
         sequence = self._mapped.sequences[name]
         sequence[0] += 1
         fence()
@@ -65,17 +65,21 @@ class TelemetryWriter:
             fence()
             sequence[0] += 1
 
+    def put(self, name: str, values: ArrayLike) -> None:
+        """Write a whole block."""
+        with self.write(name) as block:
+            block[...] = values
+
     def copy(self, other: TelemetryWriter) -> None:
-        """Copy the blocks of another segment that have the same form here."""
+        """Copy the blocks of another segment that have the same dtype and shape in this one."""
         for name, array in other._mapped.arrays.items():
             block = self._mapped.arrays.get(name)
             if block is not None and (block.dtype, block.shape) == (array.dtype, array.shape):
                 block[...] = array
 
     def hand_over(self, generation: int) -> None:
-        """Send the readers to the segment of `generation` and remove this one's name."""
-        struct.pack_into("<Q", self._mapped.segment.map, CONTROL.size - 8, generation)
-        self.unlink()
+        """Redirect readers to the segment of `generation` and remove this one's name."""
+        self._mapped.hand_over(generation)
 
     def unlink(self) -> None:
         """Remove the segment's name; attached readers keep its memory."""
@@ -86,8 +90,8 @@ class TelemetryReader:
     """Reads the telemetry of the session in `directory`.
 
     Attributes:
-        description: The header of the segment attached to.
-        generation: Its generation.
+        description: The description in the header of the attached segment.
+        generation: The generation of this segment.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -96,7 +100,7 @@ class TelemetryReader:
             found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*") if _is_segment(path)]
             if not found:
                 raise NotTelemetry(f"{directory} contains no telemetry: the session has ended or has not started")
-            with suppress(FileNotFoundError):  # the session has just moved on, and the next one is there
+            with suppress(FileNotFoundError):  # the session has just opened its next segment
                 self._attach(max(found))
                 return
 
@@ -113,36 +117,31 @@ class TelemetryReader:
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """The header of the segment attached to, as its session wrote it."""
+        """The header of the attached segment, as its session wrote it."""
         return read_header(self._mapped.segment)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its blocks, in order."""
+        """The names of the segment's blocks, in order."""
         return tuple(self._mapped.arrays)
 
     def version(self, name: str) -> int:
-        """Return a number that differs after each change of a block."""
+        """Return a number that changes with every change of a block."""
         return int(self._mapped.sequences[name][0])
 
     def follow(self) -> bool:
-        """Attach to the newest segment if the session has moved on; return whether it had."""
-        moved = False
-        while True:
-            wanted = CONTROL.unpack_from(self._mapped.segment.map, 0)[-1]
-            if wanted == self.generation:
-                return moved
-            try:
+        """Attach to the newest segment if the session has opened another one; return whether it had."""
+        begun = self.generation
+        with suppress(FileNotFoundError):
+            while (wanted := CONTROL.unpack_from(self._mapped.segment.map, 0)[-1]) != self.generation:
                 self._attach(wanted)
-            except FileNotFoundError:
-                return moved
-            moved = True
+        return self.generation != begun
 
     def read(self, name: str, at: Any = ...) -> Array:
-        """Return a consistent copy of `block[at]`; if its writer died inside, as it was left.
+        """Return a consistent copy of `block[at]`; a possibly inconsistent one if the writer died while writing.
 
         Raises:
-            TornRead: The writer is alive and did not leave the block within `READ_TIMEOUT`.
+            TornRead: The writer is running, and the block was being written for `READ_TIMEOUT`.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
         begun, alone = time.monotonic(), False
@@ -156,9 +155,8 @@ class TelemetryReader:
             waited = time.monotonic() - begun
             if waited > READ_TIMEOUT:
                 raise TornRead(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
-            time.sleep(
-                min(MAX_POLL_SECONDS, max(POLL_SECONDS, waited))
-            )  # also lets a writer of this very process go on
+            # Sleeping also lets a writer in this process continue.
+            time.sleep(min(MAX_POLL_SECONDS, max(POLL_SECONDS, waited)))
             alone = waited > MAX_POLL_SECONDS and not is_owned(self.directory)
 
 

@@ -1,4 +1,4 @@
-"""The header of the telemetry: task, trainer and settings of a session, and how its boards are drawn."""
+"""The description in the header of the telemetry: task, trainer and settings of a session, and its panels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..units import RETURN, STEPPED, Figure, Units
 
 @dataclass(frozen=True)
 class ShapedPanel(Panel):
-    """A panel and the shape of what it draws."""
+    """A panel and the shape of the field that it draws."""
 
     shape: tuple[int, ...] = ()
 
@@ -25,16 +25,16 @@ class ShapedPanel(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """The facts about a session that do not change while it keeps its N.
+    """What does not change about a session until it restarts with another N.
 
     Attributes:
-        folder: The run's folder; empty if nothing is kept.
+        folder: The run's folder; empty if the run is not saved.
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
         state_files: Whether files of a state can be saved.
         first_env: The number of the first environment among those of all processes of the training, from 0.
         rank: The number of this process among those of the training, from 0.
-        ranks: How many processes train together.
+        ranks: Number of processes that train together.
         host: The name of the machine.
     """
 
@@ -84,42 +84,33 @@ class Description:
 
 @cache
 def _adapter() -> Any:
-    from pydantic import TypeAdapter  # only viewers read descriptions, and a watched script may not have it
+    from pydantic import TypeAdapter  # only viewers read descriptions; a watched script's interpreter may lack it
 
     return TypeAdapter(Description)
 
 
 def rebuilt(parts: Mapping[str, Any]) -> Description:
-    """Rebuild and check what `dataclasses.asdict` took apart."""
+    """Return the description of which `dataclasses.asdict` returned `parts`, after checking them."""
     return _adapter().validate_python(parts)  # type: ignore[no-any-return]
 
 
+SAME_IN_TASK = (
+    *("title", "players", "num_actions", "choices", "bounds", "component_names", "masked", "begins_at_once"),
+    *("action_shape", "action_planes", "action_names", "frame_rate", "reward_terms", "headline", "observation"),
+)
+"""The fields of a description that a task has with the same name and meaning."""
+
+
 def describe(task: Task, **facts: Any) -> Description:
-    """Return the header for a task; `facts` are the remaining fields."""
-    panels = tuple(
-        ShapedPanel.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
-    )
+    """Return the description of a session on a task; `facts` are the fields that do not follow from the task."""
+    boards = {item.name: item for item in task.boards}
     return Description(
+        **{name: getattr(task, name) for name in SAME_IN_TASK},
         task=task.spec,
-        title=task.title,
-        players=task.players,
-        num_actions=task.num_actions,
-        choices=task.choices,
-        bounds=task.bounds,
-        component_names=task.component_names,
-        action_shape=task.action_shape,
-        action_planes=task.action_planes,
-        action_names=task.action_names,
-        frame_rate=task.frame_rate,
-        reward_terms=task.reward_terms,
         outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
         info=tuple(item.name for item in task.info),
-        headline=task.headline,
-        panels=panels,
-        observation=task.observation,
+        panels=tuple(ShapedPanel.of(panel, boards[panel.field]) for panel in task.panels),
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
-        masked=task.masked,
-        begins_at_once=task.begins_at_once,
         state_files=bool(task.state_files),
         **facts,
     )

@@ -17,7 +17,7 @@ class EpisodeTable:
     """A ring of the last `MAX_EPISODES` episodes that ended, records of `EPISODE`.
 
     Attributes:
-        count: How many episodes have ended.
+        count: Number of episodes that have ended.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class EpisodeTable:
         self._written: tuple[TelemetryWriter, int] | None = None
 
     def add(self, results: StepResults, outcomes: Array) -> None:
-        """Add the episodes that ended; `outcomes` are theirs, `(ends,)`, as numbers of `Counts.outcomes`."""
+        """Add the episodes that ended, with their outcomes, `(ends,)`, as indices into `Counts.outcomes`."""
         numbers = ended_episodes(results)
         columns = {
             "number": self.count + 1 + np.arange(len(numbers)),
@@ -48,8 +48,7 @@ class EpisodeTable:
         """Write the table, if it has changed."""
         if self._written != (writer, self.count):
             self._written = writer, self.count
-            with writer.write("episodes") as block:
-                block[...] = self._records
+            writer.put("episodes", self._records)
 
 
 def ended_episodes(results: StepResults) -> NDArray[np.int64]:

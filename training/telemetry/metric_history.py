@@ -1,4 +1,4 @@
-"""The metrics of iterations as the telemetry has them: the latest values, and curves that are thinned when full."""
+"""The metrics of iterations in the telemetry: the latest values, and curves that are thinned out when full."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import METRIC_NAME_BYTES
 from .segment_layout import MAX_HISTORY, MAX_METRICS
 
 COUNTER_NAMES = frozenset({*TOTALS, "seconds"})
-"""What a line of metrics contains besides metrics."""
+"""What a line of `metrics.jsonl` contains besides metrics."""
 
 
 class TooManyMetrics(PacError):
@@ -39,6 +39,11 @@ class MetricHistory:
         self._stride = 1
         self._writer: TelemetryWriter | None = None
 
+    @property
+    def _used(self) -> int:
+        """Rows of the points that are in use."""
+        return 3 + len(self._names)
+
     def attach(self, writer: TelemetryWriter) -> None:
         """Write into `writer` from now on."""
         self._writer = writer
@@ -46,7 +51,7 @@ class MetricHistory:
         self._write_points()
 
     def add_names(self, names: Iterable[str]) -> None:
-        """Make room for metrics.
+        """Add the names of metrics that are new.
 
         Raises:
             TooManyMetrics: There are more than `MAX_METRICS`, or a name has more than `METRIC_NAME_BYTES` bytes.
@@ -59,8 +64,8 @@ class MetricHistory:
                 raise TooManyMetrics(f"the name of a metric has at most {METRIC_NAME_BYTES} bytes, got {name!r}")
             if len(self._names) == MAX_METRICS:
                 raise TooManyMetrics(
-                    f"a training has at most {MAX_METRICS} metrics, and {name!r} is one more: report "
-                    "fewer, or one mean instead of several values"
+                    f"limit of {MAX_METRICS} metrics reached, got {name!r}: report fewer, or one mean instead of "
+                    "several values"
                 )
             self._names[name] = encoded
 
@@ -77,10 +82,7 @@ class MetricHistory:
         if self._count == MAX_HISTORY:
             self._thin()
         self._add_point(row, counts.steps, seconds, counts.frames)
-        if self._writer:
-            used, newest = 3 + len(self._names), self._count - 1
-            with self._writer.write("history") as history:
-                history[:used, newest] = self._points[:used, newest]
+        self._write_points(slice(self._count - 1, self._count))
 
     def resume(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
         """Continue the curves of a run.
@@ -103,31 +105,30 @@ class MetricHistory:
         self._write_points()
 
     def _set_latest(self, row: Mapping[str, float]) -> None:
-        first_new = 3 + len(self._names)
+        first_new = self._used
         self.add_names(row)
         self.latest = dict(row)
-        if self._count and first_new < 3 + len(self._names):
-            self._points[first_new : 3 + len(self._names), : self._count] = np.nan  # earlier iterations lack them
+        if self._count and first_new < self._used:
+            self._points[first_new : self._used, : self._count] = np.nan  # earlier iterations lack them
             self._write_points()
 
     def _add_point(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
         values = (row.get(name, np.nan) for name in self._names)
-        self._points[: 3 + len(self._names), self._count] = [steps, seconds, max(1, frames), *values]
+        self._points[: self._used, self._count] = [steps, seconds, max(1, frames), *values]
         self._count += 1
 
     def _thin(self) -> None:
-        """Remove every second point, and keep half as many of the iterations that follow."""
+        """Remove every second point; of the following iterations, keep half as many as before."""
         self._points[:, : MAX_HISTORY // 2] = self._points[:, ::2].copy()
         self._points[:, MAX_HISTORY // 2 :] = 0
         self._count //= 2
         self._stride *= 2
         self._write_points()
 
-    def _write_points(self) -> None:
+    def _write_points(self, columns: slice = slice(None)) -> None:
         if self._writer:
-            used = 3 + len(self._names)
             with self._writer.write("history") as history:
-                history[:used] = self._points[:used]
+                history[: self._used, columns] = self._points[: self._used, columns]
 
     def _write_latest(self) -> None:
         if not self._writer:
@@ -138,5 +139,4 @@ class MetricHistory:
         if self.latest:
             with self._writer.write("metrics") as values:
                 values[:count] = [self.latest.get(name, np.nan) for name in self._names]
-        with self._writer.write("metric_count") as number:  # last: a reader takes so many of both
-            number[...] = count
+        self._writer.put("metric_count", count)  # last, because a reader reads this many of both

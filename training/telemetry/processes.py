@@ -1,32 +1,31 @@
-"""The processes of a session, whatever their role, as one table of the telemetry."""
+"""The processes of a session, of all roles, as one table of the telemetry."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
 
 from ...backends import WorkerStatus
 from .blocks import TelemetryWriter
 from .records import PROCESS, encode_clipped
 
-RATE_PERIOD = 1.0  # s, the shortest time that a rate is measured over
+RATE_PERIOD = 1.0  # s, the shortest time over which a rate is measured
 
 
 class ProcessRole(StrEnum):
     """What a process does in a session."""
 
     WORKER = "worker"
-    """Steps environments."""
+    """It steps environments."""
     ACTOR = "actor"
-    """Computes actions and steps the environments, where learners are processes of their own."""
+    """It computes actions and steps the environments; learners are separate processes."""
     LEARNER = "learner"
-    """Updates a network."""
+    """It updates a network."""
     RANK = "rank"
-    """Is a session of its own that trains together with others."""
+    """A session that trains together with other sessions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +35,18 @@ class ProcessStatus:
     Attributes:
         role: What it does.
         index: Its number among the processes of this role, from 0.
-        name: What people call it; empty if it has only a number.
+        name: Its name; empty if it has only a number.
         pid: Its process id.
         state: What it is doing, in a word.
-        device: Where it computes: a device, or the node of a worker on another machine; empty if that is not known.
+        device: Where it computes: a device, or the node of a worker on another machine; empty if unknown.
         first_env: The first environment that it steps.
         end_env: One past the last environment that it steps.
-        count: What it has done since it was started: steps of a worker or actor, updates of a learner or rank.
-        heartbeat: Seconds since its last sign of life.
+        count: Steps of a worker or actor, updates of a learner or rank, since its start.
+        heartbeat: Seconds since its last heartbeat.
         restarts: How often it was replaced.
-        cpu_seconds: Processor time that it has used.
+        cpu_seconds: CPU time that it has used.
         rss: Resident memory, in bytes.
-        error: Its last failure in a sentence, or nothing.
+        error: Its last failure in a sentence; empty if it had none.
     """
 
     role: ProcessRole
@@ -85,15 +84,12 @@ class ProcessStatus:
         )
 
 
-ProcessSource: TypeAlias = Callable[[], Iterable[ProcessStatus]]
-
-
 class RateMeter:
-    """Measures how fast a counter rises.
+    """Measures how fast a counter increases.
 
     Args:
-        period: The shortest time that a rate is measured over, in s.
-        unknown: The rate before that.
+        period: The shortest time over which a rate is measured, in s.
+        unknown: The rate before the first measurement.
     """
 
     def __init__(self, period: float = 0.0, unknown: float = math.nan) -> None:
@@ -101,7 +97,7 @@ class RateMeter:
         self._before: tuple[float, float] | None = None
 
     def update(self, value: float, now: float) -> float:
-        """Take the counter's value at a time in s; return how much it rises per second. A counter may restart at 0."""
+        """Take the counter's value at a time in s; return its increase per second. A counter may restart at 0."""
         if self._before is None:
             self._before = value, now
         before, then = self._before
@@ -112,22 +108,13 @@ class RateMeter:
 
 
 class ProcessTable:
-    """The processes of all sources, written by one thread. Any thread may add a source."""
+    """Writes the table of processes, with their rates; used by one thread."""
 
     def __init__(self) -> None:
-        self._sources: list[ProcessSource] = []
         self._meters: dict[tuple[ProcessRole, int, int], tuple[RateMeter, RateMeter]] = {}
 
-    def add(self, source: ProcessSource) -> None:
-        """Include the processes that `source` returns, from now on."""
-        self._sources.append(source)
-
-    def statuses(self) -> list[ProcessStatus]:
-        """Return all processes: in the order of their sources, and of each source as it returns them."""
-        return [status for source in self._sources for status in source()]
-
     def write(self, writer: TelemetryWriter, statuses: Sequence[ProcessStatus]) -> int:
-        """Write as many processes as the table has rows; return how many had no row."""
+        """Write as many processes as the table has rows; return the number of those that had no row."""
         now = time.monotonic()
         meters = {(one.role, one.index, one.pid): (RateMeter(unknown=0.0), RateMeter(RATE_PERIOD)) for one in statuses}
         self._meters = {key: self._meters.get(key, new) for key, new in meters.items()}

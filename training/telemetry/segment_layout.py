@@ -32,7 +32,7 @@ MAX_EVENTS = 256
 MAX_PROCESSES = 256
 MAX_SCALING = 64
 MALFORMED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, struct.error)
-"""What reading a damaged segment raises."""
+"""The errors that reading a damaged segment may raise."""
 
 
 class NotTelemetry(PacError):
@@ -123,7 +123,7 @@ def aligned(offset: int) -> int:
 
 
 class MappedSegment:
-    """The arrays of a mapped segment, and the sequence numbers before them."""
+    """A mapped segment: its arrays and their sequence numbers, by the names of the blocks."""
 
     def __init__(self, segment: Segment, blocks: list[TelemetryBlock], first: int) -> None:
         self.segment = segment
@@ -136,6 +136,11 @@ class MappedSegment:
             data = np.frombuffer(segment.map, "u1", block.nbytes, offset + ALIGN)
             self.arrays[block.name] = data.view(np.dtype(block.dtype)).reshape(block.shape)
             offset += ALIGN + block.nbytes
+
+    def hand_over(self, generation: int) -> None:
+        """Redirect readers to the segment of `generation` and remove this one's name."""
+        struct.pack_into("<Q", self.segment.map, CONTROL.size - 8, generation)
+        self.segment.unlink()
 
 
 def create_segment(
@@ -159,7 +164,7 @@ def write_segment(
     """Create a segment with a header and zeroed blocks; return it and the bytes of the header."""
     header = json.dumps(contents).encode()
     size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
-    # Written under another name first: a reader that finds the file finds it whole.
+    # It is written under another name first, so that readers never find an incomplete file.
     segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
     segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
     control = (MAGIC, VERSION, *contents["numbers"], len(header), size, generation, generation)
@@ -185,7 +190,7 @@ def read_header(segment: Segment) -> Mapping[str, Any]:
     if magic == MAGIC and version != VERSION:
         raise OtherVersion(
             f"{segment.path} is telemetry of version {version}, and this pac-tui reads version {VERSION}: use the "
-            "pac-tui that wrote it"
+            "version of pac-tui that wrote it"
         )
     if magic != MAGIC or size != len(segment.map):
         raise NotTelemetry(

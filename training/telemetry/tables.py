@@ -17,7 +17,7 @@ from .throughput import Mark, Throughput
 
 
 def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark) -> None:
-    """Write the time per phase of the last iterations, and the fps of every N."""
+    """Write the time per phase of the last iterations, and the fps at every N."""
     first, last = throughput.span(now)
     phases = [end - begin for begin, end in zip(first.phases, last.phases, strict=True)]
     with writer.write("times") as times:
@@ -34,7 +34,7 @@ def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark)
 def write_environments(
     writer: TelemetryWriter, task: Task, buffer: Buffer, slot: int, counts: Counts, **columns: Array | int
 ) -> None:
-    """Write the state of every environment after the step that wrote `slot`; `columns` are not in the buffer."""
+    """Write the state of all environments after the step that wrote `slot`; `columns` are columns not in the buffer."""
     players, num_envs = task.players, buffer.num_envs
     acted = buffer.order.acted(slot)
     with writer.write("environments") as table:
@@ -59,14 +59,10 @@ def write_environments(
     with writer.write("info") as info:
         for index, item in enumerate(info_scalars(task)):
             info[:, index] = first_seats(task, buffer, item, slot)
-    with writer.write("terms") as terms:
-        terms[:] = counts.terms[::players]
-    with writer.write("last_terms") as terms:
-        terms[:] = counts.last_terms.reshape(terms.shape)
-    with writer.write("last_returns") as returns:
-        returns[:] = counts.last_returns
-    with writer.write("outcomes") as outcomes:
-        outcomes[:] = counts.outcomes
+    writer.put("terms", counts.terms[::players])
+    writer.put("last_terms", counts.last_terms.reshape(num_envs, players, -1))
+    writer.put("last_returns", counts.last_returns)
+    writer.put("outcomes", counts.outcomes)
 
 
 def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOutput | None) -> None:

@@ -1,4 +1,4 @@
-"""What the threads and processes of a session did last: a lane for each, with the phases that it went through."""
+"""The timeline of a session: a lane for each thread and process, with its last phases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lane(NamedTuple):
 
 
 def laps_specs(processes: int) -> dict[str, ArraySpec]:
-    """Return the arrays in which so many processes keep their last phases, see `SharedLaps`."""
+    """Return the arrays for the last phases of a number of processes, see `SharedLaps`."""
     return {
         "count": ArraySpec((processes, 1), "int64"),
         "phase": ArraySpec((processes, MAX_LAPS), "S16"),
@@ -45,7 +45,7 @@ class SharedLaps:
     """The last phases of a process, in shared memory. The process writes them, and the session reads them.
 
     Args:
-        arrays: Made with `laps_specs`.
+        arrays: Arrays created from `laps_specs`.
         index: The number of the process among those that share the arrays.
     """
 
@@ -56,7 +56,7 @@ class SharedLaps:
         self._last, self._phase = time.monotonic(), ""
 
     def lap(self, phase: str) -> None:
-        """Attribute the time since the last call to a phase; one that continues becomes longer."""
+        """Attribute the time since the last call to a phase, which is extended if it was the last one, too."""
         now, count = time.monotonic(), int(self._count[0])
         if phase == self._phase:
             self._end[(count - 1) % MAX_LAPS] = now
@@ -68,7 +68,7 @@ class SharedLaps:
         self._last = now
 
     def read(self) -> list[Lap]:
-        """Return the phases, oldest first, without the oldest one, which may be overwritten meanwhile."""
+        """Return the phases, oldest first, except the oldest one, which may be overwritten meanwhile."""
         count = int(self._count[0])
         fence()
         places = np.arange(max(0, count - MAX_LAPS + 1), count) % MAX_LAPS
@@ -80,23 +80,22 @@ class Timeline:
     """The lanes of a session, written by the training thread."""
 
     def __init__(self) -> None:
-        self._lanes: dict[str, tuple[int, Callable[[], Iterable[Lap]]]] = {}
+        self._lanes: dict[str, Callable[[], Iterable[Lap]]] = {}
         self._sources: list[Callable[[], Iterable[Lane]]] = []
 
-    def add(self, name: str, laps: Callable[[], Iterable[Lap]], pid: int | None = None) -> None:
-        """Add a lane, or replace the one of the same name.
+    def add(self, name: str, laps: Callable[[], Iterable[Lap]]) -> None:
+        """Add a lane of this process, or replace the one of the same name.
 
         Args:
             name: Its name.
-            laps: Returns its last phases, oldest first; they have at most `MAX_PHASES` names.
-            pid: Its process id; default this process.
+            laps: Returns its last phases, oldest first, of at most `MAX_PHASES` different names.
 
         Raises:
             ValueError: There are `MAX_LANES` lanes already.
         """
         if name not in self._lanes and len(self._lanes) == MAX_LANES:
             raise ValueError(f"a timeline has at most {MAX_LANES} lanes")
-        self._lanes[name] = (os.getpid() if pid is None else pid, laps)
+        self._lanes[name] = laps
 
     def add_lanes(self, lanes: Callable[[], Iterable[Lane]]) -> None:
         """Add the lanes that a function returns, such as those of processes that come and go."""
@@ -104,7 +103,7 @@ class Timeline:
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write the last phases of as many lanes as there is room for."""
-        lanes = [Lane(name, pid, tuple(laps())) for name, (pid, laps) in self._lanes.items()]
+        lanes = [Lane(name, os.getpid(), tuple(laps())) for name, laps in self._lanes.items()]
         lanes += [lane for source in self._sources for lane in source()]
         with writer.write("timeline") as block:
             block["name"] = b""

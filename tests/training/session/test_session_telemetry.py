@@ -74,7 +74,7 @@ def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
     """It says how many there may be."""
     with (
         running(tmp_path, monkeypatch, TooMany) as (_, ended),
-        pytest.raises(TooManyMetrics, match=f"at most {MAX_METRICS} metrics"),
+        pytest.raises(TooManyMetrics, match=f"limit of {MAX_METRICS} metrics reached"),
     ):
         ended.result(60)
 

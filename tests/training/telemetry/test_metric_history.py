@@ -88,7 +88,7 @@ def test_a_metric_without_room_is_an_error():
     series = MetricHistory()
     series.add_names(f"figure{k}" for k in range(MAX_METRICS))
     series.add_names(["figure0"])
-    with pytest.raises(TooManyMetrics, match=rf"at most {MAX_METRICS} metrics, and 'one more'"):
+    with pytest.raises(TooManyMetrics, match=rf"limit of {MAX_METRICS} metrics reached, got 'one more'"):
         series.add_names(["one more"])
     with pytest.raises(TooManyMetrics, match="at most 96 bytes, got 'ä"):
         MetricHistory().add_names([49 * "ä"])

@@ -84,11 +84,9 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
                 ]
 
             table = ProcessTable()
-            table.add(lambda: [ProcessStatus.of_worker(WORKER)])
-            table.add(status)
 
             def busy():
-                table.write(writer, table.statuses())
+                table.write(writer, [ProcessStatus.of_worker(WORKER), *status()])
                 return seen(folder)["cpu"][1] > 0
 
             until(busy, "the learner takes processor time")

@@ -87,7 +87,7 @@ def run(
 @app.command
 def attach(
     *names: Annotated[str, Parameter(name="RUN")],
-    together: Annotated[bool, Parameter(name="--all")] = False,
+    together: Annotated[bool, Parameter(name="--all", show_default=False)] = False,
     runs_dir: Path = RUNS,
     json: Switch = False,
     rsh: str = "ssh",
@@ -98,7 +98,7 @@ def attach(
     The app shows all ranks of a training in several processes, if they run on this machine or on HOST.
 
     Args:
-        names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN is a session of another
+        names: Name of the run or the beginning of it, process id, or `latest`. HOST:RUN is a session on another
             machine. Several HOST:RUN are shown on one screen.
         together: Without RUN, show all running sessions on one screen, including those that start later.
         runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.

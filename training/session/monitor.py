@@ -1,4 +1,4 @@
-"""Follows the environments step by step, in the training thread: counts them, debugs them and publishes them."""
+"""Follows the steps of the environments, in the training thread: counts, debugs and publishes them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Monitor:
         state: What the session is doing.
         view: What viewers display.
         counter: Counts steps.
-        debugger: Checks and keeps them.
+        debugger: Keeps steps, and checks breakpoints and alarms.
         publisher: Writes the telemetry.
         num_envs: Number of environments N.
-        actions_chosen: Whether the actions of the next step are known while the training waits at the gate.
     """
 
     def __init__(
@@ -54,7 +53,6 @@ class Monitor:
         self.debugger = Debugger(task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm)
         self.counter = StepCounter(task, timer, clock, counts, self.debugger)
         self.publisher = Publisher(task, self.state, self.view, self.counter, self.debugger, gate=gate)
-        self.actions_chosen = True
         self._gate, self._timer = gate, timer
         self.num_envs = 0
         self._stepping = False
@@ -62,7 +60,7 @@ class Monitor:
         self._drawn: tuple[int, ViewRequest, bool] | None = None
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
-        """Publish into `writer`, made for `num_envs` environments that `begin` will name."""
+        """Publish into `writer`, for `num_envs` environments that `begin` will provide."""
         self.num_envs, self._stepping = num_envs, False
         self.counter.attach(writer, num_envs)
         self.debugger.resize(num_envs)
@@ -78,14 +76,14 @@ class Monitor:
         self.publisher.begin(source)
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
-        """Go on with a task that has more scalars, and publish into `writer`."""
+        """Continue with a task that has more scalars, and publish into `writer`."""
         self.counter.update_task(task, writer)
         self.debugger.update_task(task)
         self.publisher.update_task(task, writer)
         self.publish()
 
     def step(self) -> None:
-        """Look at the steps that were made since the last call."""
+        """Process the steps that were made since the last call, as far as necessary now."""
         counter, debugger = self.counter, self.debugger
         debugger.keep_boards(counter.uncounted)
         due = time.perf_counter() >= self.publisher.due
@@ -114,7 +112,7 @@ class Monitor:
                 self._speed = self.state.speed
                 counter.throughput.restart_window(mark)
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
-        self.publisher.publish(mark, at_gate=at_gate, actions_chosen=at_gate and self.actions_chosen)
+        self.publisher.publish(mark, at_gate=at_gate)
 
     def redraw(self, draw: Callable[[], object]) -> None:
         """Have environments that draw on request `draw` their boards between two steps, if viewers need new ones."""

@@ -1,4 +1,4 @@
-"""Publishes a session's state and its environments for viewers, as often as viewers need and publishing may cost."""
+"""Publishes a session's state and environments, as often as viewers need it and without taking much time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .gate import Gate
 from .state import SessionState, View
 
 MAX_SHARE = 0.015
-"""The largest share of the training thread's time that publishing takes: a large telemetry is written less often."""
+"""The largest share of the training thread's time that publishing may take; large telemetry is written less often."""
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
 COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
@@ -38,18 +38,20 @@ class Publisher:
         state: What the session is doing.
         view: What viewers display.
         counter: What was counted.
-        debugger: What is known of single environments.
+        debugger: Breakpoints, alarms, recordings and the history of the environments.
         gate: Whether the training is paused.
 
     Attributes:
         due: When to publish next, by `time.perf_counter`.
-        trace: Returns boards of a paused environment with what led to its newest state, by name, see `Rewinder.trace`.
+        actions_chosen: Whether the buffer contains the actions of the next step while the training waits at the gate.
+        trace: Returns traced boards of a paused environment by name, see `Rewinder.trace`.
     """
 
     def __init__(
         self, task: Task, state: SessionState, view: View, counter: StepCounter, debugger: Debugger, *, gate: Gate
     ) -> None:
         self.due = 0.0
+        self.actions_chosen = True
         self._task, self._state, self._view = task, state, view
         self._counts, self._throughput = counter.counts, counter.throughput
         self._debugger, self._gate = debugger, gate
@@ -85,13 +87,12 @@ class Publisher:
             return PERIODS["nobody"]
         return PERIODS["grid"] if self._view.look.focus is None else PERIODS["focus"]
 
-    def publish(self, mark: Mark, *, at_gate: bool = False, actions_chosen: bool = False) -> None:
+    def publish(self, mark: Mark, *, at_gate: bool = False) -> None:
         """Write everything now.
 
         Args:
-            mark: The counters of now.
+            mark: The current counters.
             at_gate: Whether the training waits at the gate, so that nothing changes.
-            actions_chosen: Whether the buffer contains the actions of the next step.
         """
         started = time.thread_time()
         if self._writer is not None:
@@ -102,8 +103,7 @@ class Publisher:
                 env = self._view.focus(self._num_envs)
                 self._debugger.request_boards(env)
                 if env is not None:
-                    buffer = self._source.buffer
-                    self._write_focus(self._writer, buffer, env, at_gate=at_gate, actions_chosen=actions_chosen)
+                    self._write_focus(self._writer, self._source.buffer, env, at_gate=at_gate)
         self.due = time.perf_counter() + max(self.period, (time.thread_time() - started) / MAX_SHARE)
 
     def _write_state(self, writer: TelemetryWriter, mark: Mark) -> None:
@@ -147,14 +147,12 @@ class Publisher:
                 if focus is not None and (item.name in traced or not lo <= focus < hi):
                     boards[focus] = traced.get(item.name, buffer[item.name][0, focus])
 
-    def _write_focus(
-        self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool, actions_chosen: bool
-    ) -> None:
+    def _write_focus(self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool) -> None:
         """Write what viewers display of the environment in focus."""
         look, history = self._view.look, self._debugger.history
         write_policy(writer, env, look.seat, self._debugger.inspect(env * self._task.players + look.seat))
         if look.detail or at_gate:
-            self._write_step(writer, buffer, env, look.seat, at_gate=at_gate, actions_chosen=actions_chosen)
+            self._write_step(writer, buffer, env, look.seat, at_gate=at_gate)
         if at_gate:
             ends, rewards = history.line(env, look.seat)
             with writer.write("line") as line:
@@ -164,9 +162,7 @@ class Publisher:
         if look.detail:
             self._write_action_counts(writer, env)
 
-    def _write_step(
-        self, writer: TelemetryWriter, buffer: Buffer, env: int, seat: int, *, at_gate: bool, actions_chosen: bool
-    ) -> None:
+    def _write_step(self, writer: TelemetryWriter, buffer: Buffer, env: int, seat: int, *, at_gate: bool) -> None:
         """Write the newest step of a seat; at the gate, the next episode's first state if the step ended one."""
         moment, row, history = self._moment, env * self._task.players + seat, self._debugger.history
         fill_moment(moment, self._task, buffer, buffer.order.newest, env, seat=seat, begun=at_gate)
@@ -176,14 +172,13 @@ class Publisher:
             last = None  # it belongs to the previous episode
         terms = self._counts.last_terms if moment["end"] else self._counts.terms
         moment["source"], moment["terms"] = MomentSource.NOW, terms[row, : len(self._task.reward_terms)]
-        moment["acted"], moment["decided"] = last is not None, actions_chosen
+        moment["acted"], moment["decided"] = last is not None, at_gate and self.actions_chosen
         moment["value"] = np.nan if last is None else last.value
         if last is not None:
             moment["action"] = last.action
-        if actions_chosen:
+        if moment["decided"]:
             moment["next_action"] = buffer["action"][buffer.order.acting, row]
-        with writer.write("detail") as block:
-            block[...] = moment
+        writer.put("detail", moment)
 
     def _write_action_counts(self, writer: TelemetryWriter, env: int) -> None:
         """Write how often each action was taken in the last steps by an environment and by all, every half second."""

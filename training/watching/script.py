@@ -1,4 +1,4 @@
-"""A script that trains by itself, live: it can be seen, paused, stepped and slowed, and nothing else."""
+"""The session of a watched script: viewers can show, pause, step and slow the script, and nothing else."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class ScriptCommands(BaseCommands):
         return answer
 
     def unknown(self, name: str) -> str:
-        """Say that there is no such command, or that it is not one for a script."""
+        """Return an error message for an unknown command, or one that a script does not have."""
         if hasattr(Commands, f"do_{name}") or hasattr(Commands, f"as_{name}"):
-            return f"{name} is for trainings that pac-tui runs: this one is a script, which keeps its own environments"
+            return f"{name} works only in trainings that pac-tui runs, and this is a watched script"
         return super().unknown(name)
 
 
@@ -69,15 +69,15 @@ class WatchedScript(BaseSession):
     """The session of one watched vector environment.
 
     Args:
-        task: What it trains on.
-        name: What it is called.
+        task: The task that describes the environments.
+        name: The name of the session.
         kind: The class of the vector environment.
         mirror: The buffer with the environments' steps.
         boards: Draws the environments.
 
     Attributes:
         mirror: The same.
-        step_log: Where it takes note of a step.
+        step_log: Where steps are noted.
     """
 
     def __init__(self, task: Task, name: str, kind: str, mirror: ScriptMirror, boards: WatchedBoards) -> None:
@@ -122,7 +122,7 @@ class WatchedScript(BaseSession):
             print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
     def begin(self, mask: Any = None) -> None:
-        """Note that the masked environments, or all, began an episode."""
+        """Note that the masked environments, or all, have begun an episode."""
         if not self.step_log.ended:
             self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
             self._flush()
@@ -133,16 +133,14 @@ class WatchedScript(BaseSession):
         self._broken = True
 
     def _hold(self) -> None:
-        """Wait where a breakpoint hit, before the script gets the step, whose result may end the script."""
-        self._broken, self.monitor.actions_chosen = False, False
+        """Wait after a breakpoint hit, before the script gets the step, whose result may end the script."""
+        self._broken, self.monitor.publisher.actions_chosen = False, False
         self._share_time()
-        if self.gate.wait_until_open():
-            self.clock.start()
-            self.timer.skip()
-        self.monitor.actions_chosen = True
+        self.hold()
+        self.monitor.publisher.actions_chosen = True
 
     def find_numbers(self, infos: Infos) -> None:
-        """Show the numbers that infos have for the first time, in a new telemetry segment."""
+        """Publish numbers that are new in infos, in a new telemetry segment."""
         self._flush()
         names, left_out = self.step_log.info_reader.find(infos)
         if left_out and not self._left_out:
@@ -157,26 +155,26 @@ class WatchedScript(BaseSession):
         self._write_events()
 
     def pass_gate(self) -> None:
-        """Wait until the next step is allowed. If it has to wait, process it at once, since the next one waits, too."""
+        """Wait until the next step is allowed; process a step that had to wait at once, as the next one will wait."""
         if self.gate.wait_seconds:
             self._share_time()
             self.process_soon()
         super().pass_gate()
 
     def process_soon(self) -> None:
-        """Settle after the next step, whenever that would be due."""
+        """Process steps after the next one, even if that is not due yet."""
         self.step_log.due = 0.0
 
     def _share_time(self) -> None:
-        """Attribute the time since the last time, what was spent inside of environments to them."""
+        """Attribute the time since the last call to Python, and what was spent in environments to these."""
         self.timer.lap("python")
         self.timer.move("python", "environment", self.step_log.inside)
         self.step_log.inside = 0.0
 
     def _process(self, now: float) -> None:
-        """Do what need not be done after every step."""
+        """Do what is not necessary after every step."""
         begun = thread_time()
-        with suppress(Exception):  # whatever is odd about a policy, the rest is still shown
+        with suppress(Exception):  # an error about the policy must not stop the rest
             self._probe.finish()
         self._share_time()
         drawing = self._flush()
@@ -223,7 +221,7 @@ class WatchedScript(BaseSession):
 
     def _while_waiting(self) -> None:
         self._flush()
-        if self.monitor.actions_chosen:
+        if self.monitor.publisher.actions_chosen:
             self.mirror.decide(self.step_log.actions)
         super()._while_waiting()
         if self.gate.paused:
@@ -239,12 +237,9 @@ class WatchedScript(BaseSession):
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show figures as curves, from the next step on."""
         for name, value in metrics.items():
-            try:
-                number = float(value.item() if hasattr(value, "item") else value)  # tensors, too
-            except (TypeError, ValueError):
-                raise BadParameter(
-                    f"watch.log expects numbers, and {name!r} is {value!r}: leave it out or take its mean"
-                ) from None
+            number = _number(value)
+            if number is None:
+                raise BadParameter(f"watch.log expects numbers, and {name!r} is {value!r}: omit it or log its mean")
             self.counter.series.add_names([name])
             self._logged[name] = number
             if not math.isfinite(number):
@@ -259,7 +254,7 @@ class WatchedScript(BaseSession):
         self.gate.resume()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Say how it ended, and leave nothing behind."""
+        """Publish how it ended, and remove everything that it created."""
         if self.step_log.ended:
             return
         self._flush()
@@ -284,7 +279,7 @@ class WatchedScript(BaseSession):
         self.close(None if isinstance(error, KeyboardInterrupt) else error)
 
     def forget(self) -> None:
-        """Do nothing any more: this is a fork of the process that is watched."""
+        """Stop watching in a fork of the watched process."""
         self._probe.stop()
         self.step_log.ended = True
 
@@ -352,15 +347,14 @@ def log(metrics: Mapping[str, Any]) -> None:
 def log_numbers(metrics: Mapping[str, Any]) -> None:
     """Show those of the figures that are numbers in every watch of this process."""
     if _open:
-        numbers = {str(name): number for name, value in metrics.items() if (number := _number(value)) is not None}
+        known = {str(name): value for name, value in metrics.items() if not isinstance(value, str | bytes)}
+        numbers = {name: number for name, value in known.items() if (number := _number(value)) is not None}
         if numbers:
             log(numbers)
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, or a tensor or array of one element, as a number; None if it is something else."""
-    if isinstance(value, str | bytes):
-        return None
+    """Return what `float` accepts, also a tensor or array of one element, as a number; None for anything else."""
     try:
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, RuntimeError):

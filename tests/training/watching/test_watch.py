@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.envs.classic_control import CartPoleEnv
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorWrapper
 
@@ -140,7 +141,7 @@ def test_it_runs_to_the_end_of_an_episode():
 )
 def test_what_a_script_keeps_to_itself_is_refused(command, arguments):
     """With a sentence."""
-    with training() as started, pytest.raises(CommandRefused, match="this one is a script"):
+    with training() as started, pytest.raises(CommandRefused, match="this is a watched script"):
         started.client.call(command, **arguments)
 
 
@@ -195,6 +196,12 @@ def test_only_environments_can_be_watched(wrong, reported):
     """The error says what to do."""
     with pytest.raises(BadParameter, match=reported):
         watch(wrong)
+
+
+def test_a_tensor_of_several_numbers_cannot_be_logged():
+    """The error is the same as for other values that are not numbers, although PyTorch raises another one."""
+    with training(), pytest.raises(BadParameter, match="'losses' is tensor"):
+        watch.log({"losses": torch.zeros(2)})
 
 
 def test_only_numbers_can_be_logged():

@@ -34,13 +34,13 @@ SAVED = {"num_envs": int, "counters": dict, "data": dict}
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """A training at the end of an iteration, apart from what the trainer learned.
+    """A training at the end of an iteration, without the state of the trainer.
 
     Attributes:
-        counters: What was counted, as `Counts.state` returns it.
+        counters: The counters, as `Counts.state` returns them.
         seconds: Seconds of training.
         num_envs: Number of environments N.
-        states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
+        states: Their states, `(N, *stored_shape)`; None if they cannot be saved.
     """
 
     counters: Mapping[str, Any]
@@ -70,7 +70,7 @@ class CheckpointManager:
         record: The run folder.
 
     Attributes:
-        pauses: For each checkpoint that was written during the training, the longest time in s that it held it up.
+        pauses: For each checkpoint that was written during the training, the longest pause that it caused, in s.
     """
 
     def __init__(self, session: ConfiguredSession, record: RunRecord) -> None:
@@ -91,12 +91,11 @@ class CheckpointManager:
     @property
     def discarded_steps(self) -> int:
         """Environment steps since the end of the last iteration, which no checkpoint contains."""
-        return (
-            self._counter.counts.steps - self._resume_point.counters["steps"] if self._resume_point is not None else 0
-        )
+        point = self._resume_point
+        return self._counter.counts.steps - point.counters["steps"] if point is not None else 0
 
     def mark(self, backend: Backend) -> None:
-        """Keep the resume point at the end of an iteration: a checkpoint that is saved later contains this one."""
+        """Keep the resume point at the end of an iteration, for the next checkpoint."""
         if self._record.folder is None:
             return
         state, count = self._session.task.state, backend.environments
@@ -116,11 +115,11 @@ class CheckpointManager:
         return self._writer.busy
 
     def save(self, trainer: Trainer, *, wait: bool = False) -> None:
-        """Save what was learned by the end of the last iteration.
+        """Save the state at the end of the last iteration.
 
         Args:
-            trainer: Who learned.
-            wait: Return when it is written; otherwise it is written in the background.
+            trainer: The trainer.
+            wait: Whether to return when the checkpoint is written; otherwise it is written in the background.
 
         Raises:
             CheckpointNotWritten: Weights are not finite, or it could not be written and `wait` is set.
@@ -148,24 +147,24 @@ class CheckpointManager:
             raise self._lost(self._unsaved)
 
     def _lost(self, reason: PacError) -> CheckpointNotWritten:
-        """Return an error that says what was lost and how to continue."""
+        """Return an error that says what is lost and how to continue."""
         folder = self._record.folder
         resume = f". Continue from the newest checkpoint with --resume {folder.name}" if folder and folder.saved else ""
-        return CheckpointNotWritten(f"what was learned last is lost: {reason}{resume}")
+        return CheckpointNotWritten(f"what was learned since the last checkpoint is lost: {reason}{resume}")
 
     def feed(self) -> None:
-        """Copy the next slice for the checkpoint that is being written, between two steps, if it waits for one."""
+        """Copy the next slice for the checkpoint that is being written, between two steps."""
         if self._writer.streaming:
             begun = time.perf_counter()
             self._writer.feed()
             self.pauses[-1] = max(self.pauses[-1], time.perf_counter() - begun)
 
     def release(self) -> None:
-        """Let the checkpoint read the rest by itself: the workers, which write into what it saves, are about to end."""
+        """Let the checkpoint read the remaining arrays without copies: the workers that write into them will end."""
         self._writer.release()
 
     def _describe(self, counters: Mapping[str, Any]) -> str:
-        """Return how far the training was, such as `4,096 steps`."""
+        """Return a text such as `4,096 steps`."""
         return f"{counters[self._units.over]:,} {self._units.counted}"
 
     def _on_written(self, _step: int, error: CheckpointNotWritten | None) -> None:
@@ -179,12 +178,12 @@ class CheckpointManager:
             self._session.failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
 
     def save_last(self, trainer: Trainer) -> None:
-        """Save the last figures and a checkpoint, at the end of a session; what goes wrong here is its error."""
+        """Save the last figures and a checkpoint at the end of a session; an error here is the session's error."""
         failures, latest, discarded = self._session.failures, self._last_figures(trainer), self.discarded_steps
         if discarded:
             latest |= self._counter.figures()
             steps = plural(self._units.step)
-            self._events.add(Level.INFO, f"the last rollout was not finished: its {discarded:,} {steps} are discarded")
+            self._events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
         if latest:
             self._counter.series.latest |= latest
             self._record.write_metrics(self._counter.series.latest, discarded=discarded)
@@ -194,7 +193,7 @@ class CheckpointManager:
             failures.error = failures.error or error
 
     def _last_figures(self, trainer: Trainer) -> dict[str, float]:
-        """Return the figures for the final report; none if the session failed, or fails here."""
+        """Return the figures for the final report; nothing if the session has failed, or fails here."""
         failures = self._session.failures
         if failures.error is not None:
             return {}
@@ -205,11 +204,11 @@ class CheckpointManager:
             return {}
 
     def load(self, trainer: Trainer) -> None:
-        """Load the newest checkpoint whose checksums are correct, if a run is to be resumed.
+        """Load the newest valid checkpoint, if a run is to be resumed.
 
         Raises:
             BadParameter: The run has another task or trainer, or has already reached the limits.
-            NoCheckpoint: There is no correct checkpoint.
+            NoCheckpoint: There is no valid checkpoint.
         """
         if not self._config.resume:
             return
@@ -228,10 +227,8 @@ class CheckpointManager:
         if self._config.learn:
             self._continue_counts(folder, point)
         self._record.resumable = True
-        changes = changed_settings(folder, self._session.settings)
-        self._events.add(
-            Level.GOOD, ", ".join((f"resumed {folder.name} at {self._describe(point.counters)}", *changes))
-        )
+        resumed = f"resumed {folder.name} at {self._describe(point.counters)}"
+        self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._session.settings))))
 
     def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:
         """Continue counters, time and curves of a run."""
@@ -253,7 +250,7 @@ class CheckpointManager:
             self._events.add(Level.WARNING, f"episodes restart: {error}")
             return False
         if not restored and self._units.episodes:
-            self._events.add(Level.INFO, "episodes restart: their states were not saved, or for another N")
+            self._events.add(Level.INFO, "episodes restart: their states were not saved, or with another N")
         return restored
 
     def close(self) -> None:

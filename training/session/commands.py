@@ -1,8 +1,8 @@
 """The commands that a viewer may send.
 
 Methods named `as_...` concern the viewer itself, and every viewer may call them. Methods named `do_...` change the
-training, and only the viewer that has control may call them. The annotations are a schema: arguments of another type or
-range never reach a method.
+training, and only the viewer that has control may call them. The annotations of the methods are the schema by which
+arguments are checked.
 """
 
 from __future__ import annotations
@@ -85,6 +85,11 @@ class BaseCommands:
         if self._session.state.ending and name != "stop":
             raise CommandRefused("the session is ending")
 
+    def _check_env(self, env: int) -> None:
+        count = self._session.monitor.num_envs
+        if not 0 <= env < count:
+            raise CommandRefused(f"environments are numbered 1 to {count:,}, got {env + 1:,}")
+
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Join with a name; the first viewer gets control."""
         return {"number": self._session.viewers.join(viewer, name)}
@@ -94,7 +99,7 @@ class BaseCommands:
         self._session.viewers.take_control(viewer)
 
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
-        """Set what the viewer displays; only that is published in detail."""
+        """Set what the viewer displays; only this is published in detail."""
         found = ViewRequest(**checked_arguments(ViewRequest, look, skip=0))
         viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
         self._session.update_view()
@@ -119,8 +124,7 @@ class BaseCommands:
 
     def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
-        if not 0 <= env < self._session.monitor.num_envs:
-            raise CommandRefused(f"environments are numbered 1 to {self._session.monitor.num_envs}, got {env + 1}")
+        self._check_env(env)
         self._session.debugger.run_to_end_of_episode(env)
 
     def do_break(self, text: Text) -> Mapping[str, Any]:
@@ -158,17 +162,16 @@ class Commands(BaseCommands):
 
     def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; a second call cancels that."""
-        recorder, count = self._session.debugger.recorder, self._session.monitor.num_envs
-        if recorder is None or not 0 <= env < count:
-            raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
-        if self._session.task.shared:
+        self._check_env(env)
+        recorder = self._session.debugger.recorder
+        if recorder is None or self._session.task.shared:
             raise CommandRefused("this trainer has no episodes to record")
         return {"recording": recorder.want(env)}
 
     def as_keep_episode(
         self, _viewer: Viewer, /, env: Whole, episode: EpisodeNumber, length: StepCount
     ) -> Mapping[str, Any]:
-        """Write an episode that has ended, with a length, to a file that can be replayed."""
+        """Write an episode that has ended, and has this length in steps, to a file that can be replayed."""
         session, recorder = self._session, self._session.debugger.recorder
         if recorder is None or session.task.shared or not 0 <= env < session.monitor.num_envs:
             raise CommandRefused("this episode cannot be replayed: its environment no longer exists")
@@ -179,14 +182,13 @@ class Commands(BaseCommands):
         return {"path": str(path.resolve())}
 
     def as_save_state(self, _viewer: Viewer, /, env: Whole, back: Back = 0) -> Mapping[str, Any]:
-        """Write the files that the task makes of the state of an environment `back` steps ago, in a paused session."""
+        """Write the files of the state of an environment `back` steps ago, in a paused session."""
         session = self._session
         if not session.task.state_files:
             raise CommandRefused("this task has no files of a state")
         if not session.gate.paused:
             raise CommandRefused("pause the session to save a state (Space)")
-        if not 0 <= env < session.monitor.num_envs:
-            raise CommandRefused(f"environments are numbered 1 to {session.monitor.num_envs}, got {env + 1}")
+        self._check_env(env)
         try:
             paths = save_state(session.task, session.rewinder, session.record.source.states, env, back)
         except (PacError, OSError) as error:
@@ -199,10 +201,10 @@ class Commands(BaseCommands):
         self._session.envs.restart(num_envs)
 
     def do_baseline(self) -> None:
-        """Measure the fps of one environment, then return to N."""
+        """Measure the fps of one environment, then return to the current N."""
         self._check_measurable()
         if self._session.monitor.num_envs == 1:
-            raise CommandRefused("only one environment is running; its fps becomes the baseline within some seconds")
+            raise CommandRefused("only one environment is running; its fps becomes the baseline within a few seconds")
         self._session.envs.sweep((BASELINE_ENVS,), WINDOW)
 
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
@@ -217,7 +219,7 @@ class Commands(BaseCommands):
         session.gate.step(1)
 
     def do_sweep(self, counts: Counts) -> None:
-        """Measure several N for some seconds each, then return to the present N."""
+        """Measure the fps at several N for some seconds each, then return to the current N."""
         self._check_measurable()
         self._session.envs.sweep(sorted(set(counts)))
 
@@ -227,14 +229,14 @@ class Commands(BaseCommands):
 
     def _check_decides(self) -> None:
         if not self._session.ranks.is_writer:
-            raise CommandRefused("rank 0 decides about N for all ranks; attach to it")
+            raise CommandRefused("only rank 0 can change the number of environments; attach to it")
 
     def _check_measurable(self) -> None:
         self._check_decides()
         if self._session.planner.sweeping:
             raise CommandRefused("a measurement is already running")
         if self._session.state.speed:
-            raise CommandRefused("a speed limit is set, so there is nothing to measure; remove it first")
+            raise CommandRefused("a speed limit would distort the measurement; remove it first")
 
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""

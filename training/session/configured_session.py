@@ -1,4 +1,4 @@
-"""What a session has from its configuration, and its parts may know: everything that is not one of these parts."""
+"""The part of a session that follows from its configuration, and that its other parts may use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ConfiguredSession(BaseSession):
         settings: The settings of the trainer.
         planner: Decides the number of environments.
         failures: The error that the session ends with, if any.
-        evaluator: Evaluates the policy beside the training.
+        evaluator: Evaluates the policy during the training.
         sampler: Publishes processes, system load and viewers.
     """
 

@@ -54,7 +54,7 @@ class StepCounter:
         self._counted = 0  # the head of the buffer at the last count
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
-        """Write the figures of iterations into `writer`, made for `num_envs` environments that `begin` will name."""
+        """Write the figures of iterations into `writer`, for `num_envs` environments that `begin` will provide."""
         self.settle()
         self._reader, self._buffer, self._order, self._counted = None, None, SlotOrder(1), 0
         self.counts.resize(num_envs)
@@ -68,7 +68,7 @@ class StepCounter:
         self.throughput.reset(source.buffer.num_envs, self.mark())
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
-        """Count on for a task that has more scalars, and write the figures of iterations into `writer`."""
+        """Continue with a task that has more scalars, and write the figures of iterations into `writer`."""
         self.count()
         self._task = task
         self.counts.update_task(task)
@@ -88,11 +88,11 @@ class StepCounter:
 
     @property
     def must_count(self) -> bool:
-        """Whether the steps must be counted before the next one: their slots will be overwritten, or are many."""
+        """Whether steps must be counted before the next one: it overwrites their slots, or they are too many."""
         return self._order.room(self._counted) == 0 or self.uncounted >= MAX_UNCOUNTED
 
     def count(self, *, wait: bool = True) -> None:
-        """Count the steps that were made since the last time; without `wait`, those that have arrived by now."""
+        """Count the steps since the last call; without `wait`, only those whose results have arrived."""
         if self._reader is not None and self.uncounted:
             spans, self._counted = self._order.since(self._counted), self._order.head
             debugger = self._debugger
@@ -109,13 +109,13 @@ class StepCounter:
         self.settle(wait=wait)
 
     def settle(self, *, wait: bool = True) -> None:
-        """Count the steps whose results were requested; without `wait`, those that have arrived by now."""
+        """Count the steps whose results were requested; without `wait`, only those whose results have arrived."""
         for results in self._reader.delivered(wait=wait) if self._reader is not None else ():
             self.counts.add(results)
             self._debugger.observe(results)
 
     def mark(self) -> Mark:
-        """Return the counters of now."""
+        """Return the current counters."""
         self.count()
         phases = tuple(self._timer.seconds[phase] for phase in PHASES)
         return Mark(self.clock.now(), self.counts.frames, self.counts.steps, phases)
@@ -124,8 +124,8 @@ class StepCounter:
         """Continue the counts of a run.
 
         Args:
-            counters: What was counted, as `Counts.state` returned it.
-            seconds: How long it had been trained.
+            counters: The counters, as `Counts.state` returned them.
+            seconds: Seconds of training so far.
             rows: Some lines of its metrics, oldest first.
         """
         self.counts.load_state(counters)
@@ -134,7 +134,7 @@ class StepCounter:
         self.resumed = self.mark()
 
     def end_iteration(self, metrics: Mapping[str, float], *, limited: bool = False) -> dict[str, float]:
-        """Record the trainer's figures; return them with the session's own. `limited` if there is a speed limit."""
+        """Record the trainer's metrics; return them with the session's own. `limited` if there is a speed limit."""
         self.count()
         self._timer.lap("python")  # a window begins where its first phase does
         shares = self.counts.end_iteration()
@@ -144,6 +144,6 @@ class StepCounter:
         return row
 
     def figures(self) -> dict[str, float]:
-        """Return the session's own figures: the rates, once they are known, and means of the last episodes."""
+        """Return the session's own figures: the rates, once known, and means of the last episodes."""
         rates = dict(zip(RATE_NAMES, self.throughput.rates(self.mark()), strict=True)) if self.throughput.known else {}
         return rates | self.counts.figures()

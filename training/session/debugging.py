@@ -45,7 +45,7 @@ class Debugger:
         manual_control: The action of a person that replaces the policy's at the next step.
         history: The last steps of all environments.
         recorder: Records episodes; None for a watched script.
-        policy: What knows the policy's outputs; the trainer, once it is built.
+        policy: Provides the policy's outputs; the trainer, once it is built.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Debugger:
         self._source = None
 
     def update_task(self, task: Task) -> None:
-        """Go on with a task that has more scalars, which conditions may contain."""
+        """Continue with a task that has more scalars, which conditions may contain."""
         self._task = task
         self.breakpoints.update_task(task)
 
@@ -101,11 +101,11 @@ class Debugger:
 
     @property
     def needs_every_step(self) -> bool:
-        """Whether every step must be counted before the next, which overwrites first states and last observations."""
+        """Whether every step must be counted before the next one, which overwrites boards and states."""
         return self._awaited_env is not None or bool(self.breakpoints.enabled or self.recorder)
 
     def observe(self, results: StepResults) -> None:
-        """Take over steps that were counted, and check breakpoints after the newest of them."""
+        """Add counted steps to the history, and check breakpoints after the newest of them."""
         assert self._source is not None
         for env in results.ended_envs.tolist():
             self.alarms.marked.discard(env)
@@ -114,9 +114,8 @@ class Debugger:
                 self._gate.pause()
         self.alarms.check_environments(results, self._task.players, self._clock.now())
         self.history.extend(results, self._counts.terms)
-        if self.recorder:
-            self.recorder.extend(self._source, results, self.history)
         if self.recorder is not None:
+            self.recorder.extend(self._source, results, self.history)
             self.recorder.choose(results, self.history)
         if self.breakpoints.enabled:
             self._check_breakpoints(results)
@@ -137,10 +136,9 @@ class Debugger:
         self.alarms.check_pace(self._counts.episodes, patience, self._clock.now())
 
     def request_boards(self, focus: int | None) -> None:
-        """Have environments that draw on request draw at their next step, if they are displayed.
+        """Request boards, at the next step, of displayed environments that draw on request.
 
-        Recorded ones, and the one in `focus` if a viewer goes through it step by step, also draw at the end of their
-        episode.
+        Recorded ones, and the one in `focus` if a viewer steps through it, also draw at the end of their episode.
         """
         assert self._source is not None
         buffer = self._source.buffer
@@ -157,7 +155,7 @@ class Debugger:
     def keep_boards(self, ahead: int) -> None:
         """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one.
 
-        That is for boards that cannot be computed again, and that viewers display or that are recorded.
+        Only boards that cannot be rebuilt are kept, if viewers display them or they are recorded.
         """
         if self._source is None or self._task.state_at_hand or not (self._view.has_viewers or self.recorder):
             return
@@ -187,12 +185,12 @@ class Debugger:
         return self.policy.inspect(row) if self.policy is not None else None
 
     def expect(self, steps: int) -> bool:
-        """Note that so many steps more will be observed; return whether environments have saved their states for it."""
+        """Note that `steps` more steps will be observed; return whether environments have saved their states."""
         assert self._source is not None
         return self.history.expect(steps) and self._source.save(self._source.buffer.order.newest)
 
     def values(self, slots: slice) -> Any:
-        """Return the value estimates of some slots where the buffer is, `(slots, rows)`; None without estimates."""
+        """Return the value estimates of some slots, `(slots, rows)`, on the device of the buffer; None without them."""
         return self.policy.values(slots) if self.policy is not None else None
 
     def _entropy(self, row: int) -> float:

@@ -1,4 +1,4 @@
-"""The environments of a session at any N: from a request for another N to the first step with it.
+"""The environments of a session: how they are made, and restarted with another N.
 
 A request interrupts the training thread, which then calls `SessionEnvs.apply_requests` between two steps.
 """
@@ -53,11 +53,11 @@ class SessionEnvs:
         self._session, self._config, self._planner = session, session.config, session.planner
         self._record, self._checkpoints, self._units = record, checkpoints, session.kind.units
         self._envs: GatedEnvs | None = None
-        self._request_lock = threading.Lock()  # a request and its interruption are one
+        self._request_lock = threading.Lock()  # a request and its interruption are atomic
 
     @property
     def backend(self) -> Backend | None:
-        """What steps the environments; None while there are none."""
+        """The backend; None while there are no environments."""
         return self._envs.backend if self._envs is not None else None
 
     @property
@@ -79,21 +79,21 @@ class SessionEnvs:
             self._session.gate.interrupt()
 
     def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
-        """Request a measurement of several N for some seconds each, and then the present N."""
+        """Request a measurement of several N for some seconds each, and then the current N."""
         self._session.gate.resume()
         with self._request_lock:
             self._planner.request_sweep(counts, self.num_envs, seconds)
             self._session.gate.interrupt()
 
     def cancel_sweep(self) -> None:
-        """Request the N that a sweep returns to, now."""
+        """Return to the N from before a sweep, now."""
         if (home := self._planner.home) is not None:
             self.restart(home)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
     def apply_requests(self, trainer: Trainer, *, interrupted: bool) -> None:
-        """Restart if another N is due, or if the rollout was `interrupted`, which cannot be continued."""
+        """Restart if another N is due, or if the rollout was `interrupted`, since that cannot be continued."""
         session = self._session
         with self._request_lock:
             decision = session.ranks.from_writer(self._planner.decide(self.num_envs, session.counter.throughput))
@@ -140,7 +140,7 @@ class SessionEnvs:
             return
         for text in self._session.debugger.unreachable_breakpoints(self.num_envs):
             count = f"{self.num_envs} {plural(self._units.environment)}"
-            self._session.events.add(Level.WARNING, f"the breakpoint {text!r} cannot hit: there are {count}")
+            self._session.events.add(Level.WARNING, f"the breakpoint {text!r} cannot hit: there are only {count}")
 
     def open_first(self) -> None:
         """Open the first telemetry segment, with at most as many environments as there is memory for."""
@@ -153,14 +153,15 @@ class SessionEnvs:
     def warm_up(self) -> SpareWorkers:
         """Start workers that compile or load the task's kernels while this process loads everything else.
 
-        So it does not load the compiler itself. Of an error nothing is said here: it occurs again in the workers.
+        So this process does not load the compiler. An error is not reported here, since it occurs again in the workers.
         """
-        kernels, config = self._session.task.kernels, self._config
-        count = min(config.workers or usable_cores(), self._planner.num_envs)
-        return SpareWorkers(kernels, 0 if not kernels else 1 if config.backend in WITHOUT_WORKERS else count)
+        kernels, config, count = self._session.task.kernels, self._config, 1
+        if config.backend not in WITHOUT_WORKERS:
+            count = min(config.workers or usable_cores(), self._planner.num_envs)
+        return SpareWorkers(kernels, count if kernels else 0)
 
     def start(self, trainer: Trainer) -> Backend:
-        """Start the trainer with the first environments, and return what steps them."""
+        """Start the trainer with the first environments, and return their backend."""
         first = self._planner.first(baseline=self._config.baseline)
         if first != self._planner.num_envs:
             self._open(first)
@@ -181,7 +182,7 @@ class SessionEnvs:
         self._planner.opened(num_envs)
 
     def _begin(self, num_envs: int, begin: Callable[[int], None]) -> None:
-        """Call `begin` of the trainer with `num_envs`, or with as many environments as there is memory for."""
+        """Call `begin` with `num_envs`, or with as many environments as there is memory for."""
         reason = ""
         while True:
             try:
@@ -240,13 +241,13 @@ class SessionEnvs:
         return self._envs
 
     def _warn_of_host_memory(self) -> None:
-        """Warn if the environments could be on a device, and the trainer keeps them in memory of the host."""
+        """Warn if the environments could be on a device, but the trainer keeps them in host memory."""
         session, possible = self._session, envs_device(self._config.backend, self._session.state.device)
         if possible != "cpu":
             session.events.add(
                 Level.WARNING,
-                f"{session.kind.name} keeps its environments in memory of the host, not on the device {possible!r}; "
-                "only PPO has them there",
+                f"{session.kind.name} keeps its environments in host memory, not on the device {possible!r}; only PPO "
+                "can keep them there",
             )
 
     def _check_each_step(self, backend: Backend) -> None:
@@ -255,10 +256,11 @@ class SessionEnvs:
         if isinstance(backend, DeviceBackend):
             backend.check_each_step()
         else:
-            self._session.events.add(Level.WARNING, f"device-sync compares the backend device, not {backend.name}")
+            text = f"--device-sync checks only the backend device, and has no effect with {backend.name}"
+            self._session.events.add(Level.WARNING, text)
 
     def measure(self) -> None:
-        """Publish that the environments run, and measure their rates from now on."""
+        """Publish that the environments are running, and measure their rates from now on."""
         session, throughput = self._session, self._session.counter.throughput
         message = self._planner.measure(session.clock.now(), throughput.seconds(self.num_envs))
         session.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
@@ -266,7 +268,7 @@ class SessionEnvs:
         throughput.restart_window(session.counter.mark())
 
     def report_events(self) -> None:
-        """Report what the backend reports, such as failed workers."""
+        """Report the backend's events, such as failed workers."""
         if self.backend is not None:
             self._session.failures.report_events(self.backend)
 
@@ -281,9 +283,8 @@ class SessionEnvs:
             self._envs = None
 
     def _report_comparison(self, backend: Backend) -> None:
-        """Report what `--device-sync` has cost."""
-        check = getattr(backend, "sync_check", None)
-        if check is not None:
+        """Report the cost of `--device-sync`."""
+        if (check := getattr(backend, "sync_check", None)) is not None:
             self._session.events.add(Level.INFO, check.report())
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Evaluation beside a training: a process plays episodes with copies of the policy, while the training goes on."""
+"""Evaluation during a training: a process plays episodes with copies of the policy while the training continues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..trainer import Lap, NonFiniteWeights, Timer, Trainer
 from ..trainers import BUILT_IN, TrainerKind
 
 SEED = 0x5EED_0000
-"""Added to the run's seed for the environments of evaluations, so that they play other episodes than the training."""
+"""Added to the run's seed, so that evaluations play other episodes than the training."""
 MASK_63 = (1 << 63) - 1
 PREFIX = "eval/"
 EVALUATING, IDLE = "evaluating", "idle"
@@ -34,27 +34,27 @@ SHOWN = 24
 """Laps in the lane of the timeline, two per evaluation."""
 ShowLane: TypeAlias = Callable[[str, Callable[[], Iterable[Lap]]], None]
 LAST_SECONDS = 60.0
-"""The longest time in s that a training that has reached its limit waits for the last evaluation."""
+"""The longest time in s that a training waits for the last evaluation after it has reached its limit."""
 
 
 class Evaluator:
-    """Evaluates the policy every few iterations, in a process of its own with its own environments.
+    """Evaluates the policy every few iterations, in a separate process with its own environments.
 
-    The training copies the policy and goes on. Results become figures of the first iteration after they arrived, and
-    stay until the next ones. If an evaluation takes longer than the iterations between two of them, the newest policy
-    is evaluated next, and those in between are left out.
+    The training copies the policy and continues. Results become figures of the first iteration after they arrive, and
+    stay until the next results. If an evaluation takes longer than the interval between evaluations, the newest policy
+    is evaluated next, and those before it are skipped.
 
     Args:
-        config: How often, and with how many episodes.
-        kind: The trainer.
+        config: How often to evaluate, and with how many episodes.
+        kind: The kind of the trainer.
         task: The task.
         settings: The trainer's settings.
-        directory: Where the weights are written, in memory.
-        events: Where troubles are reported.
+        directory: Where the weights are written, in shared memory.
+        events: Where errors are reported.
         show_lane: Shows when an evaluation runs, as a lane of the timeline.
 
     Attributes:
-        figures: The last results by name, with the iteration whose policy they are of; empty before.
+        figures: The last results by name, with the iteration of the evaluated policy; empty before the first.
 
     Raises:
         BadParameter: The trainer has no policy to play.
@@ -72,14 +72,14 @@ class Evaluator:
         show_lane: ShowLane = lambda _name, _laps: None,
     ) -> None:
         self.figures: dict[str, float] = {}
-        self._every, self._episodes = config.eval_every if config.learn else None, config.eval_episodes
+        self._every = config.eval_every if config.learn else None
         self._setup: dict[str, Any] = {
             "task": task.spec,
             "trainer": kind.name,
             "settings": dict(settings),
-            "episodes": self._episodes,
+            "episodes": config.eval_episodes,
+            "seed": (config.seed + SEED) & MASK_63,
         }
-        self._setup["seed"] = (config.seed + SEED) & MASK_63
         self._weights, self._events = directory / "evaluation.safetensors", events
         self._process: subprocess.Popen[str] | None = None
         self._output: IO[bytes] | None = None
@@ -104,11 +104,9 @@ class Evaluator:
         """Start an evaluation if one is due; return the last results."""
         self._collect()
         if self._every and iteration % self._every == 0:
-            try:
+            with suppress(NonFiniteWeights):  # such a policy is not evaluated
                 self._waiting = (iteration, *trainer.policy_state())
-            except NonFiniteWeights:
-                return self.figures
-            self._send()
+                self._send()
         return self.figures
 
     def finish(self) -> dict[str, float]:
@@ -131,7 +129,7 @@ class Evaluator:
             self._output.close()
 
     def _send(self) -> None:
-        """Have the newest policy evaluated, unless an evaluation is running."""
+        """Start to evaluate the newest policy that waits, unless an evaluation is running."""
         if self._busy or self._waiting is None:
             return
         (iteration, tensors, data), self._waiting = self._waiting, None
@@ -143,15 +141,14 @@ class Evaluator:
         process = self._started()
         assert process.stdin is not None
         try:
-            process.stdin.write(
-                json.dumps({"iteration": iteration, "weights": str(self._weights), "data": data}) + "\n"
-            )
+            request = {"iteration": iteration, "weights": str(self._weights), "data": data}
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
         except BrokenPipeError:
             self._fail()
 
     def _started(self) -> subprocess.Popen[str]:
-        """Return the process; start it at the first evaluation."""
+        """Return the process, which is started for the first evaluation."""
         if self._process is None:
             self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
             self._process = subprocess.Popen(
@@ -168,7 +165,7 @@ class Evaluator:
         return self._process
 
     def _read(self, process: subprocess.Popen[str]) -> None:
-        """Pass answers on, in a thread; None at the end."""
+        """Put answers into the queue, in a thread; None at the end."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
@@ -178,7 +175,7 @@ class Evaluator:
         self._answers.put(None)
 
     def _collect(self) -> None:
-        """Take the results that have arrived, and start the evaluation that waits for them."""
+        """Take the results that have arrived, and start the evaluation that waits."""
         while self._busy and not self._answers.empty() and self._take(0.0):
             self._send()
 
@@ -198,11 +195,11 @@ class Evaluator:
         return True
 
     def _fail(self) -> None:
-        """Report that the process has ended, and evaluate no more."""
+        """Report that the process has ended, and stop evaluating."""
         assert self._output is not None
         assert self._process is not None
         self._output.seek(0)
         lines = self._output.read().decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        reason = f"its process ended ({ending(self._process.wait())}): {lines[0]}"
+        reason = f"the evaluation's process ended ({ending(self._process.wait())}): {lines[0]}"
         self._events.add(Level.WARNING, f"the training continues without evaluation: {reason}")
         self.close()

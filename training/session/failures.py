@@ -24,7 +24,7 @@ class FailureHandler:
     Args:
         events: Where errors and alarms are reported.
         alarms: Gets all alarms, for the session's report.
-        gate: Is stopped by an alarm that ends the session.
+        gate: Stopped by an alarm that ends the session.
         alarm_exit: Whether the first alarm ends the session.
 
     Attributes:
@@ -60,7 +60,7 @@ class FailureHandler:
             self._events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
 
     def alarm_level(self, alarm: str, level: Level) -> Level:
-        """Return the level of an alarm's event: fatal if it ends the session; then no further step is made."""
+        """Return the level of an alarm's event: fatal if it ends the session, whose gate is then stopped."""
         if not self._alarm_exit or self._gate.stopping:
             return level
         self.error = AlarmExit(f"ended by an alarm (--alarm-exit): {alarm.removeprefix('alarm: ')}")

@@ -1,4 +1,4 @@
-"""The gate: where training is paused, stepped, slowed, interrupted and stopped, without the algorithm knowing.
+"""The gate pauses, steps, slows, interrupts and stops a training; the algorithm need not know about it.
 
 The state of the gate is a few words in shared memory. Only the session's process writes them. Every thread or process
 that obeys them reads them before each of its steps, and counts its own passes. So no word has two writing processes, no
@@ -209,7 +209,7 @@ class Gate(BaseGate):
         self._change(INTERRUPT=1)
 
     def cancel_interrupt(self) -> None:
-        """Withdraw an interruption that was not raised yet."""
+        """Cancel an interruption that was not raised yet."""
         self._change(INTERRUPT=0)
 
     def stop(self) -> None:
@@ -258,7 +258,7 @@ class AttachedGate(BaseGate):
         except OSError as error:
             raise SessionGone(f"there is no session at {directory}: {error.strerror}") from error
         if not is_owned(directory):
-            raise SessionGone(f"the session at {directory} has ended: attach to one that is running")
+            raise SessionGone(f"the session at {directory} has ended: attach to a running one")
 
     def enter(self) -> bool:
         """Pass the gate, see `BaseGate.enter`. If the session was killed, also an open gate raises `Stopped`."""

@@ -79,7 +79,7 @@ class SessionProcess:
     Attributes:
         directory: Where its telemetry and socket are.
         pid: The process id.
-        reported: Whether it has said how it ended, before its process did.
+        reported: Whether the session reported how it ended, before its process ended.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], directory: Path) -> None:
@@ -300,7 +300,7 @@ def main() -> int:
     watchdog = Watchdog(session, lambda answer: _answer(pipe, answer))
     watchdog.start()
     if not _answer(pipe, {"directory": str(session.directory)}):
-        session.stop()  # no one could attach to it
+        session.stop()  # the process that started it is gone
     answer = _finish(session)
     close()
     _answer(pipe, answer)

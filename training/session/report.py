@@ -1,4 +1,4 @@
-"""What a session reports about itself: what it runs on at the start, and its figures at the end."""
+"""What a session reports: backend and device at the start, and its figures at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMES = ("env", "wait", "inference", "learn", "python", "ranks")
 
 
 def report_setup(session: ConfiguredSession, backend: Backend) -> None:
-    """Report what a session runs on, and what a person should know about that."""
+    """Report a session's backend and device, and warnings about the task and environment variables."""
     task, units, device = session.task, session.kind.units, session.state.device
     for text in filter(None, (task.note, *unused_variables(os.environ, device))):
         session.events.add(Level.WARNING, text)

@@ -24,10 +24,10 @@ class SupervisedProcesses:
     """The processes of one call of `Context.start_processes`. Any thread may call the methods.
 
     Args:
-        function: What they run, as `module:function`.
-        arguments: What `attached.run` is called with in each.
+        function: The function that they call, as `module:function`.
+        arguments: The arguments of `attached.run` in each of them.
         events: Where failures are reported.
-        names: What to call them.
+        names: Their names.
         devices: Where they compute.
     """
 
@@ -62,7 +62,7 @@ class SupervisedProcesses:
                     failed = ProcessFailed(self._names.index(ended.name), _describe(ended))
                     self._errors[failed.index] = ended.reason
                     self._failures.append(failed)
-                    self._events.add(Level.ERROR, str(self._failures[-1]))
+                    self._events.add(Level.ERROR, str(failed))
 
     def check(self) -> None:
         """Raise `ProcessFailed` if one has failed, once per failure."""
@@ -94,9 +94,11 @@ class SupervisedProcesses:
         ]
 
     def lanes(self) -> list[Lane]:
-        """Return what all running processes did last."""
-        running = [(status.index, status.name, status.pid) for status in self.statuses()]
-        return [Lane(name, pid, tuple(SharedLaps(self._laps, index).read())) for index, name, pid in running]
+        """Return the last phases of all running processes."""
+        return [
+            Lane(status.name, status.pid, tuple(SharedLaps(self._laps, status.index).read()))
+            for status in self.statuses()
+        ]
 
     def close(self) -> None:
         """Stop all processes; those that do not end within 2 s are killed."""
@@ -107,7 +109,7 @@ class SupervisedProcesses:
 
 
 def _describe(ended: ProcessExit) -> str:
-    """Return everything that is known about a failure, on several lines."""
+    """Return the reason, the traceback and the last output of a failure, on several lines."""
     output = ended.output.rstrip() and f"Its last output:\n{ended.output.rstrip()}"
     return "\n".join(filter(None, (f"{ended.name} failed: {ended.reason}", ended.traceback.rstrip(), output)))
 
@@ -116,7 +118,7 @@ class ProcessSupervisor:
     """All processes of a session's trainer.
 
     Args:
-        task: What is trained on.
+        task: The task.
         directory: The session's directory.
         events: Where failures are reported.
     """
@@ -136,7 +138,7 @@ class ProcessSupervisor:
     ) -> SupervisedProcesses:
         """Start processes, see `pac.training.trainer.StartProcesses`."""
         if envs.segment is None:
-            raise BadParameter("processes can map only a buffer in shared memory: make_envs(..., segment=True)")
+            raise BadParameter("processes can map only a buffer in shared memory: call make_envs(..., segment=True)")
         given = {
             "function": function,
             "spec": self._task.spec,
@@ -169,7 +171,7 @@ class ProcessSupervisor:
         return [status for processes in tuple(self._started) for status in processes.statuses()]
 
     def lanes(self) -> list[Lane]:
-        """Return what all running processes did last."""
+        """Return the last phases of all running processes."""
         return [lane for processes in tuple(self._started) for lane in processes.lanes()]
 
     def close(self) -> None:

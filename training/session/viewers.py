@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..telemetry.snapshot import ViewRequest
 
-FIRST_VIEWER = 60.0  # s that a session waits for its first viewer at least: the app may still be starting
+FIRST_VIEWER = 60.0  # s for which a session at least waits for its first viewer, since the app may still be starting
 
 
 class Viewer:
@@ -18,7 +18,7 @@ class Viewer:
     Attributes:
         name: Its name, once it has joined.
         number: Its number, from 1; 0 before it has joined.
-        look: What it displays; None before it has said so.
+        look: What it displays; None before its first request.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Viewers:
 
     @property
     def controller(self) -> Viewer | None:
-        """The viewer that has control; None until one has joined, and until then every connection may command."""
+        """The viewer that has control; None before one has joined, while every connection may send commands."""
         return next(iter(self._queue), None)
 
     def look(self) -> ViewRequest:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class WaitCheck:
     """Watches what the training thread computes between two steps of an iteration.
 
-    What it computes before the first step and after the last one is not watched: there, a trainer learns. Neither is
-    what the session itself computes during a step.
+    Code before the first step and after the last one, where a trainer learns, is not watched. Neither is the session's
+    own code during a step.
 
     Args:
         events: Where each place that waits is reported, once.
@@ -43,8 +43,8 @@ class WaitCheck:
         for wait in self._found if self._between else ():
             if wait not in self._reported:
                 self._reported.add(wait)
-                text = f"check-sync: {wait.where} {wait.what}, so every step waits for the device; compute it there"
-                self._events.add(Level.WARNING, text)
+                reason = f"{wait.where} {wait.what}, so every step waits for the device"
+                self._events.add(Level.WARNING, f"check-sync: {reason}; compute it on the device")
         self._found.clear()
 
     def end_step(self) -> None:

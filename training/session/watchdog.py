@@ -110,7 +110,7 @@ class Watchdog:
             self._set_timer((BUSY_FACTOR + 1) * self._session.config.stop_timeout)
             self._session.stop()
         elif now - self._asked > REPEAT_SECONDS:
-            text = f"a second signal ({number.name}) ended the session at once; what was not saved yet is lost"
+            text = f"a second signal ({number.name}) ended the session at once; unsaved progress is lost"
             self._end(ForcedExit(text), INTERRUPTED)
 
     def _check_progress(self) -> None:

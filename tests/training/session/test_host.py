@@ -54,4 +54,4 @@ def test_a_breakpoint_whose_environment_is_gone_is_reported(tmp_path):
         watched.call("restart", num_envs=3)
         watched.until(lambda snapshot: snapshot.num_envs == 3 and running(snapshot))
         events = [event.text for event in watched.see().events if "cannot hit" in event.text]
-        assert events == ["the breakpoint 'env 4: reward > 1e9' cannot hit: there are 3 environments"]
+        assert events == ["the breakpoint 'env 4: reward > 1e9' cannot hit: there are only 3 environments"]

@@ -215,7 +215,7 @@ def test_a_full_disk_of_the_rank_that_writes_is_reported_once(shared: Path, tmp_
             client.call("stop")
         _, err = ended(process)
     assert process.returncode == 1
-    assert err.count("what was learned last is lost") == 1
+    assert err.count("what was learned since the last checkpoint is lost") == 1
     assert "Traceback" not in err
     (run,) = tmp_path.glob("runs/*")
     assert load_newest(RunFolder.find(tmp_path / "runs", run.name).checkpoints).skipped == ()

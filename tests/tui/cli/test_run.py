@@ -85,7 +85,7 @@ def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path)
     assert process.returncode == 1, err
     printed = json.loads(out)["error"]
     assert err.splitlines()[-1] == f"pac-tui: {printed}"
-    assert printed.startswith("what was learned last is lost")
+    assert printed.startswith("what was learned since the last checkpoint is lost")
     assert metadata(tmp_path)["state"] == "failed"
     assert printed in str(metadata(tmp_path)["error"])
 

@@ -24,14 +24,14 @@ class WatchFunction:
         Args:
             envs: A `gymnasium.Env`, a `gymnasium.vector.VectorEnv`, a Stable-Baselines3 `VecEnv` or a parallel
                 environment of PettingZoo.
-            name: What it is called in the list of sessions; default the script's name.
+            name: The name of the session; by default the script's name.
 
         Returns:
             A wrapper of the same interface around a vector environment; any other environment itself. `pac-tui attach`
             finds it from its first `reset` until `close`.
 
         Raises:
-            BadParameter: It is something else.
+            BadParameter: `envs` is something else.
         """
         from gymnasium import Env
         from gymnasium.vector import VectorEnv
@@ -65,15 +65,15 @@ class WatchFunction:
         return wrapped  # type: ignore[no-any-return]
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Show figures of the training as curves, in every watched script of this process.
+        """Show metrics of the training as curves, in every session of this process.
 
         A call ends an iteration: throughput is then measured from call to call.
 
         Args:
-            metrics: Numbers by name; whatever `float` takes, a tensor of one element too.
+            metrics: Numbers by name: whatever `float` accepts, also a tensor of one element.
 
         Raises:
-            BadParameter: One is no number.
+            BadParameter: A value is not a number.
         """
         from .script import log
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset({"rgb_array", "ansi"})
 SHARE = 0.006
-"""Of the training's time, the most that drawing takes."""
+"""The largest share of the training's time that drawing may take."""
 MAX_TURN = 0.005  # s of drawing at once
 
 
@@ -72,7 +72,7 @@ class WatchedBoards:
         Args:
             buffers: The arrays of what is watched.
             observations: What the environments observe, a batch.
-            spare: Seconds that the training has to wait anyway: drawing for so long is no part of its share.
+            spare: Seconds that the training waits anyway; drawing for so long does not count towards the share.
 
         Returns:
             How long it took, in s.
@@ -122,7 +122,7 @@ class WatchedBoards:
                 board[...] = shrink(seen, board.shape[:2])
 
     def _render_one(self, render: Render, env: int, board: Array) -> None:
-        """Draw an environment's own picture or text; one that fails is tried no more: a picture is no training."""
+        """Draw an environment's own picture or text. After an error, no environment is drawn any more."""
         try:
             with kept_signals():
                 drawn = render(env)

@@ -15,7 +15,7 @@ from ...envs.gym.infos import UNREAD, number_at, number_of, numbers_in, values_i
 Infos: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 PLAIN = "biuf"
 MAX_SEARCHES = 256
-"""Keys that change all the time are not looked at for ever."""
+"""A limit, because a script may use new keys all the time."""
 LAST_INFO = "final_info"
 """Where a step also resets the environment, Gymnasium puts the infos of the episode's end into this dict."""
 

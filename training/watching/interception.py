@@ -54,7 +54,7 @@ depth = _Depth()
 
 @contextmanager
 def making() -> Iterator[None]:
-    """Leave the environments alone that are made in the block: another one contains them."""
+    """Do not watch environments that are made in the block, since another one contains them."""
     depth.making += 1
     try:
         yield
@@ -68,7 +68,7 @@ def may_watch() -> bool:
 
 
 def stop_intercepting() -> None:
-    """Watch no more environments in this process."""
+    """Stop watching environments in this process."""
     _State.active = False
 
 
@@ -202,7 +202,7 @@ def watch_object(env: Any, methods: Methods, name: str | None) -> None:
 
 
 def release(env: Any) -> None:
-    """Watch an object no more; it has its plain class again."""
+    """Stop watching an object, and give it its plain class back."""
     if is_watched(env):
         watch = vars(env).pop(KEY, None)
         env.__class__ = type(env)._pac_plain  # noqa: SLF001 - as above

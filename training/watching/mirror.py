@@ -18,22 +18,21 @@ from .task import WatchedActions
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment is reset: in the step that ends an episode, in the next one (its action is ignored), or never."""
 STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
-"""Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
+"""Steps of single environments that are flushed at once, and bounds for the number of steps of all environments."""
 TERMINATED, TRUNCATED = 1, 2
 
 
 class ScriptMirror:
     """A buffer into which the steps of a script's N environments are copied.
 
-    A step is only logged; `flush` works that into the buffer, some forty operations on whole stretches of up to
-    4,096 steps.
+    A step is only logged; `flush` writes up to 4,096 logged steps into the buffer at once, with vectorized operations.
 
     Attributes:
         step_log: Where steps are noted.
         buffer: The arrays of the task's fields.
         environments: Number of environments N.
-        workers: None that are known.
-        unknown: The environments that observed what is no number, in the steps that were flushed last.
+        workers: Always empty.
+        unknown: The environments whose observations contained NaN, in the steps that were flushed last.
     """
 
     workers: Sequence[WorkerStatus] = ()
@@ -79,7 +78,7 @@ class ScriptMirror:
         self.step_log.info_reader.names += tuple(names)
 
     def save(self, _slot: int) -> bool:
-        """Know of no states."""
+        """Return False: the states of a script's environments are unknown."""
         return False
 
     def begin(self, mask: NDArray[np.bool_] | None = None) -> None:
@@ -96,7 +95,7 @@ class ScriptMirror:
             self.buffer["action"][self.buffer.order.acting] = read[0]
 
     def flush(self) -> bool:
-        """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
+        """Write the logged steps after the newest slot, or from slot 1 on; return whether there were any."""
         steps = self.step_log.take()
         if steps is None:
             return False
@@ -123,7 +122,7 @@ class ScriptMirror:
         return True
 
     def _count_episodes(self, rows: slice, rewards: Array, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Write returns and lengths, `(steps, N)`; return where a step was none, but the begin of an episode."""
+        """Write returns and lengths; return where a step only began an episode, `(steps, N)`."""
         later = self._autoreset == "next step"
         before = np.vstack([self._over, ended[:-1]])
         waits = before & later
@@ -142,9 +141,9 @@ class ScriptMirror:
         """Return the rewards of every step's episode so far."""
         sums: NDArray[np.float64] = np.vstack([self._returns, rewards]).cumsum(axis=0)
         if np.isfinite(sums[-1]).all():
-            sums[0] = 0  # what was brought along belongs to the episodes that the stretch begins with
+            sums[0] = 0  # earlier rewards belong to the episodes that were running before these steps
             return sums[1:] - np.take_along_axis(sums, begun, axis=0)
-        running = self._returns  # where a number is none, no difference is one
+        running = self._returns  # with NaN or infinite rewards, differences of sums are wrong
         for step, gained in enumerate(rewards):
             running = np.where(before[step], 0.0, running) + gained
             sums[1 + step] = running

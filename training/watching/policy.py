@@ -41,7 +41,7 @@ class PolicyProbe:
         self._found: tuple[int, PolicyOutput] | None = None
 
     def values(self, _slots: slice) -> Array | None:
-        """Know no values of past steps."""
+        """Return None: values of past steps are unknown."""
         return None
 
     def inspect(self, row: int) -> PolicyOutput | None:
@@ -85,12 +85,12 @@ class PolicyProbe:
             self._outputs.append(output.detach())
 
     def stop(self) -> None:
-        """Observe no step any more."""
+        """Stop observing."""
         self._due = math.inf
         self._restore()
 
     def _restore(self) -> None:
-        """Have PyTorch run as without watching."""
+        """Remove all hooks from PyTorch."""
         for undo in self._undo:
             undo()
         self._undo.clear()

@@ -76,7 +76,7 @@ class SingleStepLog(StepLog):
             self.process(now)
 
     def _copied(self, action: Any) -> Any:
-        """Return an action as numbers that nobody writes into; nothing where actions are not kept."""
+        """Return a copy of an action as numbers; nothing if actions are not kept."""
         if self._action is None:
             return ()
         if self.flatten is not None:
@@ -84,7 +84,7 @@ class SingleStepLog(StepLog):
         return action.tolist() if isinstance(action, np.ndarray) else action
 
     def _seen(self, observation: Any) -> bytes:
-        """Return a small observation as bytes; look at once whether another one is a number."""
+        """Return a small observation as bytes; check a large one for NaN at once."""
         if self._small:
             return np.asarray(observation).tobytes()
         self._look(batch_of(observation))

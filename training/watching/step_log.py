@@ -13,9 +13,8 @@ from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
 from .infos import InfoReader, Infos
 
-SMALL_BYTES = (
-    4096  # bytes; up to this size, copying a batch and checking many at once for NaN is faster than checking each
-)
+SMALL_BYTES = 4096
+"""Up to this size in bytes, it is faster to copy batches and check many at once for NaN than to check each of them."""
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
 Result: TypeAlias = tuple[Any, Any, Any, Any, Any]
@@ -33,7 +32,7 @@ class LoggedSteps(NamedTuple):
         truncated: `(steps, N)`.
         infos: The numbers of the infos, `(names, steps, N)`: of the newest step and of those that ended an episode,
             NaN of the others.
-        unknown: The environments that observed what is no number.
+        unknown: The environments whose observations contained NaN.
     """
 
     actions: Array
@@ -211,12 +210,12 @@ class StepLog:
         return join(np.asarray(batch, kind).tobytes() for batch, kind in pairs)
 
     def _look(self, observations: Any) -> None:
-        """Look at once for observations that are not numbers."""
+        """Note which observations contain NaN."""
         for part in floats_of(observations):
             self._unknown.update(nan_rows(part[None]).tolist())
 
     def _look_at_last(self, last: Sequence[Any] | Array) -> None:
-        """Look at once for last observations that are not numbers."""
+        """Note which last observations contain NaN."""
         for env, observation in enumerate(last):
             if observation is not None and any(np.isnan(part).any() for part in floats_of(observation)):
                 self._unknown.add(env)

@@ -36,8 +36,8 @@ def _split_conditions(value: Any) -> Any:
     return tuple(text.strip() for text in value.split(";") if text.strip()) if isinstance(value, str) else value
 
 
-def _check_record(value: str) -> str:
-    """Return the value of `record`, if it names a choice of episodes or is empty."""
+def _check_record(value: str | None) -> str | None:
+    """Return the value of `record`, if it names a choice of episodes or none is set."""
     if value:
         try:
             EpisodeChoice.parse(value)
@@ -125,8 +125,8 @@ class Config(StrictModel):
         None, description="Iterations between evaluations. They run in the background, with the most likely actions."
     )
     eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
-    record: Annotated[str, AfterValidator(_check_record)] = Field(
-        "", description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER)."
+    record: Annotated[str | None, AfterValidator(_check_record)] = Field(
+        None, description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER)."
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(

@@ -22,15 +22,13 @@ from ...training.exits import DONE, FAILED
 from ...training.limits import MAX_ENVS
 from ..progress import progress_bar
 from . import bench_show as shown
-from .flags import Flags, Json, OptionalFlags, Switch, load_config
+from .flags import OPTIONS, Flags, Json, OptionalFlags, load_config
 from .show import show_json
 
 LIMIT = 16 * MIB
 """Maximum size of a results file in bytes."""
-app = App(name="bench", default_parameter=Parameter(negative=()))
-Quick = Annotated[
-    bool, Parameter(help="Take fewer and shorter measurements, for a rough estimate.", show_default=False)
-]
+app = App(name="bench", default_parameter=OPTIONS)
+Quick = Annotated[bool, Parameter(help="Take fewer and shorter measurements, for a rough estimate.")]
 Interpreter = Annotated[Path | None, Parameter(validator=validators.Path(exists=True, dir_okay=False))]
 
 
@@ -67,7 +65,7 @@ def scaling(
     flags: Annotated[ScalingFlags | None, Parameter(name="*")] = None,
     num_envs: str = "1,2,4,8,16",
     repeat: int = 3,
-    quick: Switch = False,
+    quick: bool = False,
     json: Json = False,
 ) -> int:
     """Train at several N, and measure fps, speedup and efficiency.
@@ -109,10 +107,10 @@ def learning(
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 5,
     goal: float | None = None,
     every: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
-    stop: Switch = False,
-    sb3: Switch = False,
-    cleanrl: Switch = False,
-    quick: Switch = False,
+    stop: bool = False,
+    sb3: bool = False,
+    cleanrl: bool = False,
+    quick: bool = False,
     json: Json = False,
 ) -> int:
     """Train with several seeds, and measure the mean return of 20 greedy episodes.
@@ -167,7 +165,7 @@ def matrix(
     repeat: int = 3,
     seed: int = 0,
     runs_dir: Path = RUNS,
-    quick: Switch = False,
+    quick: bool = False,
     json: Json = False,
 ) -> int:
     """Train over each transport, at N = 1 and 32, on CPU and GPU, and compare speed, load, memory and mean return.
@@ -206,7 +204,7 @@ def traces(
     num_envs: int = 8,
     seed: int = 0,
     backends: str = "",
-    quick: Switch = False,
+    quick: bool = False,
     json: Json = False,
 ) -> int:
     """Play the same games on every backend and compare every byte. Exits with code 1 if any byte differs.
@@ -265,12 +263,12 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
 @app.command
 def cluster(
     *,
-    simulate: Switch = False,
+    simulate: bool = False,
     ranks: str = "1,8,64,512",
     latency: Annotated[float, Parameter(validator=validators.Number(gt=0))] = 20.0,
     bandwidth: Annotated[float, Parameter(validator=validators.Number(gt=0))] = 25.0,
-    check: Switch = False,
-    quick: Switch = False,
+    check: bool = False,
+    quick: bool = False,
     json: Json = False,
 ) -> int:
     """Estimate the speed of training in many processes from costs that are measured on this machine.
@@ -301,7 +299,7 @@ def envelopes(
     *,
     tasks: str = "",
     seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 3,
-    record: Switch = False,
+    record: bool = False,
     json: Json = False,
 ) -> int:
     """Check that short trainings learn as recorded. Exits with code 1 if a curve leaves its envelope.
@@ -331,7 +329,7 @@ def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
-def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json = False) -> int:
+def watch(*, seconds: float = parts.WATCHED, quick: bool = False, json: Json = False) -> int:
     """Measure how much `watch` slows down a script, with and without the app attached. Takes about 8 minutes.
 
     Args:

@@ -18,9 +18,9 @@ from ...training.imports import importing
 from ..output import json_text
 from .errors import describe_error
 from .flags import (
+    OPTIONS,
     Json,
     OptionalFlags,
-    Switch,
     load_config,
     load_flags,
     refuse_repeated_settings,
@@ -39,7 +39,7 @@ app = App(
         "(`PAC_NUM_ENVS`) and a key of the `--config` file (`num_envs`). `pac-tui config` lists all of them and the "
         "trainer's settings. Exit codes: 0 success, 1 failure, 2 bad usage, 130 interrupted."
     ),
-    default_parameter=Parameter(negative=()),
+    default_parameter=OPTIONS,
     help_format="markdown",
     version=lambda: version("pac-tui"),
     version_flags=["--version"],
@@ -53,10 +53,10 @@ app.command("pac.tui.cli.runs:app", name="runs", help="List, show, compare or re
 def run(
     *,
     flags: OptionalFlags = None,
-    headless: Switch = False,
-    json: Switch = False,
+    headless: bool = False,
+    json: bool = False,
     report: Path | None = None,
-    in_process: Switch = False,
+    in_process: bool = False,
     ranks: Annotated[int, Parameter(validator=Number(gte=1))] = 1,
 ) -> int:
     """Start training and show it in the app.
@@ -87,9 +87,9 @@ def run(
 @app.command
 def attach(
     *names: Annotated[str, Parameter(name="RUN")],
-    together: Annotated[bool, Parameter(name="--all", show_default=False)] = False,
+    together: Annotated[bool, Parameter(name="--all")] = False,
     runs_dir: Path = RUNS,
-    json: Switch = False,
+    json: bool = False,
     rsh: str = "ssh",
     command: str = "pac-tui",
 ) -> int:
@@ -132,7 +132,7 @@ def watch(
     *arguments: Annotated[str, Parameter(name="SCRIPT", allow_leading_hyphen=True)],
     module: Annotated[str | None, Parameter(name=["--module", "-m"])] = None,
     python: str | None = None,
-    headless: Switch = False,
+    headless: bool = False,
 ) -> int:
     """Run a training script unchanged, and show its environments and curves in the app.
 
@@ -156,12 +156,12 @@ def evaluate(
     name: Annotated[str, Parameter(name="RUN")],
     *,
     flags: OptionalFlags = None,
-    sample: Switch = False,
+    sample: bool = False,
     hands: Annotated[int | None, Parameter(validator=Number(gte=4))] = None,
     against: str | None = None,
-    resolve: Switch = False,
-    headless: Switch = False,
-    json: Switch = False,
+    resolve: bool = False,
+    headless: bool = False,
+    json: bool = False,
     report: Path | None = None,
 ) -> int:
     """Run a trained policy without learning, or measure the strategy of a poker solver.
@@ -202,8 +202,8 @@ def play(
     seed: int = 0,
     against: str = "random",
     run: str | None = None,
-    resolve: Switch = False,
-    set: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),  # noqa: A002 - the flag's name
+    resolve: bool = False,
+    set: tuple[str, ...] = (),  # noqa: A002 - the flag's name
     runs_dir: Path = RUNS,
 ) -> int:
     """Play a game yourself: drmario and gameboy with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
@@ -269,10 +269,10 @@ def env_server(
 def replay(
     file: Path,
     *,
-    headless: Annotated[bool, Parameter(name=["--check", "--headless"], show_default=False)] = False,
-    json: Switch = False,
+    headless: Annotated[bool, Parameter(name=["--check", "--headless"])] = False,
+    json: bool = False,
     export: Path | None = None,
-    trust: Switch = False,
+    trust: bool = False,
 ) -> int:
     """Show a recorded episode. Space plays it, and the arrow keys step through it.
 
@@ -320,7 +320,7 @@ def serve(*arguments: Annotated[str, Parameter(name="COMMAND", allow_leading_hyp
 
 
 @app.command
-def preferences(*, schema: Switch = False, json: Json = False) -> int:
+def preferences(*, schema: bool = False, json: Json = False) -> int:
     """Show the theme, characters, refresh rates and keys, and the file that sets them.
 
     Args:

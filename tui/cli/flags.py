@@ -23,8 +23,16 @@ BEFORE_SCRIPT = ("--python", "-m", "--module")
 """Options of `pac-tui watch` that have a value."""
 
 Hidden = Parameter(parse=False)
-Switch = Annotated[bool, Parameter(show_default=False)]
-Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
+Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.")]
+
+
+def _default_text(value: object) -> str | None:
+    """Return the default of an option for its help; None for a switch, and where nothing is the default."""
+    return None if value is None or value is False or value == () else str(value)
+
+
+OPTIONS = Parameter(negative=(), show_default=_default_text)
+"""How all options are parsed, and described in the help."""
 
 
 class Flags(Config):
@@ -33,7 +41,7 @@ class Flags(Config):
     model_config = ConfigDict(defer_build=True)
 
     settings: Annotated[dict[str, Any], Hidden] = Field(default_factory=dict)
-    breakpoints: Annotated[tuple[str, ...], Parameter(name=("--break", "--breakpoints"), show_default=False)] = Field(
+    breakpoints: Annotated[tuple[str, ...], Parameter(name=("--break", "--breakpoints"))] = Field(
         (), description=Config.model_fields["breakpoints"].description
     )
     learn: Annotated[bool, Hidden] = True
@@ -41,11 +49,9 @@ class Flags(Config):
     config: Path | None = Field(
         None, description="YAML file with the configuration. Flags and PAC_... variables override it."
     )
-    trust: Annotated[bool, Parameter(show_default=False)] = Field(
-        False, description="Use the task named in a file even if it is not installed and runs code."
-    )
+    trust: bool = Field(False, description="Use the task named in a file even if it is not installed and runs code.")
     players: int | None = Field(None, ge=1, description="Short for the task parameter `players`.")
-    set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
+    set: tuple[str, ...] = Field(
         (),
         description="A setting of the trainer. --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4. "
         "`pac-tui config --trainer NAME` lists all of them.",

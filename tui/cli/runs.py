@@ -20,10 +20,10 @@ from ...training.runs.removal import Removal, check_removal, remove
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
-from .flags import Json, Switch
+from .flags import OPTIONS, Json
 from .show import console, flat, listed, plain_table, show_json, show_table
 
-app = App(name="runs", default_parameter=Parameter(negative=()))
+app = App(name="runs", default_parameter=OPTIONS)
 
 Folder = Annotated[Path, Parameter(help="Folder that contains the runs.")]
 Name = Annotated[str, Parameter(name="RUN", help="Name or folder of the run, or latest.")]
@@ -181,7 +181,7 @@ def _warn(run: RunFolder, damaged: int) -> None:
 
 
 @app.command
-def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
+def rm(*names: Listed, runs_dir: Folder = RUNS, yes: bool = False) -> int:
     """Remove runs and their checkpoints, after confirmation.
 
     Args:

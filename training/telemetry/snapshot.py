@@ -98,14 +98,41 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The state of a session at one moment.
+    """The state of a session at one moment. Arrays of records have the dtypes of `records`.
 
-    `actions` holds the last actions, `(N, numbers)`. `last_returns`, `(N, players)`, and `last_terms`, `(N, players,
-    terms)`, are those of the last episode. `boards` holds `(count, ...)` for environments `first..first+count`,
-    `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is whose policy output,
-    moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its last steps, while the
-    session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in its last steps, and
-    all environments; `episodes` the last episodes that ended, oldest first.
+    Attributes:
+        description: The task, its fields and its panels.
+        generation: The number of the telemetry segment, which a restart replaces.
+        phase: What the session is doing.
+        message: The same for people, such as "compiling the game".
+        state: Counters and settings by name.
+        times: Seconds of each phase of a step.
+        system: Use of CPU, memory and GPU.
+        metrics: Newest values by name.
+        curves: The requested histories by name.
+        first: First environment of `boards`.
+        environments: A record per environment, `(N,)`.
+        actions: Last actions, `(N, numbers)`.
+        info: Newest values of the info, `(N, values)`.
+        terms: Sums of the reward terms so far in the episode of the first seat, `(N, terms)`.
+        last_terms: Sums of the reward terms in the last episode, `(N, players, terms)`.
+        last_returns: Returns of the last episode, `(N, players)`.
+        boards: Fields to draw, `(count, ...)`, of the environments from `first` on.
+        focus: The environment that is shown in detail.
+        seat: The seat that `policy`, `moment` and `line` belong to.
+        focus_boards: Fields to draw of the focus.
+        policy: The newest output of the policy for the focus.
+        processes: A record per process.
+        lanes: Last phases of threads and processes.
+        audience: The viewers, and which one is in control.
+        events: Events, oldest first.
+        scaling: Throughput at each N that was measured.
+        outcomes: How many episodes ended in each way.
+        breakpoints: A record per breakpoint.
+        moment: The focus at the requested step.
+        line: Last steps of the focus of a paused session.
+        action_counts: How often the focus and all environments took each action of late, `(2, num_actions)`.
+        episodes: A record per episode that ended last, oldest first.
     """
 
     description: Description

@@ -1,1 +1,1 @@
-"""Shows a session of another machine: a relay there sends its telemetry over a pipe, and gets commands."""
+"""Shows a session on another machine, where a relay sends its telemetry over a pipe and receives commands."""

@@ -1,4 +1,4 @@
-"""The messages of a relay: frames of a kind, a length and data, and changes of arrays as runs of 64 bytes."""
+"""The messages of a relay: frames with a kind, a length and data. Changed arrays are sent as runs of 64-byte lines."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PROTOCOL = 2
 """Version of the messages."""
 HEAD = struct.Struct("<BI")
 RUN = struct.Struct("<III")
-"""Number of a block, first of its lines that changed, and how many."""
+"""Number of a block, its first changed line, and the number of lines."""
 LINE = 64
-"""Bytes that are compared and sent together."""
+"""Bytes of a line, which is compared and sent as a whole."""
 MAX_FRAME = 8 << 20
-"""Bytes of a frame, packed or not."""
+"""Maximum bytes of a frame, compressed and uncompressed."""
 
 Bytes = NDArray[np.uint8]
 
 
 class BadRelay(PacError):
-    """The other side sent something that is not a message of a relay."""
+    """The other side sent something that is not a relay message."""
 
     title = "Bad relay"
 
@@ -40,15 +40,15 @@ class Kind(IntEnum):
     HEADER = 2
     """JSON: a new telemetry segment."""
     CHANGES = 3
-    """Runs of lines of blocks that changed."""
+    """Runs of changed lines of blocks."""
     ANSWER = 4
     """JSON: the answer to a command, with its number."""
     LOG = 5
-    """What was appended to the log of the session."""
+    """New text in the log of the session."""
     END = 6
-    """The session has ended. Empty."""
+    """The session has ended. Without data."""
     COMMAND = 7
-    """JSON: a command to the session, with a number; the only kind that goes to the relay."""
+    """JSON: a command to the session, with a number. The only kind that is sent to the relay."""
 
 
 class Frame(NamedTuple):
@@ -59,7 +59,7 @@ class Frame(NamedTuple):
 
 
 def write_frame(stream: IO[bytes], kind: Kind, data: bytes) -> int:
-    """Write a frame with packed data; return its bytes."""
+    """Write a frame with compressed data; return its number of bytes."""
     frame = zlib.compress(data, 1)
     stream.write(HEAD.pack(kind, len(frame)) + frame)
     stream.flush()
@@ -70,7 +70,7 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
     """Return the next frame; None at the end of the stream.
 
     Raises:
-        BadRelay: What comes is not a frame, or is too large.
+        BadRelay: The data is not a frame, or is too large.
     """
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -94,7 +94,7 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
 
 
 def changes(block: int, before: Bytes, now: Bytes) -> Iterator[bytes]:
-    """Yield the runs of lines of a block that changed, at most `MAX_FRAME // 4` bytes each; both have as many bytes."""
+    """Yield the runs of changed lines of a block, at most `MAX_FRAME // 4` bytes each. Both have the same size."""
     edges = np.flatnonzero(np.diff(_differing(before, now), prepend=False, append=False))
     most = MAX_FRAME // 4 // LINE
     for begin, end in edges.reshape(-1, 2).tolist():

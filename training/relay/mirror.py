@@ -13,21 +13,21 @@ from ..telemetry.segment_layout import MALFORMED, MappedSegment, listed_blocks, 
 from .frames import BadRelay, Bytes, apply_changes
 
 MOST_BYTES = 256 << 20
-"""Bytes of telemetry that a remote session may have; 10,000 environments have about 60 MB."""
+"""Maximum bytes of telemetry of a remote session. 10,000 environments have about 60 MB."""
 MOST_LOG = 4 << 20
 MOST_RANKS = 64
-"""Processes of one training on a machine that are shown."""
+"""Maximum number of processes of one training that are shown per machine."""
 LOG = "session.log"
 
 
 class Mirror:
     """The copy of a session's telemetry and log.
 
-    What comes from the other side only becomes numbers and text in blocks of known size. No path of it is used.
+    Data from the other side only becomes numbers and text in blocks of known size. Paths in it are not used.
 
     Args:
-        directory: Where the telemetry is put.
-        folder: A folder that takes the place of the run's; the log is put there.
+        directory: The directory for the telemetry.
+        folder: The folder for the log, in place of the run's folder.
     """
 
     def __init__(self, directory: Path, folder: Path) -> None:
@@ -41,7 +41,7 @@ class Mirror:
         """Begin a new segment with the header that was sent.
 
         Raises:
-            BadRelay: It is not a header, or one of telemetry that is too large.
+            BadRelay: It is not a header, or the telemetry is too large.
         """
         try:
             header = parse_json(data, finite=False)
@@ -88,7 +88,7 @@ class Mirror:
                 file.write(data)
 
     def say(self, phase: Phase, message: str) -> None:
-        """Show a message in place of what the session is doing."""
+        """Show a message instead of the session's."""
         if self._mapped is not None:
             state: Any = self._mapped.arrays["state"]
             state["phase"], state["message"] = phase, message.encode()[:100]
@@ -96,10 +96,10 @@ class Mirror:
 
 
 def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the other side says about itself.
+    """Return the versions and the session that the other side names.
 
     Raises:
-        BadRelay: Its version differs, or it says something else.
+        BadRelay: Its version differs, or the data is something else.
     """
     wrong = BadRelay("the other side is not a relay of pac-tui")
     try:

@@ -1,4 +1,4 @@
-"""A session on another machine, as an app uses it: its telemetry is mirrored, and commands go to its relay."""
+"""A session on another machine, as the app uses it: telemetry is mirrored here, and commands go to the relay."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from .mirror import Mirror, hello_of
 from .sender import versions
 
 START_LIMIT = 60.0
-"""Seconds until the first picture, in which a person may type a password."""
+"""Maximum seconds until the first picture, including the time to type a password."""
 ANSWER_LIMIT = 8.0
 REPEATED = ("join", "look")
 """Commands that are sent again on a new connection: who the viewer is, and what it shows."""
 WITH_FILES = frozenset({"keep_episode"})
-"""Commands whose answer names a file of the other machine, which is never opened here."""
+"""Commands whose answer names a file on the other machine, which is never opened here."""
 WITH_PATHS = frozenset({"save_state"})
-"""Commands whose answer only names files of the other machine, so viewers learn which machine that is."""
+"""Commands whose answer only names files on the other machine. The answer gets the name of that machine."""
 RETRIES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
-"""Seconds between two attempts to connect again; the last one is repeated."""
+"""Seconds between attempts to reconnect; the last value is repeated."""
 CLOSE_LIMIT = 3.0
 SILENCE = 20.0
-"""Seconds without a message after which a connection counts as broken; a relay sends one every few seconds."""
+"""Seconds without a message after which a connection counts as broken. A relay sends one every few seconds."""
 TAIL = 300
 DEFAULT_RSH, DEFAULT_COMMAND = "ssh", "pac-tui"
 
@@ -48,9 +48,9 @@ def relay_command(host: str, run: str, *, rsh: str = DEFAULT_RSH, command: str =
     """Return the command that starts a relay on a host, such as `ssh HOST pac-tui relay RUN`.
 
     Args:
-        host: What `rsh` calls the machine.
+        host: The name of the machine for `rsh`.
         run: The name of the run there.
-        rsh: The command that runs another one on a host, with its options.
+        rsh: The command that runs a program on a host, with its options.
         command: The command `pac-tui` on the host.
     """
     return [*shlex.split(rsh), host, *shlex.split(command), "relay", shlex.quote(run)]
@@ -63,11 +63,11 @@ class RelayFailed(PacError):
 
 
 class RemoteSession(ForeignSession):
-    """A session that a relay shows. A broken connection is made again until the session ends.
+    """A session that a relay shows. It reconnects after a broken connection, until the session ends.
 
     Args:
         host: Its machine, for messages.
-        command: Starts a relay whose stdin and stdout are this side's.
+        command: Starts a relay, whose stdin and stdout are connected to this side.
 
     Attributes:
         directory: The directory of the mirrored telemetry and of the socket for commands.
@@ -96,7 +96,7 @@ class RemoteSession(ForeignSession):
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
     def start(self) -> None:
-        """Connect, and return when there is something to show.
+        """Connect, and return as soon as there is something to show.
 
         Raises:
             PacError: The machine cannot be reached, has another version or no such session.
@@ -131,7 +131,7 @@ class RemoteSession(ForeignSession):
     # -- what the app uses --------------------------------------------------------------------------------------------
 
     def poll(self) -> int | None:
-        """Return None while the session lives, as far as is known, then `UNKNOWN_EXIT_CODE`."""
+        """Return None while the session is running, as far as is known, then `UNKNOWN_EXIT_CODE`."""
         return UNKNOWN_EXIT_CODE if self._over else None
 
     # -- commands -----------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class RemoteSession(ForeignSession):
         """Pass a command to the relay and return the answer.
 
         Raises:
-            CommandRefused: The session refuses it, it answers with a file, or there is no connection now.
+            CommandRefused: The session refuses it, its answer is a file, or there is no connection.
         """
         command = str(request["command"])
         if command in WITH_FILES:
@@ -225,7 +225,7 @@ class RemoteSession(ForeignSession):
                         stream.close()
 
     def _end_silence(self, process: subprocess.Popen[bytes]) -> None:
-        """End a connection over which nothing comes, as after the network was lost or the machine has slept."""
+        """Close a connection without messages, for example after the network was lost or the machine has slept."""
         self._heard = time.monotonic()
         while process.poll() is None and not self._closed.wait(1.0):
             if time.monotonic() - self._heard > SILENCE:

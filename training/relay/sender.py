@@ -1,4 +1,4 @@
-"""`pac-tui relay RUN`: sends the telemetry of one session to stdout, and gets commands for it on stdin."""
+"""`pac-tui relay RUN`: sends the telemetry of one session to stdout, and reads commands for it from stdin."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ PERIOD, TICK = 0.1, 0.01
 """Seconds between two messages with changes; the same for `SOON` seconds after a command."""
 SOON = 0.3
 CHECK_PERIOD = 0.5
-"""Seconds between two looks at the log and at whether the session lives."""
+"""Seconds between two checks of the log and of whether the session is running."""
 MOST_BYTES = 125_000 / 4
 """Bytes per second on average: a quarter of the 1 Mbit/s that a viewer may use."""
 KEEP_ALIVE = 5.0
-"""Seconds without a change after which an empty message says that this side lives."""
+"""Seconds without a change after which an empty message is sent, as a sign of life."""
 LOG_BYTES = 65_536
-"""How much of the log is sent at once, and at first."""
+"""Maximum bytes of the log that are sent at once, and at the start."""
 
 
 class Relay:
@@ -55,13 +55,13 @@ class Relay:
         self._gone, self._woken = threading.Event(), threading.Event()
 
     def hello(self) -> None:
-        """Say which versions and which session this is."""
+        """Send the versions and the name of the session."""
         about = self._reader.description
         ranks = [[one.rank, one.pid] for one in ranks_of(self._found)]
         self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid, "ranks": ranks})
 
     def run(self) -> None:
-        """Send changes until the session or the other side is gone."""
+        """Send changes until the session ends or the other side disconnects."""
         allowed, checked, last = 0.0, 0.0, time.monotonic()
         while not self._gone.is_set():
             now = time.monotonic()
@@ -106,7 +106,7 @@ class Relay:
             self._woken.clear()
 
     def _send_changes(self) -> int:
-        """Send what has changed since the last message; return how many bytes that took."""
+        """Send the changes since the last message; return the number of bytes."""
         reader, used = self._reader, 0
         reader.follow()
         if reader.generation != self._generation:

@@ -1,6 +1,6 @@
 """Watches training scripts from another terminal: `envs = watch(envs)` in the script, then `pac-tui attach`.
 
-This module is light: what it needs is imported at the first call.
+Importing this module is cheap: its dependencies are imported at the first call.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AnyEnvs = TypeVar("AnyEnvs")
 
 
 class WatchFunction:
-    """What `watch` is: called with environments, it returns ones that can be seen and paused."""
+    """The type of `watch`, which is called with environments and returns environments that can be shown and paused."""
 
     def __call__(self, envs: AnyEnvs, *, name: str | None = None) -> AnyEnvs:
         """Return `envs`, so that `pac-tui attach` can show, pause, step and slow them.

@@ -1,4 +1,4 @@
-"""Calls functions after modules are imported, so that a script decides what is imported and when."""
+"""Calls functions after modules are imported, so that the script decides what is imported and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Hook: TypeAlias = Callable[[ModuleType], None]
 
 
 class ImportHooks:
-    """A finder that finds modules as the others do, and calls a function when a module was executed.
+    """A finder that finds modules like the others, and calls a function after a module was executed.
 
     Args:
         hooks: The function of each module, by its full name.
@@ -23,7 +23,7 @@ class ImportHooks:
         self._hooks = dict(hooks)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return how the other finders load a module, with its function behind it; None if it has no function."""
+        """Return how the other finders load a module, plus the call of its function; None if it has no function."""
         hook = self._hooks.pop(name, None)
         if hook is None:
             return None
@@ -34,7 +34,7 @@ class ImportHooks:
 
 
 class _HookedLoader(Loader):
-    """Loads a module as another loader does, and then calls a function."""
+    """Loads a module with another loader, and then calls a function."""
 
     def __init__(self, loader: Any, hook: Hook) -> None:
         self._loader, self._hook = loader, hook
@@ -58,7 +58,7 @@ def _found(finder: Any, name: str, path: Any, target: Any) -> ModuleSpec | None:
 
 
 def call_after_import(hooks: Mapping[str, Hook]) -> None:
-    """Call each function after its module is imported; at once, if that has happened already."""
+    """Call each function after its module is imported, or at once if it already has been."""
     later = {name: hook for name, hook in hooks.items() if name not in sys.modules}
     sys.meta_path.insert(0, ImportHooks(later))
     for name, hook in hooks.items():

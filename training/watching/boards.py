@@ -1,4 +1,4 @@
-"""Draws the environments of a watched script: their own picture if they render one, else their observation."""
+"""Draws the environments of a watched script: what they render, or else their observation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_TURN = 0.005  # s of drawing at once
 
 
 class WatchedBoards:
-    """Draws the environments that viewers display, for a limited share of the time.
+    """Draws the environments that viewers display, within a limited share of the time.
 
     Attributes:
         parts: What the environments observe.
@@ -72,7 +72,7 @@ class WatchedBoards:
         Args:
             buffers: The arrays of what is watched.
             observations: What the environments observe, a batch.
-            spare: Seconds that the training waits anyway; drawing for so long does not count towards the share.
+            spare: Seconds for which the training waits anyway. Drawing during these does not count towards the share.
 
         Returns:
             How long it took, in s.
@@ -122,7 +122,7 @@ class WatchedBoards:
                 board[...] = shrink(seen, board.shape[:2])
 
     def _render_one(self, render: Render, env: int, board: Array) -> None:
-        """Draw an environment's own picture or text. After an error, no environment is drawn any more."""
+        """Draw what an environment renders, a picture or text. After an error, no environment is drawn again."""
         try:
             with kept_signals():
                 drawn = render(env)

@@ -1,4 +1,4 @@
-"""What follows one environment object of a script, whatever library it belongs to."""
+"""The base class of what watches one environment object of a script, for all libraries."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class EnvWatch:
-    """Opens a session for an environment object, and passes the object's resets and steps to it.
+    """Opens a session for an environment object, and passes its resets and steps to the session.
 
-    A subclass knows a library. The environment is an argument of each method and not kept, so that it is
-    garbage-collected as without watching.
+    Each subclass supports a library. The environment is an argument of each method and is not stored, so that it
+    is garbage-collected as without watching.
 
     Args:
         name: Name of the session. Default: the name of the script.
-        label: What is added to the name of the script.
+        label: Text that is appended to the name of the script.
         unchanged: Whether the script was not changed for watching. Then the session opens at the first step, and not at
             the first reset, so that an object that only another one around it steps is not shown; and environments
             that are made without a render mode are drawn, if that is harmless.
 
     Attributes:
-        step_log: Takes note of steps; None before the session is open.
+        step_log: Records steps; None before the session is open.
         script: The session; None before it is open.
     """
 
@@ -40,7 +40,7 @@ class EnvWatch:
         raise NotImplementedError
 
     def begin(self, env: Any, observations: Any, infos: Any, mask: Any = None) -> None:
-        """Note that the masked environments, or all, began an episode."""
+        """Record that the masked environments, or all, began an episode."""
         if self.script is None:
             self._first = observations, infos
             if self._unchanged:
@@ -50,7 +50,7 @@ class EnvWatch:
         self.script.begin(mask)
 
     def open(self, env: Any) -> StepLog | None:
-        """Open the session if the environment was reset; return where to note its steps."""
+        """Open the session if the environment was reset; return the log of its steps."""
         if self.script is None and self._first is not None:
             from .script import script_name, watch_environments
 

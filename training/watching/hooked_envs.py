@@ -1,4 +1,4 @@
-"""The classes of environments that are watched without the script's help, and where they are made."""
+"""The environment classes that are watched without the script's help, and the functions that make them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .interception import (
 
 
 def _made_by(place: str) -> MakeWatch:
-    """Return what makes a watch of the class `module:Class` of this package, which is imported when it is needed."""
+    """Return a function that makes a watch of the class `module:Class` of this package, imported when needed."""
     module, _, name = place.partition(":")
 
     def make(*args: Any, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ def vector_env_methods(plain: Any) -> dict[str, Any]:
 
 
 def env_pool_methods(plain: Any) -> dict[str, Any]:
-    """Return the methods of a watched vector environment of EnvPool, whose calls may be for some environments only."""
+    """Return the methods of a watched EnvPool vector environment, whose calls may be for some environments only."""
     methods = vector_env_methods(plain)
 
     @functools.wraps(plain.reset)
@@ -80,7 +80,7 @@ def env_pool_methods(plain: Any) -> dict[str, Any]:
 
 
 def _is_for_all(env: Any, env_id: Any) -> bool:
-    """Whether a call is for all environments in their order; else they are watched no more."""
+    """Whether a call is for all environments in their order; otherwise, watching ends."""
     if env_id is None or list(env_id) == list(range(env.num_envs)):
         return True
     fail(env, CannotWatch("the script resets or steps only some of its environments at a time"))
@@ -172,7 +172,7 @@ def _hook_make(registration: ModuleType) -> None:
 
 
 def _hook_env_pool(registration: ModuleType) -> None:
-    """Watch what EnvPool makes with Gymnasium's interface: its compiled classes have a `__new__` of their own."""
+    """Watch what EnvPool makes with Gymnasium's interface. Its compiled classes have their own `__new__`."""
     registry = registration.EnvRegistry
     original = registry.make
 
@@ -190,7 +190,7 @@ def _hook_env_pool(registration: ModuleType) -> None:
 
 
 def environment_hooks() -> dict[str, Hook]:
-    """Return what to do after the modules are imported that define environments."""
+    """Return the function to call after the import of each module that defines environments."""
     return {
         "gymnasium.core": lambda module: intercept_instances(module.Env, env_methods),
         "gymnasium.envs.registration": _hook_make,

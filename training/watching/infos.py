@@ -15,9 +15,9 @@ from ...envs.gym.infos import UNREAD, number_at, number_of, numbers_in, values_i
 Infos: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 PLAIN = "biuf"
 MAX_SEARCHES = 256
-"""A limit, because a script may use new keys all the time."""
+"""Maximum number of searches for new keys, because a script may keep adding some."""
 LAST_INFO = "final_info"
-"""Where a step also resets the environment, Gymnasium puts the infos of the episode's end into this dict."""
+"""The key of the infos of an episode's end, if the same step also resets the environment."""
 
 
 class InfoReader:
@@ -38,7 +38,7 @@ class InfoReader:
         self._unread: set[Any] = set(UNREAD)
 
     def skips(self, infos: Infos) -> bool:
-        """Whether infos have nothing to read and no new key, which must cost next to nothing."""
+        """Whether infos have nothing to read and no new key. This must be very fast."""
         unread = self._unread
         if isinstance(infos, dict):
             return unread.issuperset(infos)
@@ -52,7 +52,7 @@ class InfoReader:
         return self._searches < MAX_SEARCHES and any(self._keys.lack(info) for info in _dicts(infos))
 
     def find(self, infos: Infos) -> tuple[tuple[str, ...], str]:
-        """Look at all keys; return the names of new numbers, and a sentence about those that have no room."""
+        """Look at all keys; return the names of new numbers, and a sentence about those beyond the limit."""
         values = _samples(infos, self._num_envs) if isinstance(infos, Mapping) else _values(infos)
         self._searches += 1
         names, left_out = with_room([*self.names, *numbers_in(values)])
@@ -110,7 +110,7 @@ def _values(infos: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def _samples(infos: Mapping[str, Any], num_envs: int, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what one environment has of each batch, with its name."""
+    """Yield one environment's part of each batch, with its name."""
     for key, batch in infos.items():
         if not isinstance(key, str) or key[:1] == "_" or key in UNREAD:
             continue
@@ -143,7 +143,7 @@ def _find(infos: Mapping[str, Any], name: str, num_envs: int) -> tuple[Any, NDAr
 
 
 def _mask(infos: Mapping[str, Any], key: str, num_envs: int) -> NDArray[np.bool_]:
-    """Return which environments have a key: all if infos do not say so, as those of a script's own class may not."""
+    """Return which environments have a key; all of them if the infos do not say, as with a script's own class."""
     mask = infos.get(f"_{key}")
     if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,):
         return mask

@@ -1,7 +1,7 @@
-"""What the command that started a watched script asks for.
+"""The options of the command that started a watched script.
 
 Attributes:
-    output: The file that gets what the script prints; None if it prints to a terminal or a file of its own.
+    output: The file for the script's output; None if it prints to a terminal or a file of its own.
     quiet: Whether it does not print how to attach, since an app is in front.
 """
 

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's vector environments, watched, and what its models log."""
+"""Watches Stable-Baselines3's vector environments, and what its models log."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def _render_of(venv: VecEnv, *, borrow: bool) -> Render | None:
 
 
 class _LogWriter(KVWriter):
-    """Where a model's logger writes, so that it is shown."""
+    """An output of a model's logger, which shows what it gets."""
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:  # noqa: ARG002
         """Show the numbers."""
         log({name: value for name, value in key_values.items() if isinstance(value, int | float | np.number)})
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 class LogCallback(BaseCallback):

@@ -15,10 +15,10 @@ SCRIPT = f"{__package__}.script"
 
 
 def show(figures: Callable[[], Mapping[str, Any]]) -> None:
-    """Show figures in every session of this process; what is no number is left out, and an error of ours is ignored.
+    """Show figures in every session of this process. Values that are not numbers, and errors of pac-tui, are ignored.
 
     Args:
-        figures: Returns them; not called while nothing is watched.
+        figures: Returns the figures. It is not called while nothing is watched.
     """
     module = sys.modules.get(SCRIPT)
     if module is not None:
@@ -27,7 +27,7 @@ def show(figures: Callable[[], Mapping[str, Any]]) -> None:
 
 
 def call_before(owner: Any, name: str, figures: Callable[..., Mapping[str, Any]]) -> None:
-    """Show `figures` of a method's arguments whenever it is called; it does the same as before."""
+    """Show `figures` of a method's arguments whenever it is called. The method itself does the same as before."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -56,7 +56,7 @@ def _logged_data(_run: Any, data: Mapping[str, Any] | None = None, *_: Any, **__
 
 
 def scalar_hooks() -> dict[str, Hook]:
-    """Return what to do after the modules are imported that log scalars."""
+    """Return the function to call after the import of each module that logs scalars."""
     return {
         "torch.utils.tensorboard.writer": _hook_summary_writer,
         "tensorboardX.writer": _hook_summary_writer,

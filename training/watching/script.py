@@ -53,7 +53,7 @@ class ScriptCommands(BaseCommands):
         self._script = script
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Answer one command of a viewer; the next step shows what it changed."""
+        """Answer one command of a viewer, who sees its effect at the next step."""
         answer = super().handle(viewer, request)
         self._script.process_soon()
         return answer
@@ -122,7 +122,7 @@ class WatchedScript(BaseSession):
             print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
     def begin(self, mask: Any = None) -> None:
-        """Note that the masked environments, or all, have begun an episode."""
+        """Record that the masked environments, or all, have begun an episode."""
         if not self.step_log.ended:
             self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
             self._flush()
@@ -133,7 +133,7 @@ class WatchedScript(BaseSession):
         self._broken = True
 
     def _hold(self) -> None:
-        """Wait after a breakpoint hit, before the script gets the step, whose result may end the script."""
+        """Wait after a breakpoint hit before the script gets the result of the step, which may end the script."""
         self._broken, self.monitor.publisher.actions_chosen = False, False
         self._share_time()
         self.hold()
@@ -155,7 +155,7 @@ class WatchedScript(BaseSession):
         self._write_events()
 
     def pass_gate(self) -> None:
-        """Wait until the next step is allowed; process a step that had to wait at once, as the next one will wait."""
+        """Wait until the next step is allowed. After a wait, process the step at once: the next one will wait, too."""
         if self.gate.wait_seconds:
             self._share_time()
             self.process_soon()
@@ -166,13 +166,13 @@ class WatchedScript(BaseSession):
         self.step_log.due = 0.0
 
     def _share_time(self) -> None:
-        """Attribute the time since the last call to Python, and what was spent in environments to these."""
+        """Attribute the time since the last call to Python, except the time spent in environments."""
         self.timer.lap("python")
         self.timer.move("python", "environment", self.step_log.inside)
         self.step_log.inside = 0.0
 
     def _process(self, now: float) -> None:
-        """Do what is not necessary after every step."""
+        """Do what need not happen after every step."""
         begun = thread_time()
         with suppress(Exception):  # an error about the policy must not stop the rest
             self._probe.finish()
@@ -254,7 +254,7 @@ class WatchedScript(BaseSession):
         self.gate.resume()
 
     def close(self, error: BaseException | None = None) -> None:
-        """Publish how it ended, and remove everything that it created."""
+        """Publish how the script ended, and remove everything that the session created."""
         if self.step_log.ended:
             return
         self._flush()
@@ -298,10 +298,10 @@ def watch_environments(
     autoreset: Autoreset,
     make_step_log: type[StepLog] = StepLog,
 ) -> WatchedScript:
-    """Begin to show environments, whose first observations and infos are known, while `owner` lives.
+    """Show environments, whose first observations and infos are known, for as long as `owner` exists.
 
     Args:
-        owner: The object whose end is the end of the session.
+        owner: The object that ends the session when it is deleted.
         name: Name of the session.
         kind: The class of the environments' object.
         num_envs: Number of environments N.
@@ -324,7 +324,7 @@ def watch_environments(
 
 
 def script_name() -> str:
-    """Return what the running script is called: its file without the ending, or the folder of a `__main__.py`."""
+    """Return the name of the running script: its file without the extension, or the folder of a `__main__.py`."""
     if not sys.argv or sys.argv[0] in {"", "-c", "-m"}:
         return "python"
     path = Path(sys.argv[0]).absolute()
@@ -345,7 +345,7 @@ def log(metrics: Mapping[str, Any]) -> None:
 
 
 def log_numbers(metrics: Mapping[str, Any]) -> None:
-    """Show those of the figures that are numbers in every watch of this process."""
+    """Show the figures that are numbers in every watch of this process."""
     if _open:
         known = {str(name): value for name, value in metrics.items() if not isinstance(value, str | bytes)}
         numbers = {name: number for name, value in known.items() if (number := _number(value)) is not None}
@@ -354,7 +354,7 @@ def log_numbers(metrics: Mapping[str, Any]) -> None:
 
 
 def _number(value: Any) -> float | None:
-    """Return what `float` accepts, also a tensor or array of one element, as a number; None for anything else."""
+    """Return a value that `float` accepts, also a tensor or array of one element, as a number; None otherwise."""
     try:
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, RuntimeError):

@@ -1,4 +1,4 @@
-"""A single environment of Gymnasium, watched as a batch of one."""
+"""Watches a single Gymnasium environment as a batch of one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .step_log import LoggedSteps, Result, StepLog, join
 
 
 def batch_of(value: Any) -> Any:
-    """Return one observation or action as a batch of one, whatever its space is made of."""
+    """Return one observation or action of any space as a batch of one."""
     return each_part(value, lambda part: np.asarray(part)[None])
 
 
 class SingleStepLog(StepLog):
-    """Notes the steps of one environment as they are, and makes batches of them when they are processed.
+    """Records the steps of one environment as they are, and makes batches of them when they are processed.
 
     Attributes:
         over: Whether the newest step ended its episode.
@@ -48,7 +48,7 @@ class SingleStepLog(StepLog):
         self._current = _only(batch)
 
     def show(self, observation: Any) -> None:
-        """Take note of what a reset returned."""
+        """Record what a reset returned."""
         self._current = observation
 
     def wait_for(self, actions: Any) -> None:
@@ -56,7 +56,7 @@ class SingleStepLog(StepLog):
         super().wait_for(actions if self.flatten is None else batch_of(actions))
 
     def note(self, actions: Any, entered: float, result: Result, _last: Any = None) -> None:
-        """Note a step of one environment, which is given one action and returns no batches."""
+        """Record a step of one environment, which takes one action and returns no batches."""
         if self.ended:
             return
         self.left = now = perf_counter()
@@ -84,7 +84,7 @@ class SingleStepLog(StepLog):
         return action.tolist() if isinstance(action, np.ndarray) else action
 
     def _seen(self, observation: Any) -> bytes:
-        """Return a small observation as bytes; check a large one for NaN at once."""
+        """Return a small observation as bytes; check a large one for NaN immediately."""
         if self._small:
             return np.asarray(observation).tobytes()
         self._look(batch_of(observation))
@@ -115,7 +115,7 @@ class SingleStepLog(StepLog):
 
 
 def _column(values: Any, kind: Any) -> Array:
-    """Return one number per step as `(steps, 1)`; some environments return arrays of one number, or None."""
+    """Return one number per step as `(steps, 1)`. Some environments return arrays of one number, or None."""
     try:
         return np.array(values, kind).reshape(len(values), 1)
     except (TypeError, ValueError):
@@ -132,7 +132,7 @@ class SingleWatch(EnvWatch):
     """Follows a single environment."""
 
     def begin(self, env: Any, observations: Any, infos: Any, mask: Any = None) -> None:  # noqa: ARG002 - of a batch
-        """Note that an episode began; after the end of another one, its first step says so, too."""
+        """Record that an episode began. After the end of another one, its first step records this, too."""
         log = self.step_log
         if isinstance(log, SingleStepLog):
             log.show(observations)

@@ -1,7 +1,7 @@
-"""Installs the hooks that watch an unchanged script, in its own interpreter and before it runs.
+"""Installs the hooks that watch an unchanged script, in the script's interpreter and before it runs.
 
-Only the standard library is imported here. What watches an environment is imported at its first step, when the script
-has imported NumPy itself.
+Only the standard library is imported here. The code that watches an environment is imported at its first step, when the
+script has imported NumPy itself.
 """
 
 from __future__ import annotations
@@ -36,6 +36,6 @@ def start(request: Mapping[str, Any]) -> None:
 
 
 def start_if_asked() -> None:
-    """Watch if the variable PAC_WATCH is set, in this process and not in those that it starts."""
+    """Watch this process, but not those that it starts, if the variable PAC_WATCH is set."""
     if os.environ.pop("PAC_WATCH", "") not in {"", "0"}:
         start({})

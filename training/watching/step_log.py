@@ -14,7 +14,7 @@ from ...envs.fields import Array
 from .infos import InfoReader, Infos
 
 SMALL_BYTES = 4096
-"""Up to this size in bytes, it is faster to copy batches and check many at once for NaN than to check each of them."""
+"""Maximum size in bytes of batches that are copied and checked for NaN together, which is faster than one by one."""
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
 Result: TypeAlias = tuple[Any, Any, Any, Any, Any]
@@ -26,7 +26,7 @@ class LoggedSteps(NamedTuple):
     """Some steps of N environments.
 
     Attributes:
-        actions: What they were given, `(steps, N, numbers)`; no numbers where they are not kept.
+        actions: `(steps, N, numbers)`, with 0 numbers if actions are not kept.
         rewards: `(steps, N)`.
         terminated: `(steps, N)`.
         truncated: `(steps, N)`.
@@ -44,25 +44,25 @@ class LoggedSteps(NamedTuple):
 
 
 class StepLog:
-    """Copies what N environments were given and what came of it, and measures how long they took.
+    """Copies the actions and results of the steps of N environments, and measures how long they took.
 
-    A training drives everything else out of the caches between two of its steps, so a step here costs what it touches,
-    rather than what it computes: a few attributes in slots, and one copy of all batches in one piece, as bytes.
+    Between two steps, the training evicts everything else from the caches. So the memory that a step touches here costs
+    more than what it computes: it touches a few attributes in slots, and copies all batches at once, as bytes.
 
     Attributes:
-        attention: Not 0 where the next step has to wait.
-        wait: Called then, before the step.
-        process: Called after a step by `perf_counter` of `due` or later, or where `capacity` steps were noted.
-        due: When that is.
-        capacity: How many steps may be noted until then.
-        actions: What the environments were given, as it came, in the step that waits or was processed last.
+        attention: Not 0 if the next step has to wait.
+        wait: Called before a step that has to wait.
+        process: Called after a step if the time is `due`, or if `capacity` steps were recorded.
+        due: The time of `perf_counter` from which steps are processed.
+        capacity: Maximum number of recorded steps.
+        actions: The unchanged actions of the step that waits or was processed last.
         flatten: Turns actions of several parts into one array; None if they are one.
-        observations: What they observed last.
-        last_observations: Where the newest step ended an episode and reset the environment, what it observed before
-            the reset, by environment; None if that is not known of any.
-        entered: When the last step began that `before` was called for.
+        observations: The newest observations.
+        last_observations: By environment, the last observation of an episode that the newest step ended, if the step
+            also reset the environment; None if none is known.
+        entered: When the last step began for which `before` was called.
         left: When it ended.
-        inside: Seconds that steps took since the caller last set it to 0.
+        inside: Seconds that steps took since the caller set it to 0.
         ended: Whether steps are no longer recorded.
         info_reader: Reads the numbers of infos.
         on_new_keys: Called with infos that have new keys, before the step with them is recorded.
@@ -105,7 +105,7 @@ class StepLog:
 
         Args:
             num_envs: Number of environments N.
-            action: What actions are kept as where they are no array of numbers; None where they are not kept.
+            action: How actions are kept that are not arrays of numbers; None if they are not kept.
             observations: A first batch.
         """
         self._num_envs = num_envs
@@ -137,23 +137,23 @@ class StepLog:
             self.wait()
 
     def before(self, actions: Any) -> None:
-        """Note that a step begins, as soon as it may; `after` notes what came of it."""
+        """Record that a step begins, as soon as it may; `after` records its result."""
         if self.attention[0]:
             self.wait_for(actions)
         self.actions, self.entered = actions, perf_counter()
 
     def after(self, result: Result, last: Sequence[Any] | Array | None = None) -> None:
-        """Note the step that began last; see `note`."""
+        """Record the step that began last; see `note`."""
         self.note(self.actions, self.entered, result, last)
 
     def note(self, actions: Any, entered: float, result: Result, last: Sequence[Any] | Array | None = None) -> None:
-        """Copy what came of a step: whoever owns the batches may write into them afterwards.
+        """Copy the result of a step, whose batches the owner may overwrite afterwards.
 
         Args:
             actions: What the environments were given.
             entered: When the step began.
-            result: Observations, rewards, which ended, which were cut off, infos; batches of N.
-            last: The last observations of episodes that ended in this step, by environment, if it also reset them.
+            result: Observations, rewards, terminations, truncations and infos, in batches of N.
+            last: By environment, the last observations of episodes that ended in this step, if it also reset them.
         """
         if self.ended:
             return
@@ -188,7 +188,7 @@ class StepLog:
             self.process(now)
 
     def _note_infos(self, infos: Infos, terminated: Any, truncated: Any) -> None:
-        """Note the numbers of infos, of the newest step and of those that ended an episode."""
+        """Record the numbers of infos, of the newest step and of steps that ended an episode."""
         self._newest = None
         if infos and not self.info_reader.skips(infos):
             if self.info_reader.has_new_keys(infos):
@@ -198,7 +198,7 @@ class StepLog:
                 self._ends[len(self._steps)] = self.info_reader.read(infos)
 
     def _alike(self, *batches: Any) -> bytes:
-        """Return a step as bytes, of the same kinds as the first."""
+        """Return a step as bytes, with the types of the first step."""
         if not self._kinds:
             arrays = [np.asarray(batch) for batch in batches]
             action, reward, _, _, observation = (array.dtype for array in arrays)
@@ -210,12 +210,12 @@ class StepLog:
         return join(np.asarray(batch, kind).tobytes() for batch, kind in pairs)
 
     def _look(self, observations: Any) -> None:
-        """Note which observations contain NaN."""
+        """Record which observations contain NaN."""
         for part in floats_of(observations):
             self._unknown.update(nan_rows(part[None]).tolist())
 
     def _look_at_last(self, last: Sequence[Any] | Array) -> None:
-        """Note which last observations contain NaN."""
+        """Record which last observations contain NaN."""
         for env, observation in enumerate(last):
             if observation is not None and any(np.isnan(part).any() for part in floats_of(observation)):
                 self._unknown.add(env)
@@ -247,7 +247,7 @@ class StepLog:
 
 
 def floats_of(observations: Any) -> Iterator[Array]:
-    """Return the arrays of floating-point numbers in observations, one or a batch, whatever their space is made of."""
+    """Return the arrays of floating-point numbers in observations of any space, one or a batch."""
     if _is_real(observations):
         yield observations
     elif isinstance(observations, Mapping | tuple):

@@ -25,7 +25,7 @@ def describe_script(
     *,
     begins_at_once: bool = False,
 ) -> Task:
-    """Return the task of somebody's environments, as far as their spaces tell it.
+    """Return the task of a script's environments, as far as their spaces define it.
 
     `begins_at_once` says whether the step that ends an episode resets the environment.
     """
@@ -60,7 +60,7 @@ class WatchedActions:
     Choices and continuous numbers beside each other are shown as numbers.
 
     Attributes:
-        facts: What a task says of them.
+        facts: The fields of a task that describe them.
         reads: Whether they are known; actions that are neither choices nor numbers are not.
     """
 
@@ -73,7 +73,7 @@ class WatchedActions:
         self.reads = bool(self._parts)
         self.facts: dict[str, Any] = self._describe() if self.reads else {"num_actions": 1, "action_names": ("N/A",)}
         self.flatten = self._flat if isinstance(space, Dict | Tuple) and self.reads else None
-        """Turns actions of several parts into an array `(N, numbers)`; None if they are an array already."""
+        """Makes an array `(N, numbers)` of actions with several parts; None if they already are an array."""
 
     def _describe(self) -> dict[str, Any]:
         parts = self._parts
@@ -88,7 +88,7 @@ class WatchedActions:
         return np.concatenate([np.reshape(column, (len(column), -1)) for column in columns], axis=1)
 
     def read(self, actions: Array) -> Array:
-        """Return actions `(steps, N, numbers)` as the buffer has them."""
+        """Return actions `(steps, N, numbers)` in the form of the buffer."""
         return actions[..., 0] - int(self._space.start) if isinstance(self._space, Discrete) else actions
 
 

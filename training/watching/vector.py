@@ -1,4 +1,4 @@
-"""Gymnasium's vector environments, watched."""
+"""Watches Gymnasium's vector environments."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
 
 
 def _is_env_pool(base: Any) -> bool:
-    """Whether a vector environment is one of EnvPool, which draws by number and has no id."""
+    """Whether a vector environment belongs to EnvPool, which draws by number and has no id."""
     return "envpool" in sys.modules and hasattr(base, "all_env_ids")
 
 
 def class_in(text: str) -> str:
     """Return the class of an environment from its text, as Gymnasium writes it: `<Wrapper<Class instance>>`.
 
-    The text is all that an environment in another process needs to send; it is empty if it is written otherwise.
+    An environment in another process needs to send only this text. The class is empty if the text has another form.
     """
     found = re.search(r"<(\w+) instance>", text)
     return found[1] if found else ""

@@ -1,4 +1,4 @@
-"""Limits that hold everywhere."""
+"""Limits of all sessions."""
 
 MAX_ENVS = 1_000_000
 """The largest number of environments N."""

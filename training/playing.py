@@ -1,4 +1,4 @@
-"""Plays episodes with a trained policy, and what they show: success, steps to success, and return.
+"""Plays episodes with a trained policy, and computes success, steps to success, and return.
 
 As a program, it evaluates the policies that a session sends while it trains: a request is a line of JSON on stdin that
 names a file of weights, the answer is a line of JSON on stdout.

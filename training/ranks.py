@@ -1,4 +1,4 @@
-"""Where the processes of one training decide together.
+"""The decisions that the processes of one training make together.
 
 A *rank* is one of these processes: a session with its own environments, which learns the same weights as the others.
 Everything that could differ between ranks and must not goes through `Ranks`: limits and stops, the number of gradient

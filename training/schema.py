@@ -1,6 +1,6 @@
 """Checks of values from other processes against the annotations of functions and dataclasses.
 
-The watched script's interpreter may have nothing but NumPy, so this needs no library.
+The watched script's interpreter may have no package except NumPy, so this uses no library.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
 
 
 class TrainerSettings(StrictModel):
-    """Base class of the settings of a trainer; itself without any."""
+    """Base class of trainer settings, without any setting of its own."""
 
     @classmethod
     def read(cls, trainer: str, values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Self:

@@ -102,10 +102,10 @@ class LaunchedEnvs(Envs, Protocol):
         """Whether something happens between two steps now, such as a pause: then a rollout is not replayed."""
 
     def launch(self, slot: int) -> None:
-        """Put the step of a slot on the device, and note nothing."""
+        """Launch the step of a slot, without recording it."""
 
     def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
-        """Make all steps of a rollout, from `slot` on, by `play`, which does what was captured of `launch`."""
+        """Make all steps of a rollout, from `slot` on, by `play`, which repeats the captured launches."""
 
 
 class Lap(NamedTuple):
@@ -311,7 +311,7 @@ class Context:
 
 
 class Policy(Protocol):
-    """What knows the outputs of a policy: a trainer, or what observes a script's."""
+    """An object that knows the outputs of a policy: a trainer, or the observer of a script."""
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return what the policy computed for a row at the last step; None if that is unknown."""

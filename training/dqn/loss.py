@@ -1,4 +1,4 @@
-"""What DQN and IQN minimize."""
+"""The losses of DQN and IQN."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TransitionTensors:
 
 
 class Losses(NamedTuple):
-    """Of B transitions, all `(B,)`.
+    """The losses of B transitions, all `(B,)`.
 
     Attributes:
         losses: What is minimized.

@@ -1,4 +1,4 @@
-"""What trainers have in common whose environments write a ring of slots that is also their replay."""
+"""The base class of trainers whose environments write a ring of slots that is also the replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the actor and the learners tell each other beside weights: counts and calls in shared memory, without locks.
+"""What the actor and the learners exchange besides weights: counts and calls in shared memory, without locks.
 
 Each word has one writer: the actor writes its calls, the decisions and the place of the ring; each learner writes its
 own row of `updates` and `answers`.
@@ -35,7 +35,7 @@ def board_specs(agents: int) -> dict[str, ArraySpec]:
 
 
 class Bell:
-    """A word that one process raises, and that others wait on."""
+    """A word that one process increments, and for which others wait."""
 
     def __init__(self, line: Array) -> None:
         self._word = line[:1]
@@ -80,7 +80,7 @@ class Board:
         return int(self._ring[0])
 
     def set_place(self, place: Mapping[str, Any]) -> None:
-        """Say where a new ring is, as JSON data."""
+        """Publish the place of a new ring, as JSON data."""
         text = json.dumps(place).encode()
         self._place[: len(text)] = memoryview(text)
         self._place[len(text) :] = 0

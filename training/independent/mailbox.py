@@ -23,13 +23,13 @@ TRIES = 10_000
 
 
 class NeverWhole(PacError):
-    """What a mailbox contains was replaced during every attempt to read it."""
+    """The content of a mailbox was replaced during every attempt to read it."""
 
     title = "Weights cannot be read"
 
 
 class Sizes(NamedTuple):
-    """What a letter contains.
+    """The sizes of what is published.
 
     Attributes:
         tensors: The number of float32 numbers of all tensors.

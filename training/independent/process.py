@@ -1,4 +1,4 @@
-"""What runs in the process of a learner."""
+"""The program of a learner's process."""
 
 from __future__ import annotations
 

@@ -38,10 +38,9 @@ class DeviceBuffer:
     """Observations, masks and actions of all slots on the policy's device.
 
     Attributes:
-        arrays: The environments' memory. What the host decides by itself, it decides by these: on a GPU, a tensor's
-            values are known only after a wait.
-        host: The fields that a learner reads, as tensors over the environments' memory, by name. Where that is memory
-            of the device, they are there.
+        arrays: The environments' memory. The host reads these, because it would have to wait for tensors on a GPU.
+        host: The fields that a learner reads, as tensors over the environments' memory, by name. They are on the device
+            if the environments are.
         resident: Whether the environments are on the device, so that nothing is copied.
         rows: Number of rows R.
         device: The policy's device.

@@ -1,4 +1,4 @@
-"""Means and deviations over all ranks: of everything that a training has seen, or of some values."""
+"""Means and standard deviations over all ranks: of all values so far, or of some values."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Wait(NamedTuple):
 
 
 class WaitGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes operations of this thread that wait for the device, as a context.
+    """Reports operations of this thread that wait for the device, as a context.
 
     It sees `.item()`, `bool(tensor)`, `float(tensor)`, `if tensor:`, boolean indices, operations whose result has an
     unknown size, and copies to the CPU from another device. On the CPU, PyTorch does nothing for `.cpu()`, `.numpy()`
@@ -49,7 +49,7 @@ class WaitGuard(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Call an operation, and note it if it waits."""
+        """Call an operation, and report it if it waits."""
         del types
         given = dict(kwargs or {})
         if what := _wait_of(func.name(), args, given):

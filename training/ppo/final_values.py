@@ -78,7 +78,7 @@ class FinalValues:
 class ResidentFinalValues:
     """The same where the environments are on the policy's device, which keeps the last observations of all steps.
 
-    Nothing is known to the host during a rollout. At its end it waits once, for the number of truncated episodes.
+    The host reads nothing during a rollout. At its end it waits once, for the number of truncated episodes.
     """
 
     def __init__(self, policy: PpoPolicy, storage: RolloutStorage) -> None:

@@ -1,7 +1,7 @@
 """All steps of a rollout as one CUDA graph, which is captured once and replayed for every later rollout.
 
-A graph repeats what was put on the device, at the same addresses and with the same numbers. So everything that changes
-between rollouts is in tensors that stay where they are: the weights, the buffer, and the number of the first step,
+A graph repeats launches with the same addresses and the same numbers. So everything that changes between rollouts is
+in tensors whose addresses stay the same: the weights, the buffer, and the number of the first step,
 which keys the random numbers of the actions.
 """
 
@@ -22,13 +22,13 @@ from .storage import RolloutStorage
 
 
 class Graph(Protocol):
-    """Does again what a function has put on a device."""
+    """Repeats what a function has launched on a device."""
 
     def capture(self, launch: Callable[[], None]) -> None:
-        """Note what `launch` puts on the device, which does not do it yet."""
+        """Record what `launch` launches, without executing it."""
 
     def replay(self) -> None:
-        """Put all of it on the device; returns at once."""
+        """Launch all of it again, without waiting."""
 
 
 class DirectGraph:
@@ -126,7 +126,7 @@ class CapturedRollout:
         return values_at_ends
 
     def _launch(self) -> None:
-        """Put the steps on the device, and the number of the next rollout's first step."""
+        """Launch the steps, and then the update of the number of the first step."""
         storage, uniform = self._storage, self._noise.uniform(self._first_step, self._storage.steps)
         for step in range(storage.steps):
             self._outputs = self._actor.decide(storage, step, uniform[step])

@@ -1,4 +1,4 @@
-"""Learns from rollouts: advantages, the update, normalization, and what of that is in a checkpoint."""
+"""Learns from rollouts: advantages, the update, normalization, and their state in a checkpoint."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .update import STATISTICS, Coefficients, NonFiniteRollout, PpoBatch, PpoLea
 SHUFFLE = "generator.shuffle"
 REWARD_SUMS = "reward_sums"
 COUNTED_IMAGES = 64
-"""About as many images per update change the moments. All of them would take as long as an epoch."""
+"""About how many images per update contribute to the moments. All of them would take as long as an epoch."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class RolloutLearner:
         self._shuffle_state = shuffle.get_state()
 
     def learn(self, rollout: Rollout) -> Metrics:
-        """Train on a rollout; return the figures of the update, none if nobody decided anything.
+        """Train on a rollout; return the figures of the update, which are empty if no row took a decision.
 
         Raises:
             NonFiniteRollout: A number in it is NaN or infinite; nothing was learned from it.

@@ -1,4 +1,4 @@
-"""Learning beside collecting: updates in a thread, and what the two threads wait for.
+"""Learning while collecting: updates in a thread, and the signals between the two threads.
 
 The training thread calls `begin` with a rollout and collects the next one meanwhile. Then it calls `result`, where the
 two threads meet and an error of the update is raised. `Sequential` is the same program in one thread, with the same
@@ -28,13 +28,13 @@ PAUSE = 0.2
 
 
 class Signal(Protocol):
-    """One thread's notice to another that everything it has started until now can be used. Used once."""
+    """Signals once, from one thread to another, that everything started so far can be used."""
 
     def record(self) -> None:
-        """Give the notice, in the first thread."""
+        """Send the signal, in the first thread."""
 
     def wait(self) -> None:
-        """Wait for the notice; the work that any other thread then starts comes after the work before it."""
+        """Wait for the signal. Work that any other thread starts afterwards comes after the work before the signal."""
 
 
 class ThreadSignal:
@@ -44,7 +44,7 @@ class ThreadSignal:
         self._recorded = threading.Event()
 
     def record(self) -> None:
-        """Give the notice."""
+        """Send the signal."""
         self._recorded.set()
 
     def wait(self) -> None:
@@ -60,7 +60,7 @@ class CudaSignal(ThreadSignal):
         self._event: Any = torch.cuda.Event()  # type: ignore[no-untyped-call]
 
     def record(self) -> None:
-        """Give the notice, for the work that was put into this thread's stream."""
+        """Send the signal, for the work in this thread's stream."""
         self._event.record()
         super().record()
 
@@ -124,12 +124,12 @@ class OverlapTimes:
         self._phases[COLLECTING] = COLLECTING
 
     def collected(self) -> None:
-        """Note that the training thread waits for the learner from now on."""
+        """Record that the training thread waits for the learner from now on."""
         self._collecting.lap(COLLECTING)
         self._phases[COLLECTING] = IDLE
 
     def met(self) -> Metrics:
-        """Note that the threads have met; return the figures of the iteration."""
+        """Record that the threads have met; return the figures of the iteration."""
         self._collecting.lap(IDLE)
         self._thread.lap("learner")
         collecting, idle, learning = (

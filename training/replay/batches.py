@@ -1,4 +1,4 @@
-"""Kernels that find what a batch of drawn transitions consists of."""
+"""Kernels that find the parts of a batch of drawn transitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BatchPlaces(NamedTuple):
         here: `(B,)` int64, where they begin.
         before: `(B, k)` int64, the frames before.
         after: `(B, k)` int64, the frames after; -1 for a last observation.
-        frames: `(B, k + n)` int64, the frames of both if those after are those before, moved by n.
+        frames: `(B, k + n)` int64, the frames of both if those after are those before, shifted by n.
         rewards: `(B,)` float32.
         discounts: `(B,)` float32, 0 where nothing follows.
     """
@@ -85,7 +85,7 @@ def find_batch(ring: RingViews, found: Array, numbers: Array, steps: int, batch:
         batch: Written. Where nothing follows, the frames after are those before moved by n.
 
     Returns:
-        Whether all frames after are those before, moved by n, so that k - n of them are the same; and the number of
+        Whether all frames after are those before, shifted by n, so that k - n of them are the same; and the number of
         transitions that end with a last observation.
     """
     slots, rows = ring.active.shape

@@ -190,7 +190,7 @@ def draw_below(state: Array, bound: int) -> int:
 
 @compiled
 def _touch(ring: RingViews, window: Array, which: RowRange, state: Array, count: int) -> int:
-    """Read what `draw_uniform` reads for its next draws, without deciding anything by it; return a sum that is not < 0.
+    """Read the memory that `draw_uniform` reads for its next draws, so that it is cached; return a sum that is not < 0.
 
     The places are far apart. Nothing waits for a read here, so the processor fetches several places at once.
     """

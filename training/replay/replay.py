@@ -201,7 +201,7 @@ class Replay(ReplayRing):
     def _stacks(self, places: BatchPlaces, *, moved: bool) -> tuple[Array, Array, Array | None]:
         """Return the observations before and after.
 
-        If those after are those before, moved by n, both are views of k + n frames per transition, which are returned
+        If those after are those before, shifted by n, both are views of k + n frames per transition, which are returned
         too: `(B, k + n, *stored_shape)`.
         """
         if not moved:

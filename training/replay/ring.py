@@ -69,7 +69,7 @@ class ReplayRing:
 
     @property
     def _first(self) -> int:
-        """The first position of use: what is before it was not restored."""
+        """The first usable position: those before it were not restored."""
         return int(self._head[1])
 
     def add(self) -> None:

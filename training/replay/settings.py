@@ -55,7 +55,7 @@ class ReplaySettings:
         """Return the arrays that a replay of S slots and R rows needs beside the ring.
 
         Returns:
-            `head` (2,), the number of positions written and the first one of use; the arrays of `RingViews` that are
+            `head` (2,), the number of positions written and the first usable one; the arrays of `RingViews` that are
             not in the ring; and `finals`, the last observations.
         """
         kept = max(LEAST_FINALS, math.ceil(slots * FINAL_SHARE)) + self.spare

@@ -21,5 +21,5 @@ def test_a_trainer_that_keeps_environments_on_the_host_is_reported(
     settings = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1} if trainer == "ppo" else {}
     options = {"trainer": trainer, "settings": settings, "backend": "device", "device": "cpu", "runs_dir": tmp_path}
     report = Session(Config(task="drmario", num_envs=4, steps=64, **options), tmp_path, headless=True).run()
-    found = [text for text in report["events"] if text.startswith(f"{trainer} keeps its environments in memory of")]
+    found = [text for text in report["events"] if text.startswith(f"{trainer} keeps its environments in host memory")]
     assert len(found) == warnings

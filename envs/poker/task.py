@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from ..family import TaskFamily
@@ -52,10 +51,10 @@ def build(name: str, spec: str, **values: Any) -> Task:
         panels=(Panel("text", "Table", "hand", main=True, close=True),),
         boards=(Field("hand", "uint32", shape_of(layout), timed=False),),
         state=Field("state", "int64", (layout.words,), timed=False),
-        slices=MappingProxyType(layout.slices),
+        slices=layout.slices,
         action_names=layout.actions,
-        values=MappingProxyType(values),
-        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        values=values,
+        settings={"ppo": PPO},
         trainer="mccfr",
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from ...backends import usable_cores
@@ -79,10 +78,10 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         panels=panels,
         boards=boards,
         state=None,
-        slices=MappingProxyType({}),
+        slices={},
         action_names=(),
         reward_terms=(),
-        settings=MappingProxyType({**task.settings, "mccfr": settings.model_dump()}),
+        settings={**task.settings, "mccfr": settings.model_dump()},
         num_envs=most_workers(game, settings)[0] or usable_cores(),
         shared=(table, updates, lock, first, taken),
     )

@@ -16,8 +16,10 @@ from .sessions import raw_description, read_session
 def keep_last_telemetry(directory: Path) -> None:
     """Copy the telemetry in `directory` into its run's folder; if that fails, it is lost."""
     session = read_session(directory, 0, alive=False)
-    folder = session.snapshot.description.folder if session is not None else ""
-    if session is None or not folder or not Path(folder).is_dir():
+    if session is None:
+        return
+    folder = session.snapshot.description.folder  # empty without a run
+    if not folder or not Path(folder).is_dir():
         return
     run, generation = RunFolder(Path(folder)), session.snapshot.generation
     _mark_died(run)

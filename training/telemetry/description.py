@@ -94,23 +94,30 @@ def rebuilt(parts: Mapping[str, Any]) -> Description:
     return _adapter().validate_python(parts)  # type: ignore[no-any-return]
 
 
-SAME_IN_TASK = (
-    *("title", "players", "num_actions", "choices", "bounds", "component_names", "masked", "begins_at_once"),
-    *("action_shape", "action_planes", "action_names", "frame_rate", "reward_terms", "headline", "observation"),
-)
-"""The fields of a description that a task has with the same name and meaning."""
-
-
 def describe(task: Task, **facts: Any) -> Description:
     """Return the description of a session on a task; `facts` are the fields that do not follow from the task."""
     boards = {item.name: item for item in task.boards}
     return Description(
-        **{name: getattr(task, name) for name in SAME_IN_TASK},
         task=task.spec,
+        title=task.title,
+        players=task.players,
+        num_actions=task.num_actions,
+        choices=task.choices,
+        bounds=task.bounds,
+        component_names=task.component_names,
+        action_shape=task.action_shape,
+        action_planes=task.action_planes,
+        action_names=task.action_names,
+        frame_rate=task.frame_rate,
+        reward_terms=task.reward_terms,
         outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
         info=tuple(item.name for item in task.info),
+        headline=task.headline,
         panels=tuple(ShapedPanel.of(panel, boards[panel.field]) for panel in task.panels),
+        observation=task.observation,
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
+        masked=task.masked,
+        begins_at_once=task.begins_at_once,
         state_files=bool(task.state_files),
         **facts,
     )

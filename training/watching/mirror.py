@@ -61,7 +61,7 @@ class ScriptMirror:
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.unknown: list[int] = []
-        self.buffer["active"][0] = DECIDES
+        self.buffer["active"][0], self.buffer["episode"][0] = DECIDES, 0
         self._autoreset = autoreset
         self._actions = actions if actions is not None and actions.reads else None
         action = None if self._actions is None else self.buffer["action"].dtype
@@ -81,10 +81,14 @@ class ScriptMirror:
         """Return False: the states of a script's environments are unknown."""
         return False
 
+    def interrupts(self, mask: NDArray[np.bool_] | None = None) -> bool:
+        """Whether one of the masked environments, or of all, is within an episode; all steps before must be flushed."""
+        return bool((self._lengths[slice(None) if mask is None else mask] > 0).any())
+
     def begin(self, mask: NDArray[np.bool_] | None = None) -> None:
         """Note that the masked environments, or all, began an episode; all steps before must be flushed."""
         begun: Any = slice(None) if mask is None else mask
-        self.buffer["episode"][0, begun] += ~self._over[begun]
+        self.buffer["episode"][0, begun] += self._lengths[begun] > 0
         self._returns[begun] = self._lengths[begun] = self._over[begun] = 0
 
     def decide(self, actions: Any) -> None:

@@ -126,6 +126,8 @@ class WatchedScript(BaseSession):
         if not self.step_log.ended:
             self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
             self._flush()
+            if self.mirror.interrupts(mask):
+                self.monitor.counter.count()  # numbers episodes by the one that runs now
             self.mirror.begin(mask)
 
     def _on_breakpoint(self, text: str, env: int) -> None:

@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,32 +14,9 @@ from pac.training.watching.task import WatchedActions, describe_script
 from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 from ...waiting import until
-from .scripted import cartpoles, counted_by
+from .scripted import counted_by
 
 CHOICES = WatchedActions(gymnasium.spaces.Discrete(2))
-
-
-def ended(returns, lengths, dones):
-    """Episodes as Gymnasium's own wrapper counts them."""
-    return [(float(returns[env]), int(lengths[env])) for env in np.flatnonzero(dones)]
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_episodes_are_counted_as_gymnasium_counts_them(mode):
-    """Returns, lengths and their number are those of RecordEpisodeStatistics, whenever environments begin anew."""
-    envs = WatchedVectorEnv(gymnasium.wrappers.vector.RecordEpisodeStatistics(cartpoles(mode=mode)))
-    envs.reset(seed=1)
-    episodes = []
-    for _ in range(200):
-        infos = envs.step(envs.action_space.sample())[-1]
-        if mode is AutoresetMode.SAME_STEP and "final_info" in infos:
-            infos = infos["final_info"] if "episode" in infos["final_info"] else infos
-        if "episode" in infos:
-            episodes += ended(infos["episode"]["r"], infos["episode"]["l"], infos["_episode"])
-    monitor = counted_by(envs)
-    assert monitor.counter.counts.episodes == len(episodes)
-    assert monitor.counter.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
-    envs.close()
 
 
 def is_full(mirror, actions, rewards, terminated):
@@ -105,22 +82,6 @@ def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     assert mirror.buffer.order.newest == 2
     assert mirror.buffer["episode_length"][2].tolist() == [2 * MIN_SLOTS + 2] * many
     assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * MIN_SLOTS + 2)] * many
-
-
-def test_environments_begun_by_hand_are_counted():
-    """Without autoreset, an episode begins where the script says so."""
-    envs = WatchedVectorEnv(cartpoles(mode=AutoresetMode.DISABLED))
-    envs.reset(seed=1)
-    for _ in range(60):
-        _, _, terminated, truncated, _ = envs.step(np.zeros(3, np.int64))
-        over = terminated | truncated
-        if over.any():
-            envs.reset(options={"reset_mask": over})
-    monitor = counted_by(envs)
-    assert monitor.counter.counts.episodes >= 9
-    assert envs._script
-    assert envs._script.mirror.buffer["episode"].sum() == monitor.counter.counts.episodes
-    envs.close()
 
 
 class Blinking(gymnasium.Env):

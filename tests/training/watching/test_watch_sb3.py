@@ -48,18 +48,6 @@ def test_it_stays_a_vec_env(envs):
     assert envs.num_envs == 2
 
 
-def test_time_limits_are_truncations(envs, reader):
-    """What SB3 calls done by a time limit is distinguished from an end of the game."""
-    for _ in range(100):
-        envs.step(np.array([0, 1]) if np.random.default_rng().random() < 0.5 else np.array([1, 0]))
-    envs._script._flush()
-    envs._script._publish()
-    seen = take_snapshot(reader, ViewRequest())
-    assert seen.description.task == "CartPole-v1"
-    assert seen.state["episodes"] > 0
-    assert seen.environments["last_length"].max() <= 12
-
-
 def test_the_numbers_of_infos_are_seen():
     """Of each environment those that it tells."""
     from stable_baselines3.common.vec_env import DummyVecEnv

@@ -21,7 +21,7 @@ from pettingzoo import ParallelEnv
 
 
 class Race(ParallelEnv):
-    """Two agents, of whom the second ends after two steps and the first after three."""
+    """Two agents: the second ends in both ways after two steps, the first is truncated after three."""
 
     metadata = MappingProxyType({"name": "race_v0"})
     possible_agents = ("fast", "slow")
@@ -41,7 +41,8 @@ class Race(ParallelEnv):
         ends = {agent: self.steps >= (3 if agent == "fast" else 2) for agent in acted}
         seen, rewards = self._seen(), dict.fromkeys(acted, 1.0)
         self.agents = [agent for agent in acted if not ends[agent]]
-        return seen, rewards, ends, dict.fromkeys(acted, False), {agent: {} for agent in acted}
+        terminated = {agent: ends[agent] and agent == "slow" for agent in acted}
+        return seen, rewards, terminated, ends, {agent: {} for agent in acted}
 
     def _seen(self):
         return {agent: np.array([self.steps], np.float32) for agent in self.agents}
@@ -92,7 +93,7 @@ def test_an_environment_of_a_class_is_watched_until_it_is_dropped():
 
 
 def test_a_parallel_environment_has_a_row_per_agent():
-    """Its episode ends with that of the last agent."""
+    """Its episode ends with that of the last agent; each row has the rewards and the kind of end of its agent."""
     env = watch(Race(), name="race")
     for _ in range(2):
         env.reset(seed=1)
@@ -100,6 +101,9 @@ def test_a_parallel_environment_has_a_row_per_agent():
             env.step(dict.fromkeys(env.agents, 1))
     seen = shown(env, "race")
     assert (seen.num_envs, seen.description.task, seen.state["episodes"]) == (2, "race_v0", 4)
+    assert seen.outcomes == (0, 2, 2)
+    ended = [(3, 3, 2), (2, 3, 1)]
+    assert seen.environments[["last_return", "last_length", "last_outcome"]].tolist() == ended
     env.close()
 
 

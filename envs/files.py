@@ -12,7 +12,7 @@ import math
 import os
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from itertools import chain, count
 from pathlib import Path
@@ -96,30 +96,67 @@ def open_binary(path: Path, *, pipes: bool = False) -> BufferedReader:
     return os.fdopen(open_regular(path), "rb")
 
 
-def append_bytes(path: Path, data: bytes) -> None:
-    """Append to a regular file, which is created if it does not exist; a link is not followed.
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a regular file, which is created if it does not exist; a link is not followed.
+
+    A line before it that was cut short, by a crash or a full disk, is ended first.
 
     Raises:
         OSError: The file cannot be written, or is not a regular file.
     """
-    descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
     try:
-        os.write(descriptor, data)
+        size = os.fstat(descriptor).st_size
+        cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = b"\n" * cut + line + b"\n"
+        if os.write(descriptor, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     finally:
         os.close(descriptor)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: into a new temporary file beside it, which then replaces it.
+def write_new(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None = None) -> None:
+    """Write a file that must not exist and flush it to the disk. If that fails, there is no file.
+
+    Args:
+        path: The file.
+        pieces: Its content, in pieces.
+        mode: Its permissions; None for the usual ones.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file exists, or cannot be written.
+    """
+    with path.open("xb") as file:
+        try:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def write_whole(path: Path, content: str | bytes, mode: int | None = None) -> None:
+    """Write a file atomically: into a new temporary file beside it, which then replaces it.
+
+    Args:
+        path: The file.
+        content: Its content.
+        mode: Its permissions; None for the usual ones.
+
+    Raises:
+        OSError: The file cannot be written; an older one is unchanged.
     """
     beside = path.with_name(f".{path.name}")
     beside.unlink(missing_ok=True)
-    with beside.open("x", encoding="utf-8") as file:
-        file.write(text)
-    beside.replace(path)
+    write_new(beside, [content.encode() if isinstance(content, str) else content], mode)
+    try:
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def create_next(folder: Path, name: str, suffix: str, data: bytes) -> Path:
@@ -131,8 +168,7 @@ def create_next(folder: Path, name: str, suffix: str, data: bytes) -> Path:
     for number in count(1):
         path = folder / f"{name}-{number}{suffix}"
         try:
-            with path.open("xb") as file:
-                file.write(data)
+            write_new(path, [data])
         except FileExistsError:
             continue
         return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,10 +49,8 @@ def save(file: Path, changes: Changes) -> None:
     try:
         target = file.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode if target.exists() else None
-        write_whole(target, edited(text, changes, file))
-        if mode is not None:
-            target.chmod(mode)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        write_whole(target, edited(text, changes, file), mode)
     except OSError as error:
         raise BadPreferences(f"{error.filename} cannot be written: {error.strerror}") from None
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PacError
-from ..files import create_next
+from ..files import create_next, write_whole
 from .cartridge import Cartridge
 from .games import BUTTONS, Value
 from .snapshots import picture_bytes, snapshot_bytes
@@ -103,7 +103,7 @@ class GameFiles:
             if self._rom is None:
                 file = self._folder / f"{self._name}.gb"
                 if not file.exists():
-                    file.write_bytes(self._cartridge.rom.tobytes())
+                    write_whole(file, self._cartridge.rom.tobytes())
             return create_next(self._folder, self._name, suffix, data)
         except OSError as error:
             raise UnwritableFile(

@@ -10,7 +10,7 @@ import pytest
 from pac.envs.files import (
     KIB,
     UnreadableFile,
-    append_bytes,
+    append_line,
     open_regular,
     read_bytes,
     read_json,
@@ -141,10 +141,10 @@ def test_only_regular_files_are_appended_to(tmp_path, monkeypatch, kind):
     path = tmp_path / "x"
     SPECIAL[kind](path.relative_to(tmp_path))
     with pytest.raises(OSError, match=r"regular file was expected|directory"):
-        append_bytes(path, b"x")
+        append_line(path, b"x")
     (tmp_path / "link").symlink_to("target")
     with pytest.raises(OSError, match="it is a link"):
-        append_bytes(tmp_path / "link", b"x")
+        append_line(tmp_path / "link", b"x")
     assert not (tmp_path / "target").exists()
 
 

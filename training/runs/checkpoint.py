@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
@@ -31,6 +32,8 @@ VERSION = 2
 PREFIX = "step-"
 TENSORS = "tensors.safetensors"
 DATA = "checkpoint.json"
+ASIDE = ".old"
+"""The end of the name of a checkpoint that is being replaced."""
 MAX_DATA = 64 * MIB
 
 
@@ -86,6 +89,7 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     beside = directory / f".{final.name}.{os.getpid()}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        _put_back(directory)
         for left in directory.glob(f".{PREFIX}*"):  # left by a killed process, since a run has only one writer
             shutil.rmtree(left, ignore_errors=True)
         beside.mkdir()
@@ -93,6 +97,8 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
         _replace(beside, final)
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
+        with suppress(OSError):
+            _put_back(directory)
         reason = error.strerror or str(error)
         raise CheckpointNotWritten(
             f"{final} could not be written ({reason}); the older checkpoints are untouched"
@@ -171,7 +177,7 @@ def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
 
 def _replace(beside: Path, final: Path) -> None:
     """Rename a checkpoint; rename an old one of the same step first, since a directory cannot be overwritten."""
-    aside = beside.with_name(f"{beside.name}.old")
+    aside = beside.with_name(f"{beside.name}{ASIDE}")
     if final.exists():
         final.rename(aside)
     beside.rename(final)
@@ -179,8 +185,22 @@ def _replace(beside: Path, final: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def _put_back(directory: Path) -> None:
+    """Rename back what was not replaced after all, since the process was killed or the disk failed."""
+    for aside, final in _unreplaced(directory):
+        aside.rename(final)
+
+
+def _unreplaced(directory: Path) -> list[tuple[Path, Path]]:
+    """Return the checkpoints that were renamed and not replaced, with their own paths."""
+    found = [(aside, directory / aside.name[1:].partition(".")[0]) for aside in directory.glob(f".{PREFIX}*{ASIDE}")]
+    return [(aside, final) for aside, final in found if not final.exists()]
+
+
 def _newest_first(directory: Path) -> list[Path]:
-    return sorted((path for path in directory.glob(f"{PREFIX}*") if path.is_dir()), reverse=True)
+    named = {path.name: path for path in directory.glob(f"{PREFIX}*") if path.is_dir()}
+    named |= {final.name: aside for aside, final in _unreplaced(directory)}
+    return [named[name] for name in sorted(named, reverse=True)]
 
 
 def _read(path: Path) -> Checkpoint:

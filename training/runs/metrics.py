@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ...envs.files import KIB, MAX_INTEGER, append_bytes, open_binary, parse_json
+from ...envs.files import KIB, MAX_INTEGER, append_line, open_binary, parse_json
 from ..json_data import jsonable
 from .errors import RunFolderError
 
@@ -51,7 +51,7 @@ def append(folder: Path, row: Mapping[str, Any]) -> None:
         OSError: It cannot be written.
     """
     text = json.dumps({**jsonable(row), CHECKSUM: ""}).encode().removesuffix(END)
-    append_bytes(folder / FILE, text + _digest(text) + END + b"\n")
+    append_line(folder / FILE, text + _digest(text) + END)
 
 
 def read(folder: Path) -> Metrics:

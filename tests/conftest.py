@@ -2,12 +2,14 @@
 
 import gc
 import os
+import sys
 
 import hypothesis
 import pytest
 
 from pac.backends.system.cores import usable_cores
 
+from . import warm
 from .folders import runtime, sweep
 
 # A busy machine is no fault of the code.
@@ -17,6 +19,10 @@ hypothesis.settings.load_profile("here")
 
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+
+# Without bytecode on disk, each process that a test starts would compile every module.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_xdist_auto_num_workers():
@@ -62,3 +68,11 @@ def _without_gpu() -> str:
     from pac.envs.cuda import unavailable
 
     return "PyTorch finds no GPU" if not torch.cuda.is_available() else unavailable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_start():
+    """Start the product's processes from a warm one."""
+    warm.install()
+    yield
+    warm.uninstall()

@@ -76,7 +76,7 @@ class Ending:
             return
         self.stop_requests += 1
         self._commands.pending.cancel()
-        if self.stop_requests == 1:
+        if self.stop_requests == 1 or (self.stop_requests == 2 and self.runs_script):
             self._commands.send("stop")
         elif self.stop_requests == 3:
             self._process.kill()
@@ -109,10 +109,10 @@ class Ending:
         if not self.stop_requests or self._state.phase.over:
             return None
         quit_key = self._host.key_of("quit")
-        if self.runs_script:
-            return (styled(f" interrupting the script... press {quit_key} to send Ctrl-C again ", YELLOW, bold=True),)
         if self.stop_requests > 1:
             return (styled(f" still stopping; press {quit_key} again to quit now, without saving ", ORANGE, bold=True),)
+        if self.runs_script:
+            return (styled(f" interrupting the script... press {quit_key} to send Ctrl-C again ", YELLOW, bold=True),)
         return (
             styled(" stopping... ", YELLOW, bold=True),
             styled("saving a checkpoint, ending the workers", FAINT),

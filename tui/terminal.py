@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..backends.system.segment import remove_directories
 from ..envs import BadParameter
 from ..training.exits import INTERRUPTED
 
@@ -71,6 +72,7 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
         afterwards()
+        remove_directories()
         os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGHUP, on_hang_up)

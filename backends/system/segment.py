@@ -136,6 +136,12 @@ def remove_directory(path: Path) -> None:
         os.close(_locks.pop(path))
 
 
+def remove_directories() -> None:
+    """Remove all directories of this process, as at its exit."""
+    for path in tuple(_locks):
+        remove_directory(path)
+
+
 def _unlock_fork() -> None:
     """Close the inherited lock files: a lock holds while any process has its file open."""
     while _locks:

@@ -24,6 +24,10 @@ from ..waiting import until
 QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
 """A session that starts within a second, without compilation and PyTorch."""
 LIMIT = 90.0
+SIZE = (100, 30)
+APP = (sys.executable, "-m", "pac.tui")
+CONTROLLED = (sys.executable, "-ISc", "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])")
+"""Starts the program after it as a shell does: in a session whose controlling terminal is its stdin."""
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -34,7 +38,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 def start(arguments: tuple[str, ...], folder: Path, cwd: Path) -> subprocess.Popen[str]:
     """Start `pac-tui` on pipes."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pac.tui", *arguments],
+        [*APP, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -82,20 +86,37 @@ def tidy() -> Iterator[Path]:
 class Terminal:
     """A command on its own terminal, whose output is read all the time.
 
+    Args:
+        arguments: Those of the command.
+        folder: Its runtime directory.
+        cwd: Its working directory.
+        program: What is started, instead of `pac-tui`.
+        controlling: Whether the terminal controls it: it gets a signal when the terminal is resized or closed.
+        more: Variables of its environment.
+
     Attributes:
         process: The command.
         drawn: The bytes that it has written.
         attributes_before: The terminal's attributes before the command started.
     """
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path, cwd: Path, **more: str) -> None:
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        folder: Path,
+        cwd: Path,
+        *,
+        program: tuple[str, ...] = APP,
+        controlling: bool = False,
+        **more: str,
+    ) -> None:
         self._ours, self._theirs = pty.openpty()
         self.attributes_before = self.attributes
-        fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.drawn = b""
+        self.resize(*SIZE)
         self._gone = False
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pac.tui", *arguments],
+            [*(CONTROLLED if controlling else ()), *program, *arguments],
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,
@@ -116,9 +137,20 @@ class Terminal:
         """Return whether a text was drawn in one piece."""
         return text.encode() in self.drawn
 
+    def resize(self, columns: int, lines: int) -> None:
+        """Change the size of the terminal."""
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
     def press(self, keys: str) -> None:
         """Type."""
         os.write(self._ours, keys.encode())
+
+    def end(self) -> int:
+        """Wait until the command has ended and all of its output was read; return its exit code."""
+        until(lambda: self.process.poll() is not None, "the end")
+        os.write(self._theirs, b"\0")
+        until(lambda: self.drawn.endswith(b"\0"), "the last output")
+        return int(self.process.returncode)
 
     @property
     def attributes(self) -> list[Any]:
@@ -132,7 +164,7 @@ class Terminal:
         return bool(modes & termios.ECHO and modes & termios.ICANON)
 
     def hang_up(self) -> None:
-        """Close the terminal. There is no signal, since it is not a controlling terminal."""
+        """Close the terminal. There is no signal, unless it is a controlling terminal."""
         self._gone = True
         self._reader.join()  # it would read from the next terminal, which gets the same number
         os.close(self._theirs)

@@ -9,7 +9,7 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.metric_history import MetricHistory, TooManyMetrics
 from pac.training.telemetry.metric_names import split_metric_name
 from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable
-from pac.training.telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
+from pac.training.telemetry.segment_layout import MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 from ...toys import FACTS
@@ -39,24 +39,6 @@ def seen(series, folder):
     found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss",)))
     assert found.metrics == {"loss": series.latest["loss"]}
     return found.curves["loss"]
-
-
-@pytest.mark.parametrize("count", [1, 7, MAX_HISTORY, MAX_HISTORY + 1, 5000])
-def test_a_resumed_run_shows_the_curve_of_the_whole(folder, count):
-    """From the first iteration to the last, in the order they came, thinned as far as there is room."""
-    rows = lines(count + 700)
-    series = MetricHistory()
-    series.resume(rows[:count], count)
-    curve = seen(series, folder)
-    assert curve.steps[-1] == 10 * count
-    train(series, rows[count:])
-    curve = seen(series, folder)
-    assert curve.steps[0] <= 10 * count / 100 + 10
-    assert curve.steps[-1] >= 10 * (count + 690)
-    assert (curve.steps[1:] > curve.steps[:-1]).all()
-    assert min(count + 700, MAX_HISTORY) / 2 <= len(curve.steps) <= MAX_HISTORY
-    assert (curve.seconds == curve.steps / 5).all()
-    assert (curve.values == -curve.steps / 10).all()
 
 
 def test_a_run_without_metrics_begins_its_curve(folder):

@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # mypy reads the four folders through links; show the paths of the real files.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
-.PHONY: help setup run quick test test-slow gpu gpu-pack check format bench screenshots clean
+.PHONY: help setup run quick test snapshots test-slow gpu gpu-pack check format bench screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,6 +50,9 @@ quick: $(COMPILED)  ## Run the quick tests
 test: $(COMPILED)  ## Run all tests except the slow ones; failed tests once more
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" || \
 		$(BIN)/python -m pytest -q -m "not slow" --last-failed --last-failed-no-failures none
+
+snapshots: $(STAMP)  ## Store what the app draws now as the screens in tests/tui/snapshots; review the difference
+	UPDATE_SNAPSHOTS=1 $(BIN)/python -m pytest -q tests/tui/test_screens.py
 
 test-slow: $(STAMP)  ## Run the slow tests: learning and soak tests
 	$(BIN)/python -m pytest -q -m slow

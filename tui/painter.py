@@ -135,6 +135,7 @@ class Painter:
             self._timeline.styles.height = len(rows)
             self._timeline.show(rows)
         elif self._debugger.can_travel:
+            self._timeline.styles.height = None  # another session may have failed
             moment, back = self._debugger.moment, self._debugger.back
             self._timeline.show(scrubber(snapshot.description, moment, snapshot.line, back, width))
 

@@ -67,7 +67,11 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
 def save_svg(screen: Screen[Any]) -> Path:
     """Write a screen as an SVG into the working directory, named after the time; return its path."""
     path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
-    path.write_text(svg_of(lines_of(screen)))
+    try:
+        picture = svg_of(lines_of(screen))
+    except AttributeError:  # another version of Textual
+        picture = screen.app.export_screenshot()
+    path.write_text(picture)
     return path
 
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import signal
 
-from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.notifications import SeverityLevel
@@ -14,6 +13,7 @@ from textual.notifications import SeverityLevel
 from ..envs.printable import printable
 from ..training.exits import INTERRUPTED
 from .console import PrintableConsole
+from .drawing.theme import FilteredApp
 
 
 class TerminalDriver(LinuxDriver):
@@ -47,7 +47,7 @@ class TerminalDriver(LinuxDriver):
             super()._sigcont_application()
 
 
-class TerminalApp(App[int]):
+class TerminalApp(FilteredApp):
     """An app that ends with exit code 130 on SIGTERM and SIGINT, and restores the terminal."""
 
     def __init__(self) -> None:

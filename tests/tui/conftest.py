@@ -1,42 +1,22 @@
 """The app over a session that the test plays: a real segment and a real socket, without a process."""
 
+import difflib
+import os
+import time
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
-from textual._compositor import Compositor
-from textual._context import active_app
-from textual.css.stylesheet import Stylesheet
-from textual.pilot import Pilot
 
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
 from pac.tui.refresh import RefreshScheduler
 
 from .commands import tidy
-from .fake_session import FakeSession, until
+from .fake_session import FakeSession, Keys, until
+from .stage import NOW, Stage
 
-PARSED: dict[tuple[object, ...], object] = {}
-
-
-@pytest.fixture(autouse=True)
-def keys_are_handled(monkeypatch):
-    """Let a pilot wait until messages are handled, not until the process is idle, which depends on the machine."""
-
-    async def handled(*_limits):
-        await Pilot(active_app.get())._wait_for_screen()
-
-    for module in ("app", "pilot"):
-        monkeypatch.setattr(f"textual.{module}.wait_for_idle", handled)
-
-
-@pytest.fixture(autouse=True)
-def updates_are_not_rendered(monkeypatch):
-    """Skip the updates for the terminal: Textual renders them without one, too. Tests render the screen themselves."""
-
-    def discard(compositor, **_options):
-        compositor._dirty_regions.clear()
-
-    monkeypatch.setattr(Compositor, "render_update", discard)
+SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 
 @pytest.fixture
@@ -58,20 +38,6 @@ def fake(runtime_directory):
     with_bottles = FakeSession(runtime_directory)
     yield with_bottles
     with_bottles.close()
-
-
-@pytest.fixture(autouse=True)
-def styles_are_parsed_once(monkeypatch):
-    """Keep parsed CSS from one app to the next."""
-    parse = Stylesheet._parse_rules
-
-    def parse_once(sheet, css, read_from, *args, **options):
-        key = css, read_from, args, *options.items(), *sheet._variables.items()
-        if key not in PARSED:
-            PARSED[key] = parse(sheet, css, read_from, *args, **options)
-        return PARSED[key]
-
-    monkeypatch.setattr(Stylesheet, "_parse_rules", parse_once)
 
 
 class Hasty(RefreshScheduler):
@@ -99,11 +65,57 @@ def open_app():
     async def opened(fake, size=(120, 40), *, wait=True, origin="process"):
         connection = SessionConnection(lambda: fake, origin)
         app = PacApp(connection)
-        async with app.run_test(size=size, notifications=True) as pilot:
+        async with app.run_test(size=size, notifications=True) as _:
             if wait:
                 await until(lambda: app.state.snapshot is not None, "the first snapshot")
                 await until(lambda: fake.looks, "the first request")
-            yield app, pilot
+            yield app, Keys(app)
         connection.close()
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def stage():
+    """An app that draws views of sessions that do not change."""
+    shown = Stage()
+    yield shown
+    shown.close()
+
+
+@pytest.fixture
+def still(runtime_directory):
+    """Return a function that makes a session in which no time passes."""
+    made = []
+
+    def make(task="drmario", num_envs=8):
+        made.append(FakeSession(runtime_directory, task, num_envs))
+        return made[-1]
+
+    yield make
+    for session in made:
+        session.close()
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """Return a function that compares a text with the file of its name, or writes it if UPDATE_SNAPSHOTS is set.
+
+    The time is `NOW`, in Greenwich.
+    """
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    time.tzset()
+
+    def compare(name, text):
+        path = SNAPSHOTS / f"{name}.txt"
+        if "UPDATE_SNAPSHOTS" in os.environ:
+            path.write_text(text)
+        known = path.read_text() if path.exists() else ""
+        if text != known:
+            changes = difflib.unified_diff(known.splitlines(), text.splitlines(), "stored", "drawn", n=2, lineterm="")
+            pytest.fail("\n".join([f"{path.name} differs; `make snapshots` accepts it", *changes]), pytrace=False)
+
+    yield compare
+    monkeypatch.undo()
+    time.tzset()

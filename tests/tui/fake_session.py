@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from textual._context import visible_screen_stack
+from textual.events import Key
+from textual.keys import key_to_character
+from textual.pilot import Pilot
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
 from pac.training.session.control import CommandRefused, ControlServer
@@ -18,7 +20,9 @@ from pac.training.session.host import SessionFailed
 from pac.training.session.viewers import Viewers
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
+from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Level, Phase
+from pac.tui.svg import lines_of
 
 from ..toys import toy
 from ..waiting import LIMIT
@@ -212,13 +216,27 @@ async def until(condition: Callable[[], object], what: str = "") -> None:
     limit = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < limit, f"still waiting for {what or condition}"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.002)
 
 
 def screen_text(app) -> str:
-    """Return the text on the screen, including the screen below a dialog."""
-    visible_screen_stack.set(app._background_screens)
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+    """Return the text of the screen, or of a dialog and the screens below it."""
+    return "\n".join(line.text for screen in app.screen_stack for line in lines_of(screen))
+
+
+class Keys(Pilot[int]):
+    """A pilot that waits until messages are handled, not until the process is idle, which depends on the machine."""
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            self.app.post_message(Key(key, key_to_character(key)))
+            await self.pause()
+
+    async def pause(self, delay: float | None = None) -> None:
+        """Wait until messages are handled that others cause, through the app, a screen, its widgets and a dialog."""
+        for _ in range(3):
+            await super().pause(delay or 0)
 
 
 async def seen(app, *texts):
@@ -234,12 +252,34 @@ async def seen(app, *texts):
         pytest.fail(f"missing {missing()} on\n{screen_text(app)}")
 
 
+def at_step(fake, block, step, *, now=100, env=2, **values):
+    """Publish the moment of environment 3 after a step."""
+    record = {
+        "env": env, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "acted": 1, "decided": 1,
+        "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
+        "reward_terms": (0.5, 0.0, 0.0), "terms": (1.0, 0.0, -1.0), **values,
+    }  # fmt: skip
+    fake.write(block, **record)
+
+
+def paused(fake, **values):
+    """Pause the session at step 100, with a hundred stored steps."""
+    with fake.writer.write("line") as line:
+        line["env"], line["now"], line["count"] = 2, 100, 100
+        line["ends"][59], line["rewards"][79] = 1, 0.5
+    at_step(fake, "detail", 100, **values)
+    fake.say(phase=Phase.PAUSED)
+
+
 def play(fake):
     """Publish the state of a session that has run for a while."""
     fake.shuffle()
     fake.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
     fake.scaling(n1=750.0, n4=1800.0, n8=2400.0)
     fake.write("times", wall=2.0, steps=240, environment=0.5, transport=0.25, inference=0.5, learner=0.5, python=0.15)
-    fake.history(return_mean=list(np.linspace(-1, 1, 50)), **{"loss/policy": [0.1, 0.2], "info/viruses": [4.0, 3.0]})
+    fake.history(
+        return_mean=list(np.linspace(-1, 1, 50)),
+        **{"loss/policy": list(np.geomspace(0.4, 0.2, 50)), "info/viruses": list(np.linspace(4, 3, 50))},
+    )
     with fake.writer.write("outcomes") as outcomes:
         outcomes[:3] = 0, 3, 9

@@ -191,7 +191,7 @@ async def test_events_are_shown_once(fake, open_app):
         await seen(app, "worker 2 was replaced")
         fake.shuffle()
         await until(lambda: app.state.snapshot.state["steps"] > 0)
-        assert len(app._notifications) == 1
+        assert len(app.screen.query("Toast")) == 1
 
 
 @pytest.mark.thorough
@@ -229,9 +229,12 @@ async def test_a_prompt_takes_digits_only(fake, open_app):
         assert app.training.pending.num_envs is None
 
 
-async def test_a_screenshot_is_saved_where_the_toast_says(fake, open_app, tmp_path, monkeypatch):
-    """As an SVG in the working directory."""
+@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.thorough)])
+async def test_a_screenshot_is_saved_where_the_toast_says(fake, open_app, tmp_path, monkeypatch, known):
+    """As an SVG in the working directory, also with a Textual that does not give its lines."""
     monkeypatch.chdir(tmp_path)
+    if not known:
+        monkeypatch.setattr("pac.tui.svg.lines_of", lambda screen: screen.no_such_method())
     async with open_app(fake) as (app, pilot):
         await seen(app, "Throughput")
         await pilot.press("s")

@@ -92,12 +92,12 @@ async def test_messages_hide_neither_the_timeline_nor_the_last_lines(fake, open_
     fake.say(phase=Phase.PAUSED)
     async with open_app(fake, size) as (app, pilot):
         await pilot.press("1")
-        await until(lambda: app.painter._timeline.display)
+        await until(lambda: app.query_one("#timeline").display)
         for number in range(2):
             app.notify(f"message {number}", title="Title")
         await seen(app, "message 0", "message 1")
         toasts = app.screen.query("Toast")
-        assert max(toast.region.bottom for toast in toasts) <= app.painter._timeline.region.y
+        assert max(toast.region.bottom for toast in toasts) <= app.query_one("#timeline").region.y
 
 
 # -- real sessions, real terminals -------------------------------------------------------------------------------------

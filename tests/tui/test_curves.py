@@ -13,7 +13,7 @@ from pac.tui.curve_options import CurveOptions
 from pac.tui.dialogs.curve_list import CurveList
 from pac.tui.dialogs.overlay_picker import OverlayPicker
 
-from .fake_session import SIZES, screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 POINTS = 50
 LOSS = "loss/policy"
@@ -97,7 +97,7 @@ async def test_the_wheel_zooms_around_the_mouse(curves, open_app):
     """The value below the mouse stays there."""
     async with open_app(curves) as (app, pilot):
         await opened(app, pilot)
-        assert await pilot._post_mouse_events([MouseScrollUp], offset=(20, 6), button=0)
+        app.post_message(MouseScrollUp(None, 20, 6, 0, -1, 0, shift=False, meta=False, ctrl=False))
         await until(lambda: app.state.curves.window is not None)
         low, high = app.state.curves.span(app.painter.curves.extent)
         assert 100 < low < high < 5000
@@ -234,16 +234,3 @@ async def test_at_most_four_runs_are_compared(fake, open_app, tmp_path):
         assert "at most 4" in app.curves.toggle_run("e", tmp_path / "e")
         assert not app.curves.toggle_run("a", tmp_path / "a")
         assert not app.curves.toggle_run("e", tmp_path / "e")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", SIZES)
-async def test_everything_of_the_curves_fits_every_size(others, curves, open_app, size):
-    """A cursor, a zoom, an average and another run; and both dialogs."""
-    async with open_app(curves, size) as (app, pilot):
-        await pilot.press("l")
-        await until(lambda: app.painter.curves.extent is not None)
-        app.curves.toggle_run("longer", others / "longer")
-        for key in ("left", "up", "S", "y", "C", "down", "space", "escape", "O", "escape"):
-            await pilot.press(key)
-            assert {len(line) for line in screen_text(app).splitlines()} == {size[0]}

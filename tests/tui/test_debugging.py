@@ -12,26 +12,7 @@ from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.tui.views import ViewUpdate
 
-from .fake_session import SIZES, FakeSession, screen_text, seen, until
-
-
-def at_step(fake, block, step, *, now=100, env=2, **values):
-    """Publish the moment of environment 3 after a step."""
-    record = {
-        "env": env, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "acted": 1, "decided": 1,
-        "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
-        "reward_terms": (0.5, 0.0, 0.0), "terms": (1.0, 0.0, -1.0), **values,
-    }  # fmt: skip
-    fake.write(block, **record)
-
-
-def paused(fake, **values):
-    """Pause the session at step 100, with a hundred stored steps."""
-    with fake.writer.write("line") as line:
-        line["env"], line["now"], line["count"] = 2, 100, 100
-        line["ends"][59], line["rewards"][79] = 1, 0.5
-    at_step(fake, "detail", 100, **values)
-    fake.say(phase=Phase.PAUSED)
+from .fake_session import FakeSession, at_step, paused, screen_text, seen, until
 
 
 async def go_back(pilot, steps=1):
@@ -143,18 +124,6 @@ async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
     async with open_app(fake, (40, 12)) as (app, pilot):
         await pilot.press("i")
         await seen(app, "i closes ─╮")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_inspector_fits_every_size(fake, open_app, size):
-    """The app draws exactly the lines of the terminal."""
-    paused(fake)
-    async with open_app(fake, size) as (app, pilot):
-        for key in ("i", "3", "left", "end", "0"):
-            await pilot.press(key)
-            fake.shuffle()
-            assert len(screen_text(app).splitlines()) == size[1]
 
 
 async def test_a_paused_environment_shows_its_step(fake, open_app):

@@ -14,6 +14,7 @@ from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.dialogs.prompt import Prompt
+from pac.tui.svg import lines_of
 
 from ..toys import toy
 from .attack_text import ATTACK, hostile, smuggled
@@ -130,4 +131,4 @@ async def test_textuals_own_widgets_draw_printable_text_too(fake, open_app):
         await app.mount(Static(f"a{ATTACK}", markup=False))
         await seen(app, "PWNED")
         assert smuggled(screen_text(app)) == set()
-        assert all(strip.cell_length == 100 for strip in app.screen._compositor.render_strips())
+        assert all(strip.cell_length == 100 for strip in lines_of(app.screen))

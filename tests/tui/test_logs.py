@@ -2,7 +2,7 @@
 
 import pytest
 
-from .fake_session import SIZES, screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 
 def printed(fake, text, name="session.log"):
@@ -73,16 +73,6 @@ async def test_long_lines_are_scrolled_to_their_end(fake, open_app):
         await until(lambda: " end" in screen_text(app) and "begin" not in screen_text(app))
         await pilot.press(*["left"] * 20)
         await seen(app, "begin")
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_output_fits_every_size(fake, open_app, size):
-    """Long lines are cut, and characters that move the cursor are escaped."""
-    printed(fake, "\x1b[2Jclear\n" + "long " * 100 + "\n")
-    async with open_app(fake, size) as (app, pilot):
-        await pilot.press("o")
-        await until(lambda: "clear" in screen_text(app) or size[1] < 12)
-        assert len(screen_text(app).splitlines()) == size[1]
 
 
 async def test_output_is_shown_without_a_new_snapshot(fake, open_app):

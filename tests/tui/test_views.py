@@ -2,7 +2,6 @@
 
 import time
 from contextlib import closing
-from functools import partial
 
 import pytest
 
@@ -13,7 +12,7 @@ from pac.training.trainer import Lap
 from pac.training.units import RETURN, Figure, Units
 from pac.tui.drawing.big import big
 
-from .fake_session import CHESS, SIZES, FakeSession, play, screen_text, seen, until
+from .fake_session import CHESS, FakeSession, play, screen_text, seen, until
 
 LEGEND = (("▸", "running"), ("✓", "cleared"), ("✗", "topped out"))
 
@@ -21,20 +20,6 @@ LEGEND = (("▸", "running"), ("✓", "cleared"), ("✗", "topped out"))
 def counted(app, steps):
     """Return whether the newest snapshot has so many steps."""
     return app.state.snapshot.state["steps"] == steps
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", SIZES)
-async def test_every_view_fits_every_size(fake, open_app, size):
-    """Down to a terminal in which nothing fits."""
-    play(fake)
-    async with open_app(fake, size) as (app, pilot):
-        for key in ("0", "2", "t", "l", "w", "e", "escape", "question_mark"):
-            await pilot.press(key)
-            fake.shuffle()
-            steps = int(fake.writer.array("state")["steps"])
-            await until(partial(counted, app, steps))
-            assert len(screen_text(app).splitlines()) == size[1]
 
 
 async def test_the_summary_counts_and_compares(fake, open_app):

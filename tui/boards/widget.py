@@ -85,6 +85,8 @@ class BoardGrid(LineWidget):
     def use(self, renderer: Renderer, count: int, notes: Notes = NONE) -> None:
         """Set the renderer, the number of boards that should fit, and the notes below each if there is room."""
         if renderer is not self._renderer or (count, notes) != (self._count, self._notes):
+            if renderer is not self._renderer:
+                self._grid_layout = None  # its scale is one of the other renderer
             self._renderer, self._count, self._notes = renderer, count, notes
             self._forget()
             self._refit()
@@ -118,6 +120,8 @@ class BoardGrid(LineWidget):
 
     def show(self, boards: Array, frames: Sequence[BoardFrame]) -> None:
         """Show a page of boards `(count, ...)`, each in its frame."""
+        if self._grid_layout is None:
+            self._refit()
         if self._renderer is None or self._grid_layout is None:
             return
         count = min(len(boards), len(frames), self._grid_layout.page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -115,7 +116,21 @@ def theme_of(name: str) -> Theme:
     )
 
 
-def apply_theme(app: App[Any]) -> None:
+class FilteredApp(App[int]):
+    """An app with filters of its own, which everything on its screen passes after those of Textual.
+
+    Attributes:
+        own_filters: These filters. They decide whether there are colors, in place of Textual.
+    """
+
+    own_filters: Sequence[LineFilter] = ()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return the filters of Textual but the one without colors, and the app's own."""
+        return [*(each for each in super().get_line_filters() if not isinstance(each, Monochrome)), *self.own_filters]
+
+
+def apply_theme(app: FilteredApp) -> None:
     """Apply the preferred theme, colors and characters to an app in its constructor.
 
     If the theme were set later, Textual would parse and apply all styles a second time.
@@ -130,7 +145,7 @@ def apply_theme(app: App[Any]) -> None:
     _set_filters(app)
 
 
-def change_theme(app: App[Any]) -> None:
+def change_theme(app: FilteredApp) -> None:
     """Apply the preferred theme, colors and characters to an app that runs. What it draws must be drawn again."""
     restyle()
     _set_filters(app)
@@ -138,13 +153,11 @@ def change_theme(app: App[Any]) -> None:
     app.refresh_css(animate=False)
 
 
-def _set_filters(app: App[Any]) -> None:
+def _set_filters(app: FilteredApp) -> None:
     """Let everything on the screen pass the filters of the preferences."""
     app.no_color = NO_COLOR or not preferences().color
-    own = (Monochrome, PrintableFilter, AsciiFilter)
-    app._filters = [  # noqa: SLF001 - Textual has no public way to add one
-        *(item for item in app._filters if not isinstance(item, own)),  # noqa: SLF001
+    app.own_filters = (
         *([Monochrome()] if app.no_color else []),
         PrintableFilter(),
         *([AsciiFilter()] if preferences().characters == "ascii" else []),
-    ]
+    )

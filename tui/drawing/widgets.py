@@ -13,6 +13,8 @@ from textual.widget import Widget
 from .panels import FRAME, framed
 from .styles import Row, padded
 
+NONE: set[Region] = set()
+
 
 class LineWidget(Widget):
     """A widget that draws its lines itself, in true colors only."""
@@ -23,7 +25,7 @@ class LineWidget(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw lines. Textual itself clears the dirty regions only of widgets that do not draw lines."""
-        self._dirty_regions.clear()
+        getattr(self, "_dirty_regions", NONE).clear()
         return super().render_lines(crop)
 
 

@@ -97,7 +97,7 @@ async def _wait_for_step(pilot: Pilot[int], step: int) -> None:
             raise CannotExport(f"step {step} was not drawn within {LIMIT:.0f} s: is the machine busy?")
         await asyncio.sleep(0.005)
     app.refresh_now()
-    await pilot.pause()
+    await pilot.pause(0)
 
 
 def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str = "pac-tui replay") -> None:

@@ -30,6 +30,7 @@ class LogView(LinesView):
         super().__init__()
         self._directory = directory
         self._logs: Logs | None = None
+        self._read: Path | None = None
         self._watched = False
         self._end: int | None = None
         self._shift, self._cut = 0, False
@@ -49,8 +50,9 @@ class LogView(LinesView):
 
     def _opened(self, snapshot: Snapshot) -> Logs | None:
         directory, self._watched = self._directory(), snapshot.description.watched
-        if self._logs is None and directory is not None:
-            self._logs = Logs(directory, snapshot.description.folder)
+        if directory is not None and directory != self._read:
+            self._logs, self._read = Logs(directory, snapshot.description.folder), directory
+            self._end, self._found, self._shift = None, None, 0
         return self._logs
 
     @property

@@ -14,7 +14,7 @@ from pac.tui.dialogs.run_picker import RunPicker
 
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, tidy
-from ..fake_session import SIZES, screen_text, seen, until
+from ..fake_session import seen, until
 
 CONTROL = re.compile(rb"\x1b\[[0-9;?<>=]*[A-Za-z]")
 
@@ -121,20 +121,6 @@ async def test_a_run_without_a_checkpoint_cannot_be_resumed(fake, runs, open_app
         await seen(app, "no checkpoint to resume from", "1 of 1")
         await pilot.press("enter")
         assert isinstance(app.screen, RunPicker)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_list_fits_every_size(fake, runs, open_app, size):
-    """The selected run stays visible."""
-    for index in range(30):
-        kept(runs, f"more-{index}")
-    async with open_app(fake, size) as (app, pilot):
-        await opened(app, pilot)
-        await until(lambda: size[1] < 6 or "more-" in screen_text(app))
-        await pilot.press("pagedown", "pagedown", "pagedown", "pagedown")
-        await until(lambda: size[0] < 40 or "34 of 34" in screen_text(app))
-        assert len(screen_text(app).splitlines()) == size[1]
 
 
 @pytest.mark.session

@@ -3,25 +3,26 @@
 import tomllib
 
 import pytest
+from rich.style import Style
 from textual.filter import Monochrome
 
-from pac.tui.dialogs.settings import SettingsDialog
 from pac.tui.drawing.palettes import PALETTES
 from pac.tui.preferences import preferences
 from pac.tui.refresh import interval
+from pac.tui.svg import colors, lines_of
 
-from ..fake_session import SIZES, play, screen_text, seen, until
+from ..fake_session import play, screen_text, seen, until
 
 
 def grounds(app):
     """The background colors of the first line of the screen."""
-    return {segment.style.bgcolor.get_truecolor().hex for segment in app.screen._compositor.render_strips()[0]}
+    return {colors(segment.style or Style())[1] for segment in lines_of(app.screen)[0]}
 
 
 def frames(app):
     """The colors of the frames of boards, also below a dialog."""
-    segments = [segment for line in app.screen_stack[0]._compositor.render_strips() for segment in line]
-    return {segment.style.color.get_truecolor().hex for segment in segments if segment.text.startswith("┏")}
+    segments = [segment for line in lines_of(app.screen_stack[0]) for segment in line]
+    return {colors(segment.style or Style())[0] for segment in segments if segment.text.startswith("┏")}
 
 
 @pytest.mark.thorough
@@ -47,11 +48,11 @@ async def test_ascii_and_no_color_are_shown_at_once(config_file, fake, open_app)
         await until(lambda: screen_text(app).isascii())
         assert preferences().characters == "ascii"
         assert app.no_color
-        assert any(isinstance(item, Monochrome) for item in app._filters)
+        assert any(isinstance(item, Monochrome) for item in app.get_line_filters())
         await pilot.press("right", "up", "right", "escape")
         await seen(app, "┏━ Env 1/8")
         assert not app.no_color
-        assert not any(isinstance(item, Monochrome) for item in app._filters)
+        assert not any(isinstance(item, Monochrome) for item in app.get_line_filters())
 
 
 @pytest.mark.thorough
@@ -102,12 +103,3 @@ async def test_a_file_with_an_error_is_reported_and_stays(config_file, fake, ope
         await seen(app, "TOML")
         assert preferences().theme == "light"
     assert config_file.read_text() == "theme = # I was interrupted here\n"
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_settings_fit(config_file, fake, open_app, size):
-    """At every size of the terminal."""
-    async with open_app(fake, size) as (app, pilot):
-        await pilot.press("comma")
-        await until(lambda: isinstance(app.screen, SettingsDialog))
-        await seen(app, "theme")

@@ -11,7 +11,7 @@ from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Scaling
 from pac.tui.dialogs.sweep import SweepDialog, knee_sentence, table
 
-from ..fake_session import SIZES, screen_text, seen, until
+from ..fake_session import screen_text, seen, until
 
 
 async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
@@ -61,16 +61,6 @@ async def test_the_knee_is_marked(fake, open_app):
         await seen(app, "up to N = 4", "3.00x", "75 %", "55 %")
         (line,) = [line for line in screen_text(app).splitlines() if "knee" in line]
         assert "300" in line
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_it_fits_every_size(fake, open_app, size):
-    """The dialog opens in every terminal."""
-    fake.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})
-    async with open_app(fake, size) as (app, pilot):
-        await pilot.press("v")
-        await until(lambda: isinstance(app.screen, SweepDialog))
-        assert len(screen_text(app).splitlines()) == size[1]
 
 
 @pytest.mark.parametrize("width", [20, 36, 46, 80])

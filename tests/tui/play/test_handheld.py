@@ -13,6 +13,8 @@ from pac.tui.drawing.widgets import TextLines
 from pac.tui.play.handheld import HandheldApp, play_handheld
 from pac.tui.terminal import NoTerminal
 
+from ..fake_session import seen
+
 
 def names(folder: Path) -> set[str]:
     """Return the names of the files in a folder."""
@@ -79,9 +81,9 @@ async def test_a_folder_that_cannot_be_written_is_explained(game: Handheld, tmp_
     """A failed save is a message, and the game goes on."""
     shutil.rmtree(tmp_path)
     app = HandheldApp(game)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await pilot.press("s")
-        assert [note.title for note in app._notifications] == ["Not saved"]
+        await seen(app, "Not saved")
     assert game.files.snapshot is None
 
 

@@ -46,10 +46,8 @@ quick: $(COMPILED)  ## Run the quick tests
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile quick \
 		-m "not slow and not session and not thorough"
 
-# A test of real processes can fail because other tests keep the cores busy. What failed is run once more, one test at a time.
 test: $(COMPILED)  ## Run all tests except the slow ones; failed tests once more
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" || \
-		$(BIN)/python -m pytest -q -m "not slow" --last-failed --last-failed-no-failures none
+	$(BIN)/python tests/run.py -m "not slow" $(ARGS)
 
 snapshots: $(STAMP)  ## Store what the app draws now as the screens in tests/tui/snapshots; review the difference
 	UPDATE_SNAPSHOTS=1 $(BIN)/python -m pytest -q tests/tui/test_screens.py

@@ -1,8 +1,10 @@
 """What all tests share: a runtime directory of their own, and nothing of what a user keeps or prefers."""
 
 import gc
+import json
 import os
 import sys
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -11,6 +13,9 @@ from pac.backends.system.cores import usable_cores
 
 from . import warm
 from .folders import runtime, sweep
+
+DURATIONS = Path(__file__).parent / "durations.json"
+SHORT = 0.5  # s: files below need no place in the order
 
 # A busy machine is no fault of the code.
 hypothesis.settings.register_profile("here", deadline=None)
@@ -54,7 +59,9 @@ def runtime_directory():
 
 
 def pytest_collection_modifyitems(items):
-    """Skip tests of a GPU where there is none."""
+    """Begin with the files that take longest, so that no process ends alone; skip tests of a missing GPU."""
+    seconds = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], 0.0))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (reason := _without_gpu()):
         for item in marked:
@@ -72,7 +79,25 @@ def _without_gpu() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_start():
-    """Start the product's processes from a warm one."""
+    """Start the product's processes from a warm one; see `warm.py`."""
     warm.install()
     yield
     warm.uninstall()
+
+
+def pytest_addoption(parser):
+    """Offer to record how long the files take."""
+    parser.addoption("--record-durations", action="store_true", help=f"write the seconds of each file to {DURATIONS}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter, config):
+    """Record how long the files took."""
+    if config.getoption("record_durations"):
+        seconds: dict[str, float] = {}
+        for report in (report for reports in terminalreporter.stats.values() for report in reports):
+            if hasattr(report, "duration"):
+                file = report.nodeid.partition("::")[0]
+                seconds[file] = seconds.get(file, 0.0) + report.duration
+        kept = {file: round(total, 1) for file, total in sorted(seconds.items()) if total >= SHORT}
+        DURATIONS.write_text(json.dumps(kept, indent=0) + "\n")

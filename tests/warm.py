@@ -56,63 +56,67 @@ ROOM = "PAC_TEST_ROOM"
 CLONE_PARENT, CLONE_CHILD_SETTID, SYS_CLONE = 0x8000, 0x1000000, {"x86_64": 56, "aarch64": 220}
 ABOVE = 100  # descriptors of this module, out of the way of those that a process is given
 
-_connection: socket.socket | None = None
 _lock = threading.Lock()  # one request at a time, whichever thread starts a process
 _execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_connection: socket.socket | None = None
+_process: subprocess.Popen[bytes] | None = None
+"""The warm process, where this one has started it by itself."""
 _start: Mapping[str, str] = {}
 """The environment variables with which the warm process was started."""
-_started: list[subprocess.Popen[bytes]] = []
-"""The warm process, kept until the end."""
 _added: dict[str, str] = {}
 """The environment variables that imports have set."""
 
 
 def install() -> None:
-    """Start a warm process and have `subprocess` use it, where this is possible."""
-    if sys.platform != "linux" or os.uname().machine not in SYS_CLONE or _connection is not None:
-        return
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    here = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {here!r}); import warm; del sys.path[0]; warm.main({theirs.fileno()})"
-    environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
-    _started.append(
-        subprocess.Popen(
-            [sys.executable, "-P", "-c", code, "x" * 8192],
-            stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            env={**environ, ROOM: "x" * 65536},
-            start_new_session=True,
-        )
-    )
-    theirs.close()
-    _use(ours, os.environ.copy())
+    """Have `subprocess` use a warm process, which starts when it is first needed, where this is possible."""
+    if sys.platform == "linux" and os.uname().machine in SYS_CLONE:
+        _use(None, os.environ.copy())
 
 
 def uninstall() -> None:
-    """End the warm process."""
-    global _connection  # noqa: PLW0603 - a process has one
-    if _connection is not None:
-        subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
+    """Have `subprocess` execute all processes again, and end the warm one."""
+    global _connection, _process  # noqa: PLW0603 - a process has one
+    subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
+    if _connection is not None and _process is not None:
         _connection.close()
-        _started.pop().wait(60)
-        _connection = None
+        _process.wait(60)
+        _connection = _process = None
 
 
 @contextmanager
 def cold() -> Iterator[None]:
     """Execute every process as always in this block."""
-    global _connection  # noqa: PLW0603 - a process has one
-    kept, _connection = _connection, None
+    kept = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+    subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        _connection = kept
+        subprocess.Popen._execute_child = kept  # type: ignore[attr-defined]
 
 
-def _use(connection: socket.socket, environ: Mapping[str, str]) -> None:
+def _use(connection: socket.socket | None, environ: Mapping[str, str]) -> None:
     global _connection, _start
     _connection, _start = connection, environ
     subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
+
+
+def _connected() -> socket.socket:
+    """Return the connection to the warm process, which is started if need be."""
+    global _connection, _process  # noqa: PLW0603 - a process has one
+    if _connection is None:
+        _connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        here = str(Path(__file__).parent)
+        code = f"import sys; sys.path.insert(0, {here!r}); import warm; del sys.path[0]; warm.main({theirs.fileno()})"
+        once = {"OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", ROOM: "x" * 65536}
+        _process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code, "x" * 8192],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env={**_start, **once},
+            start_new_session=True,
+        )
+        theirs.close()
+    return _connection
 
 
 def _execute_child(process: Any, args: Any, executable: Any, preexec_fn: Any, close_fds: Any, *rest: Any) -> None:
@@ -120,7 +124,7 @@ def _execute_child(process: Any, args: Any, executable: Any, preexec_fn: Any, cl
     pass_fds, cwd, env, _, _, shell, *pipes, _, gid, gids, uid, umask, session, group = rest
     environ = dict(os.environ if env is None else env)
     usual = not shell and preexec_fn is None and {gid, gids, uid} == {None} and umask == -1 and group == -1
-    command = _command(args) if usual and executable in {None, args[0]} and _connection is not None else None
+    command = _command(args) if usual and executable in {None, args[0]} else None
     if command is None or not _starts_alike(environ) or (cwd is not None and not Path(cwd).is_dir()):
         _execute(process, args, executable, preexec_fn, close_fds, *rest)
         return
@@ -140,9 +144,9 @@ def _execute_child(process: Any, args: Any, executable: Any, preexec_fn: Any, cl
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if "RLIMIT_" in name},
     }
     with _lock:
-        assert _connection is not None
-        socket.send_fds(_connection, [json.dumps(request).encode()], list(targets.values()))
-        process.pid = int(_connection.recv(64))
+        connection = _connected()
+        socket.send_fds(connection, [json.dumps(request).encode()], list(targets.values()))
+        process.pid = int(connection.recv(64))
     process._child_created = True
     process._close_pipe_fds(*pipes[:6])
 

@@ -1,0 +1,48 @@
+"""Runs the tests, and those that failed once more, one at a time: `python tests/run.py [ARGUMENTS OF PYTEST ...]`.
+
+A test of real processes can fail because other programs keep the cores busy. What passed only then is named at the end,
+counted, and shown with its first failure.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ALL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
+SHOWN = 12  # lines of a failure
+
+
+def failures(report: Path) -> dict[str, str]:
+    """Return the failures in a JUnit report: the end of each by the name of its test."""
+    cases = ET.parse(report).iter("testcase") if report.exists() else ()
+    found = {}
+    for case in cases:
+        for failure in (*case.iter("failure"), *case.iter("error")):
+            lines = (failure.text or failure.get("message") or "").strip().splitlines()
+            found[f"{case.get('classname')}::{case.get('name')}"] = "\n".join(f"    {line}" for line in lines[-SHOWN:])
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests; return the exit code of pytest, of the second run if there was one."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.xml")
+        command = [sys.executable, "-m", "pytest", "-q", *arguments]
+        code = subprocess.run([*command, *ALL, f"--junitxml={report}"], check=False).returncode
+        failed = failures(report)
+        if code != 1 or not failed:
+            return code
+        report.unlink()
+        code = subprocess.run([*command, *AGAIN, f"--junitxml={report}"], check=False).returncode
+        late = {name: text for name, text in failed.items() if name not in failures(report)}
+    sys.stdout.write(f"\n{len(late)} passed only when it was tried again, alone:\n" if late else "")
+    for name, text in late.items():
+        sys.stdout.write(f"\n{name}, which first failed with\n{text}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -12,7 +12,8 @@ from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
 from pac.training.session.checkpoint_manager import STATES
-from pac.training.session.host import SessionFailed, launch
+from pac.training.session.host import launch
+from pac.training.session.session import Session
 from pac.training.telemetry.records import Phase
 
 from ...waiting import until
@@ -137,30 +138,26 @@ def test_a_resumed_session_shows_the_whole_run(tmp_path):
     assert sum(second["outcomes"].values()) == second["episodes"] >= before[-1]["episodes"]
 
 
-def test_a_limit_that_was_reached_is_refused(tmp_path):
-    """Limits count the whole run: going on to one that it has passed is no training, and the run stays as it was."""
-    trained(configured(tmp_path, name="run", trainer="random", settings={}, steps=64))
-    before = RunFolder.find(tmp_path, "run").metadata()
-    with pytest.raises(SessionFailed, match="A limit counts the whole run: set a higher one") as caught:
-        trained(configured(tmp_path, resume="run", trainer="random", settings={}, steps=64))
-    assert caught.value.code == 2
-    assert RunFolder.find(tmp_path, "run").metadata() == before
+def here(folder, config: Config) -> dict[str, Any]:
+    """Run a session in this process; return its report."""
+    folder.mkdir()
+    return Session(config, folder, headless=True).run()
 
 
 def test_another_number_of_environments_begins_episodes_anew(tmp_path):
     """What was learned goes on; the states of four environments are nothing for six, and that is said."""
-    trained(configured(tmp_path, name="four", steps=512))
-    session = launch(configured(tmp_path, resume="latest", num_envs=6, steps=1024), headless=True)
-    report = session.report()
+    here(tmp_path / "1", configured(tmp_path, name="four", steps=512))
+    report = here(tmp_path / "2", configured(tmp_path, resume="latest", num_envs=6, steps=1024))
     assert report["num_envs"] == 6
     assert report["steps"] >= 1024
 
 
 def test_an_impossible_state_costs_the_episodes_only(tmp_path):
     """A file that was changed leads no kernel astray: what was learned goes on, and why episodes do not is said."""
-    saved = trained(configured(tmp_path, name="run", steps=256))
+    here(tmp_path / "1", configured(tmp_path, name="run", steps=256))
+    saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     states = np.full_like(saved.tensors[STATES], 77)
     save(saved.path.parent, saved.step, {**saved.tensors, STATES: states}, saved.data)
-    report = launch(configured(tmp_path, resume="run", steps=512), headless=True).report()
+    report = here(tmp_path / "2", configured(tmp_path, resume="run", steps=512))
     assert report["steps"] >= 512
     assert any("episodes restart: drmario cannot be in the state" in text for text in report["events"])

@@ -3,18 +3,19 @@
 import random
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pac.training.config import Config
+from pac.training.ranks import SingleRank
 from pac.training.session.counting import StepCounter
 from pac.training.session.limits import RunLimits
 from pac.training.session.num_envs_planner import NumEnvsPlanner
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import WINDOW, TrainingClock
-from pac.training.trainer import PHASES, Timer
+from pac.training.trainer import PHASES, Stopped, Timer
 from pac.training.units import STEPPED
 
 from ..thread_ranks import on_ranks
@@ -158,3 +159,38 @@ def test_limits_count_the_steps_of_all_ranks():
         return found
 
     assert on_ranks(2, rank) == [[(False, 0.8), (True, 1.2)]] * 2
+
+
+def test_seconds_hold_to_the_step_and_leave_out_what_was_before_and_sweeps():
+    """A step is taken until the limit is reached, the first one in any case; during a measurement, any step is."""
+    now = [0.0]
+    clock, debugger = TrainingClock(lambda: now[0]), cast("Any", None)
+    counter = StepCounter(TASK, Timer(), clock, Counts(TASK), debugger)
+    counter.resume({"steps": 100, "frames": 100, "episodes": 0, "iterations": 3}, 50.0, [])
+    planner = NumEnvsPlanner(N, STEPPED)
+    limits = RunLimits(Config(seconds=10.0, steps=200), counter, planner, SingleRank())
+    clock.start()
+    now[0] = 10.0
+    limits.check_time()  # the first step
+    assert limits.used_up == 1.0
+    with pytest.raises(Stopped):
+        limits.check_time()
+    planner.request_sweep([1], N, 2.0)
+    planner.measure(clock.now(), 0.0)
+    now[0] = 30.0
+    limits.check_time()
+    assert (limits.reached, limits.check()) == (False, False)
+    planner.request(N)
+    planner.measure(clock.now(), 0.0)
+    with pytest.raises(Stopped):
+        limits.check_time()
+    assert limits.used_up == 1.0
+    limits = RunLimits(Config(seconds=40.0, steps=200), counter, planner, SingleRank())
+    for seconds in (30.0, 59.75):
+        now[0] = seconds
+        limits.check_time()
+        assert not limits.check()
+    now[0] = 60.0
+    assert limits.check()
+    with pytest.raises(Stopped):
+        limits.check_time()

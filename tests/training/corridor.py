@@ -21,8 +21,8 @@ LIMIT = 12
 class Walkers:
     """Environments `lo..hi`: start at the left end; reaching the right end within 12 steps has reward 1."""
 
-    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers) -> None:
-        self.players, self.buffers = task.players, buffers
+    def __init__(self, task: Corridor, lo: int, hi: int, buffers: Buffers) -> None:
+        self.players, self.buffers, self.task = task.players, buffers, task
         self.envs = slice(lo, hi)
         self.seats = slice(lo * task.players, hi * task.players)
         self.cell = np.zeros((hi - lo) * task.players, np.int64)
@@ -44,12 +44,13 @@ class Walkers:
         arrived = self.cell == CELLS - 1
         ended = arrived.reshape(-1, self.players).any(axis=1)
         late = ~ended & (self.length >= LIMIT)
+        steps = np.repeat(self.length, self.players)
         write = {
-            "reward": arrived,
+            "reward": arrived - self.task.toll,
             "terminated": np.repeat(ended, self.players),
-            "truncated": np.repeat(late, self.players),
+            "truncated": np.repeat(late | ended if self.task.both else late, self.players),
         }
-        for name, value in {**write, "active": 1, "episode_return": arrived}.items():
+        for name, value in {**write, "active": 1, "episode_return": arrived - self.task.toll * steps}.items():
             buffers[name][after, self.seats] = value
         for name, value in {"frames": 2, "episode_length": self.length, "outcome": ended + 2 * late}.items():
             buffers[name][after, self.envs] = value
@@ -78,14 +79,17 @@ class Walkers:
 
 @dataclass(frozen=True, kw_only=True)
 class Corridor(Task):
-    """The task; its environments are built here."""
+    """The task; its environments are built here. With `both`, whoever arrives is also late; a step costs the `toll`."""
+
+    both: bool = False
+    toll: float = 0.0
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
         del seed
         return Walkers(self, lo, hi, buffers)
 
 
-def corridor(players: int = 1, **settings: Any) -> Corridor:
+def corridor(players: int = 1, *, both: bool = False, toll: float = 0.0, **settings: Any) -> Corridor:
     """Return the task with suitable PPO settings."""
     quick = {"batch": 128, "minibatch": 32, "learning_rate": 3e-3, "channels": 8, "hidden": 16, "threads": 1}
     return Corridor(
@@ -98,6 +102,8 @@ def corridor(players: int = 1, **settings: Any) -> Corridor:
         action_shape=(1, 1, CELLS),
         masked=True,
         players=players,
+        both=both,
+        toll=toll,
         outcomes=(Outcome("arrived", "good"), Outcome("late", "neutral")),
         settings={"ppo": quick | settings},
     )

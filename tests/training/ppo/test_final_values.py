@@ -17,7 +17,7 @@ from pac.training.nets.action_noise import ActionNoise
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.ppo import final_values
-from pac.training.ppo.final_values import FinalValues
+from pac.training.ppo.final_values import FinalValues, ResidentFinalValues
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.rollout import Actor, rollout
 from pac.training.ppo.settings import PpoSettings
@@ -97,20 +97,22 @@ def test_a_full_table_is_evaluated_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert torch.equal(found == 0, expected == 0)
 
 
-def test_only_truncated_episodes_have_values() -> None:
-    """Not terminated ones, nor those of the step before the rollout."""
+@pytest.mark.parametrize("kind", [FinalValues, ResidentFinalValues])
+def test_only_truncated_episodes_have_values(kind: type[FinalValues | ResidentFinalValues]) -> None:
+    """Not terminated ones, also if they were truncated at once, nor those of the step before the rollout."""
     task = corridor()
     policy, buffer = policy_of(task), Layout(task, 3, 5).map()
-    finals = FinalValues(policy, RolloutStorage(task, DeviceBuffer(task, buffer, CPU)))
-    buffer["truncated"][0, 0] = buffer["truncated"][3, 1] = 1
-    buffer["truncated"][4, 2] = buffer["terminated"][4, 2] = 1
+    storage = RolloutStorage(task, DeviceBuffer(task, buffer, CPU))
+    finals = kind(policy, storage)
+    buffer["truncated"][0, 0] = buffer["truncated"][4, 1:] = buffer["terminated"][4, 2] = buffer["outcome"][4] = 1
     for step in range(4):
         buffer[FINAL_OBSERVATION][step + 1] = [5 + step, 7]
         finals.add(step)
     with torch.inference_mode():
         found = finals.values()
-        assert found[2, 1] == policy.value(torch.tensor([[7, 7]], dtype=torch.uint8))[0]
-    assert np.argwhere(found.numpy()).tolist() == [[2, 1]]
+        assert found[3, 1] == policy.value(torch.tensor([[8, 7]], dtype=torch.uint8))[0]
+    assert found.nonzero().tolist() == storage.data().truncated.nonzero().tolist() == [[3, 1]]
+    assert storage.data().terminated.nonzero().tolist() == [[3, 2]]
 
 
 def test_a_person_who_takes_over_truncates_after_the_step() -> None:

@@ -73,7 +73,8 @@ class Relay:
                 checked = now
                 if not is_owned(self._found.directory):
                     self._send_changes()
-                    self._send_log()
+                    while self._send_log():
+                        pass
                     self._send_raw(Kind.END, b"")
                     return
                 self._send_log()
@@ -127,21 +128,23 @@ class Relay:
                 parts = []
         return used + (self._send_raw(Kind.CHANGES, b"".join(parts)) if parts else 0)
 
-    def _send_log(self) -> None:
+    def _send_log(self) -> bool:
+        """Send the next part of the log; return whether there was one."""
         folder = self._reader.description.folder
         path = Path(folder) / "session.log"
         if not folder or not path.is_file():
-            return
+            return False
         size = path.stat().st_size
         at = self._log_at if self._log_at is not None and self._log_at <= size else max(0, size - LOG_BYTES)
         if size == at:
             self._log_at = at
-            return
+            return False
         with path.open("rb") as file:
             file.seek(at)
             data = file.read(LOG_BYTES)
         self._log_at = at + len(data)
         self._send_raw(Kind.LOG, data)
+        return True
 
     def _send(self, kind: Kind, data: Any) -> int:
         return self._send_raw(kind, json.dumps(data).encode())

@@ -1,0 +1,97 @@
+"""What is queued when environments are closed for a restart, or when a session ends, is not lost."""
+
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pac.training.config import Config
+from pac.training.runs.folder import RunFolder
+from pac.training.runs.tensorboard_log import TensorBoardLog
+from pac.training.session.session import Session
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+
+pytestmark = pytest.mark.session
+
+
+class Talkative(Session):
+    """A session in which something is said when it is about to be lost: as events, and as output of a worker."""
+
+    passed = 0
+
+    def pass_gate(self):
+        """Pass the gate; before some steps, ask for another N, and for the end."""
+        self.passed += 1
+        if self.passed == 100:
+            self.say("before a restart")
+            self.envs.restart(3)
+        if self.passed == 200:
+            self.say("before the end")
+            self.stop()
+        super().pass_gate()
+
+    def set_phase(self, phase, message, **options):
+        """Publish a phase, and say something after that."""
+        super().set_phase(phase, message, **options)
+        if message in SAID:
+            self.say(message)
+
+    def say(self, text):
+        """Add an event as of a worker that was replaced, and output that is there until the environments are closed."""
+        backend: Any = self.envs.backend
+        log = self.directory / "fleet-1-0.log"
+        backend._event("warning", text, 0, 0, 1)
+        with log.open("a") as file:
+            file.write(f"{text}\n")
+        backend.close = partial(self.close, backend.close, log)
+
+    @staticmethod
+    def close(close, log):
+        """Close environments, and remove the output of their workers."""
+        close()
+        log.unlink(missing_ok=True)
+
+
+SAID = ["before a restart", "restarting with num_envs=3...", "before the end", "stopping the workers"]
+
+
+def run(tmp_path, kind=Session, **options):
+    """Run a session in this process; return it and its report."""
+    (folder := tmp_path / "session").mkdir()
+    common = {"task": "noop:length=32", "trainer": "random", "backend": "inline", "num_envs": 2, "name": "run"}
+    session = kind(Config(**{**common, "runs_dir": tmp_path, **options}), folder, headless=True)
+    return session, session.run()
+
+
+def test_what_is_queued_when_environments_close_is_kept(tmp_path):
+    """Their events are in the telemetry, in the report and counted, and what workers printed is in the run's file."""
+    session, report = run(tmp_path, Talkative)
+    seen = take_snapshot(TelemetryReader(session.directory), ViewRequest(count=0))
+    assert [event.text for event in seen.events if event.text in SAID] == SAID
+    assert (seen.phase, seen.message, seen.state["steps"]) == (Phase.ENDED, "ended", report["steps"])
+    assert [text for text in report["events"] if text in SAID] == SAID[:3]  # the report is made before the workers end
+    assert (report["worker_restarts"], session.failures.worker_restarts) == (3, 4)
+    assert session.debugger.alarms.messages == SAID
+    output = (tmp_path / "run" / "workers.log").read_text().splitlines()
+    assert output == [f"worker 1: {text}" for text in SAID]
+
+
+def test_the_last_iteration_is_in_every_file_of_a_run(tmp_path, monkeypatch):
+    """Metrics, TensorBoard's curves, `run.json`, and the episodes that ended with the last step."""
+    added: list[object] = []
+    monkeypatch.setattr(TensorBoardLog, "add", lambda _log, _row, step: added.append(step))
+    monkeypatch.setattr(TensorBoardLog, "close", lambda _log: added.append("closed"))
+    _, report = run(tmp_path, record="every:1", steps=256)
+    for thread in threading.enumerate():
+        if thread.name == "recorder":
+            thread.join()
+    folder = RunFolder.find(tmp_path, "run")
+    assert added == [128, 256, "closed"]
+    assert [row["steps"] for row in folder.metrics()] == [128, 256]
+    assert folder.metadata()["steps"] == report["steps"] == 256
+    assert sorted(path.name for path in folder.episodes.iterdir()) == sorted(
+        f"env{env}-episode{episode}.jsonl" for env in (1, 2) for episode in (1, 2, 3, 4)
+    )

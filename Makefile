@@ -55,12 +55,13 @@ snapshots: $(STAMP)  ## Store what the app draws now as the screens in tests/tui
 test-slow: $(STAMP)  ## Run the slow tests: learning and soak tests
 	$(BIN)/python -m pytest -q -m slow
 
-check: $(STAMP)  ## Check format, lint, types and layers, and run the tests
+check: lint test  ## Check format, lint, types and layers, and run the tests
+
+lint: $(STAMP)  ## Check format, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy | $(REAL_PATHS)
 	$(BIN)/lint-imports
-	$(MAKE) --no-print-directory test
 
 gpu:  ## Run the tests and the benchmark that need a GPU, in less than ten minutes
 	$(if $(shell nvidia-smi -L 2>/dev/null),,$(error make gpu needs an NVIDIA GPU and its driver, but nvidia-smi lists none))

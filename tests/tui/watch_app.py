@@ -14,6 +14,8 @@ from typing import Any
 
 import pyte
 
+from pac.backends.system.segment import start_ticks
+
 from ..waiting import LIMIT, until
 from .commands import APP, SIZE, Terminal
 from .recorder.sitecustomize import VARIABLE
@@ -180,6 +182,11 @@ class ScriptTerminal(Terminal):
         """The process of the script; 0 before it has started."""
         link = self._record / "script"
         return int(link.readlink().name) if link.is_symlink() else 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process of the script has ended."""
+        return start_ticks(self.script) is None
 
     @property
     def signals(self) -> tuple[int, ...]:

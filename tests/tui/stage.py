@@ -56,10 +56,10 @@ def _letters(row: list[Segment], known: dict[tuple[str, str], str]) -> Iterator[
         assert style is not None
         front, back = colors(style)
         if back == DARK.ground:
-            letter = NAMED.get(front) or known.setdefault((front, back), LETTERS[len(known)])
+            letter = NAMED.get(front) or known.setdefault((front, back), LETTERS[len(known) % len(LETTERS)])
             yield from (" " if sign == " " else letter for sign in text)
         else:
-            yield known.setdefault((front, back), LETTERS[len(known)]) * len(text)
+            yield known.setdefault((front, back), LETTERS[len(known) % len(LETTERS)]) * len(text)
 
 
 def _lines(app: PacApp) -> list[Strip]:

@@ -6,7 +6,6 @@ import pytest
 
 from pac.training.telemetry.records import Level, Phase
 from pac.tui import restart
-from pac.tui.dialogs.help import HelpDialog
 from pac.tui.dialogs.prompt import Prompt
 
 from .fake_session import screen_text, seen, until
@@ -87,14 +86,6 @@ async def test_a_pause_is_shown_before_the_training_has_paused(fake, open_app):
         await until(lambda: [name for name, _ in fake.commands] == ["pause", "resume", "pause"])
         fake.say(phase=Phase.PAUSED)
         await until(lambda: "paused" in screen_text(app) and "pausing..." not in screen_text(app))
-
-
-async def test_faster_doubles_a_limit(fake, open_app):
-    """With a limit of 100 steps/s, + requests 200."""
-    fake.say(speed=100.0)
-    async with open_app(fake) as (_, pilot):
-        await pilot.press("plus")
-        assert await commanded(fake, "speed") == {"sps": 200.0}
 
 
 PLACES = [
@@ -194,17 +185,6 @@ async def test_events_are_shown_once(fake, open_app):
         assert len(app.screen.query("Toast")) == 1
 
 
-@pytest.mark.thorough
-async def test_the_help_shows_all_keys_and_closes(fake, open_app):
-    """? opens it, Esc closes it."""
-    async with open_app(fake) as (app, pilot):
-        await pilot.press("question_mark")
-        await until(lambda: isinstance(app.screen, HelpDialog))
-        await seen(app, "measure the baseline")
-        await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, HelpDialog))
-
-
 async def test_the_palette_finds_commands_by_name(fake, open_app):
     """Enter runs the command that was found."""
     async with open_app(fake) as (app, pilot):
@@ -274,20 +254,6 @@ async def test_a_failure_stays_on_the_screen(fake, open_app, tmp_path):
         await until(lambda: app.painter.view.id == "workers")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
-
-
-@pytest.mark.parametrize(
-    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((120, 40), (40, 12)))]
-)
-async def test_the_last_boards_of_a_failed_session_are_shown(fake, open_app, size):
-    """Above its error, in the summary and in the environment view."""
-    fake.shuffle()
-    async with open_app(fake, size) as (app, pilot):
-        fake.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
-        await seen(app, "1/8", "the session has failed: ValueError")
-        await pilot.press("3")
-        await seen(app, "3/8", "the session has failed: ValueError")
-        assert len(screen_text(app).splitlines()) == size[1]
 
 
 @pytest.mark.thorough

@@ -53,18 +53,6 @@ async def test_the_arrow_keys_move_a_cursor_over_all_curves(curves, open_app):
         await until(lambda: app.state.view == "summary")
 
 
-async def test_rates_of_ends_and_quantiles_come_last(fake, open_app):
-    """As what wrappers repeat of returns. A curve of the trainer is more important, although it is newer."""
-    rising = [k / 10 for k in range(1, POINTS + 1)]
-    repeated = "info/episode.r"
-    fake.history(return_mean=rising, **{repeated: rising, "rate/done": rising, "return/p50": rising, LOSS: rising})
-    async with open_app(fake) as (app, pilot):
-        await opened(app, pilot)
-        await seen(app, "done, rate", "p50, return", "policy, loss", "episode.r, info")
-        text = screen_text(app)
-        assert text.index("policy, loss") < min(map(text.index, ("done, rate", "p50, return", "episode.r, info")))
-
-
 async def test_a_click_moves_the_cursor(curves, open_app):
     """To the point below the mouse, also while the mouse is moved with a button pressed."""
     async with open_app(curves) as (app, pilot):
@@ -101,28 +89,6 @@ async def test_the_wheel_zooms_around_the_mouse(curves, open_app):
         await until(lambda: app.state.curves.window is not None)
         low, high = app.state.curves.span(app.painter.curves.extent)
         assert 100 < low < high < 5000
-
-
-@pytest.mark.thorough
-async def test_smoothing_draws_an_average_before_the_values(curves, open_app):
-    """Both values are shown at the cursor, and the line above says how strong it is. The key shows the view first."""
-    noisy = [float(k % 2) for k in range(POINTS)]
-    curves.history(return_mean=noisy)
-    async with open_app(curves) as (app, pilot):
-        await pilot.press("S", "S")
-        await seen(app, "5k steps", "┤")
-        await pilot.press("left")
-        await seen(app, "smoothing 0.9", "─ 0.526  1 ─")
-
-
-async def test_a_logarithmic_axis_is_refused_for_values_that_are_not_positive(curves, open_app):
-    """Such a curve stays linear and says so."""
-    async with open_app(curves, (160, 40)) as (app, pilot):
-        await opened(app, pilot)
-        await pilot.press("y")
-        await seen(app, "log y, 1 linear (values <= 0)", "Return, log", "policy, linear (<= 0)", "kl, log")
-        await pilot.press("y")
-        await until(lambda: "log y, 1" not in screen_text(app))
 
 
 @pytest.mark.thorough

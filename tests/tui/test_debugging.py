@@ -4,10 +4,8 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 
-from pac.envs import find
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.tui.views import ViewUpdate
@@ -53,15 +51,6 @@ async def test_details_are_drawn_whenever_they_are_due(fake, open_app):
         assert "41 steps" in screen_text(app)
 
 
-@pytest.mark.parametrize("key", ["t", *(pytest.param(key, marks=pytest.mark.thorough) for key in "lwo")])
-async def test_inspecting_in_a_view_without_boards_opens_the_environment(fake, open_app, key):
-    """Otherwise the key would do nothing."""
-    at_step(fake, "detail", 100)
-    async with open_app(fake, (120, 40)) as (app, pilot):
-        await pilot.press("3", key, "i")
-        await seen(app, "▌ Env 3/8", "Observation")
-
-
 @pytest.mark.thorough
 async def test_the_summary_inspects_the_selected_board(fake, open_app):
     """i shows a frame over the grid, and the arrow keys select another board."""
@@ -74,92 +63,6 @@ async def test_the_summary_inspects_the_selected_board(fake, open_app):
         await until(lambda: fake.looks[-1]["focus"] == 1)
         await pilot.press("i")
         await until(lambda: "i closes" not in screen_text(app) and fake.looks[-1]["focus"] is None)
-
-
-@pytest.mark.thorough
-async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(fake, open_app):
-    """In 24 lines the pictures of twelve planes are dots, with names."""
-    paused(fake)
-    async with open_app(fake, (80, 24)) as (app, pilot):
-        await pilot.press("3", "i")
-        await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
-
-
-async def test_panels_of_the_inspector_without_room_are_on_the_next_page(fake, open_app):
-    """First decision and observation, then reward, step and legal actions."""
-    at_step(fake, "detail", 100, decided=0)
-    async with open_app(fake, (80, 24)) as (app, pilot):
-        await pilot.press("3", "i")
-        await seen(app, "Observation", "page 1/")
-        await pilot.press("pagedown")
-        await seen(app, "Reward", "page 2/3")
-        await pilot.press("pagedown")
-        await seen(app, "Step", "speed_ups", "Legal")
-        await pilot.press("i")
-        await seen(app, "Episode")
-
-
-@pytest.mark.parametrize(("size", "page"), [((120, 40), 2), ((80, 24), 2)])
-async def test_details_of_the_task_are_only_in_the_inspector(runtime_directory, open_app, size, page):
-    """A panel with `detail` is on a page after the decision and the observation."""
-    task = find("drmario")
-    main, other = task.panels
-    task = replace(task, panels=(main, replace(other, title="Details", detail=True)))
-    with closing(FakeSession(runtime_directory, task)) as fake:
-        at_step(fake, "detail", 100, decided=0)
-        async with open_app(fake, size) as (app, pilot):
-            await pilot.press("3")
-            await seen(app, "Env 3")
-            assert "Details" not in screen_text(app)
-            await pilot.press("i")
-            await seen(app, "Observation", "page 1/")
-            for _ in range(1, page):
-                await pilot.press("pagedown")
-            await seen(app, "Details")
-
-
-async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
-    """Its frame ends at the edge of the terminal."""
-    paused(fake)
-    async with open_app(fake, (40, 12)) as (app, pilot):
-        await pilot.press("i")
-        await seen(app, "i closes ─╮")
-
-
-async def test_a_paused_environment_shows_its_step(fake, open_app):
-    """With its episode, its action and reward, and the next action."""
-    paused(fake)
-    async with open_app(fake) as (app, pilot):
-        await pilot.press("3")
-        await seen(
-            app, "paused at step 100", "episode 5, step 40", "right 0,3 reward 0.50", "next: right 1,4", "-100", "now"
-        )
-
-
-@pytest.mark.thorough
-async def test_a_narrow_terminal_leaves_out_the_number_of_the_step(fake, open_app):
-    """The action and the next action are shown."""
-    paused(fake)
-    async with open_app(fake, (80, 24)) as (app, pilot):
-        await pilot.press("3")
-        await seen(app, "episode 5, step 40")
-        await pilot.press("left")
-        at_step(fake, "moment", 99, source=MomentSource.REBUILT)
-        await seen(app, "1 step back", "episode 5, step 39", "right 0,3 reward 0.50", "next: right 1,4")
-        assert "at step" not in screen_text(app)
-
-
-@pytest.mark.thorough
-async def test_the_action_is_not_cut_on_a_narrow_terminal(fake, open_app):
-    """The end of an episode replaces the place in the episode and the next action."""
-    paused(fake)
-    async with open_app(fake, (80, 24)) as (app, pilot):
-        await pilot.press("3")
-        await seen(app, "episode 5, step 40")
-        await pilot.press("left")
-        at_step(fake, "moment", 99, source=MomentSource.REBUILT, end=1, outcome=1)
-        await seen(app, "1 step back right 0,3 reward 0.50 · episode ended: cleared")
-        assert "episode 5" not in screen_text(app)
 
 
 BACK = [
@@ -194,58 +97,6 @@ async def test_keys_go_back_and_forward(fake, open_app, moves):
 
 
 @pytest.mark.thorough
-async def test_a_past_step_is_shown_with_all_its_values(fake, open_app):
-    """Board, reward, terms and scalars; End shows the newest step."""
-    fake.board("bottle", 0)
-    paused(fake)
-    async with open_app(fake, (200, 60)) as (app, pilot):
-        await go_back(pilot, 2)
-        board = np.zeros((16, 8))
-        board[3] = 2
-        at_step(fake, "moment", 98, source=MomentSource.REBUILT, episode_return=7.25, **{"board:bottle": board})
-        await seen(app, "2 steps back at step 98", "episode 5, step 38", "replayed", "7.25")
-        assert (app.painter.view._board._rows[0][3] == 2).all()
-        await pilot.press("end")
-        await seen(app, "paused at step 100")
-        assert not (app.painter.view._board._rows[0][3] == 2).any()
-
-
-@pytest.mark.thorough
-async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app):
-    """A panel that draws several fields shows all of them at a past step."""
-    fake = FakeSession(runtime_directory, "autochess", 4)
-    fake.write("line", env=2, now=100, count=100)
-    for block, step in (("detail", 100), ("moment", 99)):
-        fake.write(block, env=2, step=step, now=100, source=MomentSource.REBUILT, full=1)
-    fake.say(phase=Phase.PAUSED)
-    async with open_app(fake) as (app, pilot):
-        await go_back(pilot)
-        await seen(app, "1 step back at step 99", "replayed")
-    fake.close()
-
-
-def _lengths(app):
-    """Return how many lengths of episodes are shown as unknown."""
-    return sum(row.count("N/A") for row in screen_text(app).splitlines() if " length " in row)
-
-
-@pytest.mark.thorough
-async def test_a_step_that_is_not_stored_gives_the_reason(fake, open_app):
-    """There is a note, and no board."""
-    fake.board("bottle", 2)
-    paused(fake)
-    async with open_app(fake) as (app, pilot):
-        await go_back(pilot)
-        note = b"not deterministic: reward was 1, and is 2"
-        unknown = {"episode_length": -1, "episode_return": np.nan}
-        at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note, **unknown)
-        await seen(app, "1 step back", "not kept: not deterministic")
-        await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
-        assert not app.painter.view._board._rows.any()
-        await until(lambda: screen_text(app).count("not kept") == 3)  # below the board, in it, and beside it
-
-
-@pytest.mark.thorough
 async def test_playing_by_hand_shows_the_newest_step(fake, open_app):
     """A past step is no longer shown."""
     paused(fake)
@@ -255,16 +106,6 @@ async def test_playing_by_hand_shows_the_newest_step(fake, open_app):
         await pilot.press("p")
         await seen(app, "you play Env 3", "paused at step 100")
         await until(lambda: looks_back(fake, 0))
-
-
-@pytest.mark.thorough
-async def test_replaying_shows_its_progress(fake, open_app):
-    """A percentage is shown in place of the step."""
-    paused(fake)
-    async with open_app(fake) as (app, pilot):
-        await go_back(pilot)
-        at_step(fake, "moment", 99, source=MomentSource.WORKING, progress=0.45)
-        await seen(app, "1 step back: replaying 45 %")
 
 
 @pytest.mark.thorough

@@ -1,17 +1,10 @@
 """Observations that are images are shown as images."""
 
-from contextlib import closing
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from pac.envs import Field
-from pac.training.telemetry.moments import MomentSource
 from pac.tui.drawing.styles import width_of
 from pac.tui.views.images import image_rows, images_in
-
-from .fake_session import CHESS, FakeSession, screen_text, seen
 
 
 @pytest.mark.parametrize(
@@ -54,17 +47,3 @@ def test_images_fit_their_area(width, height, count):
     assert len(rows) <= height
     if width >= 30:
         assert all(width_of(row) <= width + 1 for row in rows)
-
-
-async def test_the_inspector_shows_images(runtime_directory, open_app):
-    """A stack of frames side by side."""
-    with closing(
-        FakeSession(
-            runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
-        )
-    ) as fake:
-        fake.write("detail", env=2, source=MomentSource.NOW, full=1)
-        async with open_app(fake, (120, 40)) as (app, pilot):
-            await pilot.press("3", "i")
-            await seen(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)
-            assert "do not fit" not in screen_text(app)

@@ -7,8 +7,6 @@ from pac.tui.drawing.styles import width_of
 from pac.tui.key_line import RUNNING, Situation, hints, key_line, named
 from pac.tui.keys import table
 
-from .fake_session import seen, until
-
 SITUATIONS = [
     Situation(phase, view, "env", travels=travels, replay=replay)
     for phase in Phase
@@ -60,20 +58,6 @@ def test_unavailable_keys_come_last():
     situation = Situation(Phase.RUNNING, "environment", "env")
     found = text_of(key_line(200, situation, lambda command: "no" if command in {"pause", "play"} else ""))
     assert found.index("Esc summary") < found.index("Space pause") < found.index("p play") < found.index("? help")
-
-
-@pytest.mark.thorough
-async def test_the_key_line_follows_the_app(fake, open_app):
-    """From the summary to a paused environment, and to the end."""
-    async with open_app(fake) as (app, pilot):
-        await seen(app, "Space pause  Tab view")
-        await pilot.press("2")
-        await seen(app, "i inspect  f to end")
-        fake.say(phase=Phase.PAUSED)
-        await seen(app, "← → time  Space resume")
-        fake.say(phase=Phase.FAILED)
-        await until(lambda: app.state.phase is Phase.FAILED)
-        await seen(app, "o output  l curves  R runs")
 
 
 def test_the_curves_keep_their_keys_after_the_end():

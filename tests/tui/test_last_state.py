@@ -2,12 +2,10 @@
 
 from functools import partial
 
-import numpy as np
-
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 
-from .fake_session import screen_text, seen, until
+from .fake_session import until
 
 NOW = 100
 
@@ -32,36 +30,9 @@ def ended(fake, *ends, now=NOW):
     fake.say(phase=Phase.PAUSED)
 
 
-def last_state(fake, *, step=NOW, now=NOW, **values):
-    """Publish the last state of the episode that a step has ended."""
-    board = np.zeros((16, 8))
-    board[3] = 2
-    values = {"source": MomentSource.REBUILT, "end": 1, "outcome": 2, "acted": 1, "action": 3, "decided": 0, **values}
-    at(fake, "moment", step=step, now=now, episode=4, episode_length=40, **values, **{"board:bottle": board})
-
-
 def looks(fake, back, last):
     """Return whether the app requests that state."""
     return bool(fake.looks) and (fake.looks[-1]["back"], fake.looks[-1]["last"]) == (back, last)
-
-
-async def test_the_last_state_of_an_episode_is_shown_first(fake, open_app):
-    """With its outcome; one step forward is the next episode's first state, one back the last state again."""
-    fake.board("bottle", 0)
-    ended(fake, 0)
-    async with open_app(fake) as (app, pilot):
-        await pilot.press("3")
-        await until(lambda: looks(fake, 0, NOW))
-        last_state(fake)
-        await seen(app, "episode 5, step 40", "episode ended: topped out", "next episode")
-        await until(lambda: np.any(app.painter.view._board._rows == 2))
-        await pilot.press("right")
-        await until(lambda: looks(fake, 0, 0))
-        await seen(app, "episode 6, step 0", "next: right 1,4")
-        assert "episode ended" not in screen_text(app)
-        await until(lambda: not (app.painter.view._board._rows == 2).any())
-        await pilot.press("left")
-        await seen(app, "episode ended: topped out")
 
 
 async def test_arrows_visit_both_states_of_a_past_end(fake, open_app):
@@ -85,18 +56,6 @@ async def test_every_new_end_is_requested(fake, open_app):
         await until(lambda: looks(fake, 0, NOW))
         ended(fake, 0, 1, now=NOW + 1)
         await until(lambda: looks(fake, 0, NOW + 1))
-
-
-async def test_a_last_board_that_was_not_stored_is_reported(fake, open_app):
-    """The next episode's first board is shown in its place."""
-    fake.board("bottle", 1)
-    ended(fake, 0)
-    async with open_app(fake, (200, 40)) as (app, pilot):
-        await pilot.press("3")
-        await until(lambda: looks(fake, 0, NOW))
-        last_state(fake, source=MomentSource.MISSING, note=b"not deterministic", full=0)
-        await seen(app, "episode ended: topped out", "last board not kept: not deterministic")
-        await until(lambda: np.any(app.painter.view._board._rows == 1))
 
 
 async def test_who_plays_sees_the_next_episode(fake, open_app):

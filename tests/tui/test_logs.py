@@ -62,19 +62,6 @@ async def test_output_is_searched(fake, open_app):
         await seen(app, "/ search")
 
 
-@pytest.mark.thorough
-async def test_long_lines_are_scrolled_to_their_end(fake, open_app):
-    """By the arrow keys, as far as the longest line, and back."""
-    printed(fake, "begin " + "long " * 40 + "end\n")
-    async with open_app(fake, (80, 24)) as (app, pilot):
-        await pilot.press("o")
-        await seen(app, "begin", "← → shift")
-        await pilot.press(*["right"] * 20)
-        await until(lambda: " end" in screen_text(app) and "begin" not in screen_text(app))
-        await pilot.press(*["left"] * 20)
-        await seen(app, "begin")
-
-
 async def test_output_is_shown_without_a_new_snapshot(fake, open_app):
     """As of a session that hangs and publishes nothing."""
     async with open_app(fake, (120, 30)) as (app, pilot):

@@ -143,6 +143,8 @@ class HandheldApp(TerminalApp):
 
     def _tick(self) -> None:
         """Run the frames that are due by the clock."""
+        if not self.is_running:  # the app is ending
+            return
         due = int((time.perf_counter() - self._clock) * FRAME_RATE) - self._frames
         self._frames += due
         if not self.paused:

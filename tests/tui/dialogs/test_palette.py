@@ -5,33 +5,9 @@ import tomllib
 import pytest
 
 from pac.tui.dialogs.palette import CommandPalette
-from pac.tui.keys import GROUPS, shown
+from pac.tui.keys import shown
 
-from ..fake_session import SIZES, screen_text, seen, until
-
-
-@pytest.mark.thorough
-async def test_commands_are_listed_by_group_with_their_keys(fake, open_app):
-    """In the order of the groups; a search also finds groups and keys."""
-    async with open_app(fake, (120, 60)) as (app, pilot):
-        await pilot.press("ctrl+p")
-        await seen(app, *GROUPS[:4], "Pause or resume")
-        lines = [line.strip("│ ") for line in screen_text(app).splitlines()]
-        pause = next(line for line in lines if "Pause or resume" in line)
-        assert "Space" in pause
-        await pilot.press(*"runs open")
-        await until(lambda: "Pause or resume" not in screen_text(app))
-        await seen(app, "Runs: open a running one", "1 of 1")
-
-
-async def test_an_unavailable_command_says_why(fake, open_app):
-    """In the palette, before it is chosen."""
-    fake.facts["watched"] = True
-    fake.restart(8)
-    async with open_app(fake) as (app, pilot):
-        await until(lambda: app.unavailable("play"))
-        await pilot.press("ctrl+p", *"by hand")
-        await seen(app, "Unavailable (grey): a watched script runs its environments itself")
+from ..fake_session import screen_text, seen, until
 
 
 @pytest.mark.thorough
@@ -83,13 +59,3 @@ async def test_escape_changes_no_key(config_file, fake, open_app):
         await pilot.press("ctrl+p", *"pause or", "f2", "escape")
         await until(lambda: isinstance(app.screen, CommandPalette))
         assert shown("pause") == "Space"
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_the_palette_fits(fake, open_app, size):
-    """At every size; the last command can be reached."""
-    async with open_app(fake, size) as (app, pilot):
-        await pilot.press("ctrl+p")
-        await until(lambda: isinstance(app.screen, CommandPalette))
-        await pilot.press(*["pagedown"] * 6)
-        await seen(app, "Ctrl+C")

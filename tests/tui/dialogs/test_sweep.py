@@ -11,7 +11,7 @@ from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Scaling
 from pac.tui.dialogs.sweep import SweepDialog, knee_sentence, table
 
-from ..fake_session import screen_text, seen, until
+from ..fake_session import seen, until
 
 
 async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
@@ -39,28 +39,6 @@ async def test_a_sweep_shows_its_progress_and_can_be_canceled(fake, open_app):
         await seen(app, "Esc closes")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, SweepDialog))
-
-
-@pytest.mark.thorough
-async def test_no_key_is_named_that_the_input_would_take(fake, open_app):
-    """Without a baseline the curve is left out, since its hint names the key B."""
-    fake.scaling(n1=100.0, n8=380.0)
-    fake.say(baseline=float("nan"))
-    async with open_app(fake, (120, 40)) as (app, pilot):
-        await pilot.press("v")
-        await seen(app, "Speed over N", "380")
-        dialog = app.screen.query_one("TextLines")
-        assert "press B" not in dialog.text
-
-
-async def test_the_knee_is_marked(fake, open_app):
-    """In the table and in a sentence, beside fps, speedup and efficiency."""
-    fake.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)
-    async with open_app(fake, (120, 40)) as (app, pilot):
-        await pilot.press("v")
-        await seen(app, "up to N = 4", "3.00x", "75 %", "55 %")
-        (line,) = [line for line in screen_text(app).splitlines() if "knee" in line]
-        assert "300" in line
 
 
 @pytest.mark.parametrize("width", [20, 36, 46, 80])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.tui.drawing.panels import Section, beside, column, pages, shares
+from pac.tui.drawing.panels import Section, column, pages
 from pac.tui.drawing.styles import fit_ends, styled, width_of
 
 
@@ -22,53 +22,12 @@ def test_a_section_that_fills_makes_its_column_full(height):
     assert len(rows) in {height, 5}
 
 
-def test_the_last_sections_are_left_out_first():
-    """If the area is too low."""
-    rows = text(column([Section("One", lines(2)), Section("Two", lines(2)), Section("Three", lines(2))], 20, 9))
-    assert any("One" in row for row in rows)
-    assert any("Two" in row for row in rows)
-    assert not any("Three" in row for row in rows)
-
-
 def test_a_section_that_is_too_high_for_any_page_is_cut():
     """Otherwise its page would be empty."""
     sections = [Section("High", lines(9), whole=True), Section("Low", lines(2), whole=True)]
     shown = ["\n".join(text(column(page, 20, 8))) for page in pages(sections, 20, 8)]
     assert ["High" in page and "row 5" in page for page in shown] == [True, False]
     assert ["Low" in page for page in shown] == [False, True]
-
-
-def test_a_note_is_shown_if_there_is_room():
-    """The title is cut last."""
-    assert "12.5" in text(column([Section("Return", lines(1), note="12.5")], 30, 3))[0]
-    assert "12.5" not in text(column([Section("Return", lines(1), note="12.5")], 14, 3))[0]
-
-
-def test_blocks_are_placed_side_by_side():
-    """Each has its width, the shorter one is padded, and shares use every column."""
-    widths = shares(21, 2)
-    rows = beside(
-        [column([Section("A", lines(1))], widths[0], 3), column([Section("B", lines(4))], widths[1], 6)], widths
-    )
-    assert sum(widths) == 21
-    assert len(rows) == 6
-    assert {width_of(row) for row in rows} == {21}
-
-
-def test_a_whole_section_is_left_out_instead_of_cut():
-    """The next section takes its place."""
-    rows = text(column([Section("One", lines(9), whole=True), Section("Two", lines(2))], 20, 8))
-    assert not any("One" in row for row in rows)
-    assert any("Two" in row for row in rows)
-
-
-def test_sections_that_fill_have_their_least_rows_or_are_left_out():
-    """The last of them is left out first; the others share the room."""
-    sections = [Section("One", lines(9), fills=True, least=4), Section("Two", lines(9), fills=True, least=4)]
-    assert sum("row" in row for row in text(column(sections, 20, 14))) == 10
-    rows = text(column(sections, 20, 11))
-    assert sum("row" in row for row in rows) == 9
-    assert not any("Two" in row for row in rows)
 
 
 @pytest.mark.parametrize("height", [3, 8, 12, 40])

@@ -237,7 +237,7 @@ class Session(ConfiguredSession):
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, publish how the session ended; return the report."""
         self.envs.report_events()
-        self.counter.settle()
+        self.counter.count()
         self._finish_evaluation()
         if self._trainer is not None and self.counter.counts.steps:
             self.set_phase(Phase.STOPPING, "saving a checkpoint")

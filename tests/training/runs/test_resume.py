@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,44 +14,52 @@ from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
 from pac.training.session.checkpoint_manager import STATES
-from pac.training.session.host import launch
 from pac.training.session.session import Session
-from pac.training.telemetry.records import Phase
 
-from ...waiting import until
 from ..wanderer import WANDERER
 from ..watched import session
 
 pytestmark = pytest.mark.session
-STEPS = 1536
-PPO = {"batch": 256, "minibatch": 64, "epochs": 1, "threads": 1}
+STEPS = 1024
+PPO = {"batch": 256, "minibatch": 64, "epochs": 1, "threads": 1, "channels": 8, "hidden": 16}
 MCCFR = {"batch": 100, "weighting": "discounted", "discount_interval": 3000}
 
 
-def configured(runs_dir, **changes: Any) -> Config:
-    solving = changes.get("task") == "leduc"
-    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu"}
-    common |= {"trainer": "mccfr", "settings": MCCFR} if solving else {"settings": PPO}
-    return Config.model_validate({**common, "runs_dir": runs_dir, "steps": STEPS, **changes})
+def trained(runs_dir, *, stop_at: int = 0, **changes: Any) -> tuple[dict[str, Any], Checkpoint]:
+    """Run a session in this process to its limit, or stop it after a step; return report and last checkpoint."""
+    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "steps": STEPS}
+    common |= {"trainer": "mccfr", "settings": MCCFR} if changes.get("task") == "leduc" else {"settings": PPO}
+    config = Config.model_validate({**common, "runs_dir": runs_dir, **changes})
+    (folder := runs_dir / f"session {len(list(runs_dir.iterdir()))}").mkdir()
+    session, steps = Session(config, folder, headless=True), count(1)
+    look = session.monitor.step
+
+    def step() -> None:
+        look()
+        if next(steps) == stop_at:
+            session.stop()
+
+    session.monitor.step = step  # type: ignore[method-assign]
+    report = session.run()
+    return report, load_newest(RunFolder.find(runs_dir, str(config.resume or config.name)).checkpoints)
 
 
-def trained(config: Config, *, stop_after: int | None = None) -> Checkpoint:
-    """Run to the limit, or ask it to stop after that many iterations; return the last checkpoint."""
-    session = launch(config, headless=True)
-    try:
-        if stop_after is not None:
-            until(lambda: lines(config) >= stop_after)
-            session.terminate()
-        session.report()
-    finally:
-        if session.poll() is None:
-            session.kill()
-    return load_newest(RunFolder.find(config.runs_dir, str(config.resume or config.name)).checkpoints)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Callable[..., tuple[Checkpoint, list[Any]]]:
+    """Return what a training that is not interrupted ends with, and its metrics' steps; the same on all backends."""
+    known: dict[str, tuple[Checkpoint, list[Any]]] = {}
+
+    def get(**options: Any) -> tuple[Checkpoint, list[Any]]:
+        if (key := repr(options)) not in known:
+            folder = tmp_path_factory.mktemp("whole")
+            known[key] = trained(folder, name="run", **options)[1], steps_of(folder)
+        return known[key]
+
+    return get
 
 
-def lines(config: Config) -> int:
-    metrics = config.runs_dir / str(config.name) / "metrics.jsonl"
-    return len(metrics.read_text().splitlines()) if metrics.exists() else 0
+def steps_of(runs_dir) -> list[Any]:
+    return [row["steps"] for row in RunFolder.find(runs_dir, "run").metrics()]
 
 
 def counted(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -58,57 +68,41 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
     return {**counters, "recent": [row[:2] for row in counters["recent"]]}
 
 
+OVERLAP, GRAPH = {"settings": PPO | {"overlap": True}}, {"settings": PPO | {"cuda_graph": True}}
+WIND = {"task": f"{WANDERER}:wind=3"}
+
+
 @pytest.mark.parametrize(
-    ("how", "task", "options"),
+    "case",
     [
-        pytest.param("a limit", "drmario", {}, marks=pytest.mark.slow),
-        ("a signal", "drmario", {"backend": "device"}),
-        ("a signal", "drmario", {"backend": "apart"}),
-        ("a signal", "drmario", {"backend": "apart", "settings": PPO | {"cuda_graph": True}}),
-        pytest.param("a signal", "drmario", {"backend": "device", "device": "cuda"}, marks=pytest.mark.gpu),
-        ("a signal", "drmario", {"settings": PPO | {"overlap": True}}),
-        ("a signal", "leduc", {}),
-        ("a limit", f"{WANDERER}:wind=3", {"backend": "shm"}),
+        (9, {}, {}),
+        (2 * 64 + 9, {}, {"backend": "device"}),
+        (2 * 64, {}, {"backend": "apart"}),
+        (64 + 1, {}, {"backend": "apart", **GRAPH}),  # after the first rollout, each is one step
+        pytest.param((2 * 64 + 9, {}, {"backend": "device", "device": "cuda"}), marks=pytest.mark.gpu),
+        (2 * 64 + 9, OVERLAP, {}),
+        (5, {"task": "leduc"}, {}),
+        (0, WIND, {"backend": "shm"}),
     ],
 )
-def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, how, task, options):
+def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, whole, case):
     """Weights, moments, tables, random generators, counters and the environments' states: every bit is the same."""
-    what = {"task": task, **options}
-    if options.get("backend") == "apart":  # memory that the host reads and writes as that of a GPU
+    stop_at, options, backend = case
+    if backend.get("backend") == "apart":  # memory that the host reads and writes as that of a GPU
         monkeypatch.setenv("PAC_DEVICE_MEMORY", "apart")
-        what["backend"] = "device"
-    whole = trained(configured(tmp_path, name="whole", **what))
-    if how == "a limit":
-        half = trained(configured(tmp_path, name="half", steps=STEPS // 2, **what))
-    else:
-        half = trained(configured(tmp_path, name="half", steps=None, **what), stop_after=2)
-    assert 0 < half.step < STEPS or how == "a signal"
-    goal = max(STEPS, half.step + 256)
-    if goal != STEPS:
-        whole = trained(configured(tmp_path, name="longer", steps=goal, **what))
-    resumed = trained(configured(tmp_path, resume="half", steps=goal, **what))
-    assert resumed.step == whole.step > half.step
-    assert counted(resumed) == counted(whole)
-    assert resumed.tensors.keys() == whole.tensors.keys()
-    for name, tensor in whole.tensors.items():
+        backend = {**backend, "backend": "device"}
+    expected, steps = whole(**options) if backend.get("device") != "cuda" else whole(**options, **backend)
+    limit, made = {} if stop_at else {"steps": STEPS // 2}, 128 if backend.get("settings") else stop_at
+    report, half = trained(tmp_path, name="run", stop_at=stop_at, **options, **backend, **limit)
+    assert half.step == report["steps"] - report["discarded_steps"] < STEPS
+    if "task" not in options:
+        assert (report["steps"], report["iterations"]) == (4 * made, made // 64)
+    _, resumed = trained(tmp_path, resume="run", **options, **backend)
+    assert counted(resumed) == counted(expected)
+    assert resumed.tensors.keys() == expected.tensors.keys()
+    for name, tensor in expected.tensors.items():
         assert np.array_equal(resumed.tensors[name], tensor), name
-
-
-def test_resumed_from_within_the_first_rollout_equals_uninterrupted(tmp_path):
-    """What was made of a rollout that did not end is discarded, and made again as it was."""
-    whole = trained(configured(tmp_path, name="whole"))
-    options = configured(tmp_path, name="half", steps=None, breakpoints=("any: length == 9",)).model_dump()
-    del options["runs_dir"]
-    with session(tmp_path, **options) as watched:
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        report = watched.end()
-    assert (report["iterations"], report["steps"], report["discarded_steps"]) == (0, 36, 36)
-    resumed = trained(configured(tmp_path, resume="half"))
-    assert counted(resumed) == counted(whole)
-    for name, tensor in whole.tensors.items():
-        assert np.array_equal(resumed.tensors[name], tensor), name
-    steps = [row["steps"] for row in RunFolder.find(tmp_path, "half").metrics()]
-    assert steps == [row["steps"] for row in RunFolder.find(tmp_path, "whole").metrics()]
+    assert steps_of(tmp_path) == steps
 
 
 def test_a_resumed_session_shows_the_whole_run(tmp_path):
@@ -138,26 +132,19 @@ def test_a_resumed_session_shows_the_whole_run(tmp_path):
     assert sum(second["outcomes"].values()) == second["episodes"] >= before[-1]["episodes"]
 
 
-def here(folder, config: Config) -> dict[str, Any]:
-    """Run a session in this process; return its report."""
-    folder.mkdir()
-    return Session(config, folder, headless=True).run()
-
-
 def test_another_number_of_environments_begins_episodes_anew(tmp_path):
     """What was learned goes on; the states of four environments are nothing for six, and that is said."""
-    here(tmp_path / "1", configured(tmp_path, name="four", steps=512))
-    report = here(tmp_path / "2", configured(tmp_path, resume="latest", num_envs=6, steps=1024))
+    trained(tmp_path, name="four", steps=256)
+    report, _ = trained(tmp_path, resume="latest", num_envs=6, steps=512)
     assert report["num_envs"] == 6
-    assert report["steps"] >= 1024
+    assert report["steps"] >= 512
 
 
 def test_an_impossible_state_costs_the_episodes_only(tmp_path):
     """A file that was changed leads no kernel astray: what was learned goes on, and why episodes do not is said."""
-    here(tmp_path / "1", configured(tmp_path, name="run", steps=256))
-    saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
+    _, saved = trained(tmp_path, name="run", steps=256)
     states = np.full_like(saved.tensors[STATES], 77)
     save(saved.path.parent, saved.step, {**saved.tensors, STATES: states}, saved.data)
-    report = here(tmp_path / "2", configured(tmp_path, resume="run", steps=512))
+    report, _ = trained(tmp_path, resume="run", steps=512)
     assert report["steps"] >= 512
     assert any("episodes restart: drmario cannot be in the state" in text for text in report["events"])

@@ -12,7 +12,7 @@ import torch
 from pac.backends import make
 from pac.backends.core.layout import Layout
 from pac.envs import Task, find
-from pac.envs.fields import FINAL_OBSERVATION, Array
+from pac.envs.fields import FINAL_OBSERVATION
 from pac.training.nets.action_noise import ActionNoise
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.device_buffer import DeviceBuffer
@@ -45,8 +45,9 @@ def policy_of(task: Task) -> PpoPolicy:
     return PpoPolicy(task, settings, torch.Generator().manual_seed(0)).eval()
 
 
-def collected(task: Task, policy: PpoPolicy, envs: Any, num_envs: int, steps: int) -> tuple[torch.Tensor, Array, Array]:
-    """Collect a rollout; return its final values, where episodes were truncated, and all last observations there."""
+def collected(task: Task, envs: Any, num_envs: int, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Collect a rollout; return its final values, and those of all last observations of truncated episodes."""
+    policy = policy_of(task)
     kept, buffer = KeepingEnvs(envs), DeviceBuffer(task, envs.buffer, CPU)
     noise = ActionNoise(
         0, first_env=0, num_envs=num_envs, players=task.players, numbers=policy.distribution.numbers, device=CPU
@@ -61,38 +62,28 @@ def collected(task: Task, policy: PpoPolicy, envs: Any, num_envs: int, steps: in
         on_decision=lambda _outputs, _values: None,
     )
     where = (envs.buffer["truncated"][1:] > envs.buffer["terminated"][1:]).nonzero()
-    last = kept.last[1:][where]
+    expected = torch.zeros(steps, num_envs)
+    with torch.inference_mode():
+        expected[where] = policy.value(torch.from_numpy(kept.last[1:][where]))
+    assert len(where[0]) > num_envs
     buffer.close()
-    return found, np.array(where), last
+    return found, expected
 
 
 @pytest.mark.session
 @pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
 def test_the_values_are_those_of_last_observations_of_every_step(backend: str) -> None:
     """Bit for bit, on every backend, although the buffer has the last observations of one step."""
-    task, num_envs, steps = find("frames"), 8, 130
-    policy = policy_of(task)
-    with closing(make(task, num_envs, backend, strict=True, slots=steps + 1, seed=3, workers=2)) as envs:
-        found, (rows, columns), last = collected(task, policy, envs, num_envs, steps)
-    expected = torch.zeros(steps, num_envs)
-    with torch.inference_mode():
-        expected[rows, columns] = policy.value(torch.from_numpy(last))
-    assert len(rows) > num_envs
-    assert torch.equal(found, expected)
+    with closing(make(find("frames"), 8, backend, strict=True, slots=131, seed=3, workers=2)) as envs:
+        assert torch.equal(*collected(find("frames"), envs, 8, 130))
 
 
 def test_a_full_table_is_evaluated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Episodes that are truncated more often than the table has rows have their values, too."""
     monkeypatch.setattr(final_values, "LEAST_ROWS", 1)
-    task, num_envs, steps = corridor(), 4, 100
-    policy = policy_of(task)
-    envs = make(task, num_envs, "inline", slots=steps + 1, seed=1)
-    found, (rows, columns), last = collected(task, policy, envs, num_envs, steps)
-    envs.close()
-    expected = torch.zeros(steps, num_envs)
-    with torch.inference_mode():
-        expected[rows, columns] = policy.value(torch.from_numpy(last))
-    assert len(rows) > 2 * num_envs
+    with closing(make(corridor(), 4, "inline", slots=101, seed=1)) as envs:
+        found, expected = collected(corridor(), envs, 4, 100)
+    assert torch.count_nonzero(expected) > 2 * 4
     assert torch.allclose(found, expected, atol=1e-6)
     assert torch.equal(found == 0, expected == 0)
 

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
-from pac.envs import BadParameter, Task, find
+from pac.envs import BadParameter, find
 from pac.training.nets.decoding import image_shape
-from pac.training.nets.running_moments import ImageMoments, RunningMoments
+from pac.training.nets.running_moments import ImageMoments
 from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.ppo.learning import _counted
 from pac.training.ppo.policy import PpoPolicy
-from pac.training.ppo.reward_scale import RewardScale
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.trainer import PPO
 from pac.training.ranks import SingleRank
-from pac.training.trainer import Context, Timer
-from pac.training.trainers import trainer_settings
 
 from ..alone import context, started
 from ..corridor import corridor
@@ -47,29 +43,6 @@ def test_the_moments_are_those_of_all_observations_so_far() -> None:
         assert int(moments.count) == len(everything)
         assert np.allclose(moments.mean, everything.mean(0), atol=1e-5)
         assert np.allclose(moments.variance, everything.var(0), rtol=1e-4)
-
-
-def test_rewards_are_divided_by_the_deviation_of_discounted_returns() -> None:
-    """Against a loop over two rows, one of which begins a new episode."""
-    rewards = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    ended = torch.tensor([[False, False], [True, False], [False, False]])
-    returns = [[1.0, 0.5 * 1 + 3, 5.0], [2.0, 0.5 * 2 + 4, 0.5 * 5 + 6]]
-    scale = RewardScale(RunningMoments(()), gamma=0.5)
-    scaled = scale.apply(rewards, ended, SingleRank())
-    assert torch.allclose(scaled, rewards / float(np.std(returns)), rtol=1e-5)
-    assert scale.sums is not None
-    assert scale.sums.tolist() == [5.0, 8.5]
-
-
-def test_discounted_returns_continue_in_the_next_rollout() -> None:
-    """Two rollouts of one step give the moments of one rollout of two steps."""
-    rewards, ended = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2, 2, dtype=torch.bool)
-    one, two = RunningMoments(()), RunningMoments(())
-    RewardScale(one, 0.9).apply(rewards, ended, SingleRank())
-    parts = RewardScale(two, 0.9)
-    for step in range(2):
-        parts.apply(rewards[step : step + 1], ended[step : step + 1], SingleRank())
-    assert torch.allclose(one.deviation, two.deviation)
 
 
 def test_values_are_shown_in_the_rewards_of_the_environment() -> None:
@@ -136,16 +109,13 @@ def test_some_images_of_all_rows_change_the_moments() -> None:
 
 def test_boards_can_be_normalized() -> None:
     """Their moments have the shape of the decoded planes."""
-    task: Task = corridor()
-    settings = trainer_settings("ppo", task, {"normalize_observation": True, "batch": 64, "minibatch": 64})
-    trainer = PPO(Context(task, lambda n, slots: make(task, n, "inline", slots=slots), settings, "cpu", 0, Timer()))
-    trainer.start(8)
-    trainer.iterate()
-    moments = trainer.policy.observations
+    task = corridor()
+    with started(PPO, context(task, normalize_observation=True)) as trainer:
+        trainer.iterate()
+        moments = trainer.policy.observations
     assert isinstance(moments, ImageMoments)
     assert int(moments.count) > 0
     assert moments.mean.shape == image_shape(task.observation)
-    trainer.close()
 
 
 def test_normalizing_images_beside_numbers_is_refused() -> None:
@@ -155,9 +125,3 @@ def test_normalizing_images_beside_numbers_is_refused() -> None:
     settings = PpoSettings.for_task(task, {"normalize_observation": True})
     with pytest.raises(BadParameter, match="set it to false for images beside"):
         PpoPolicy(task, settings, torch.Generator())
-
-
-def test_the_clip_range_follows_its_schedule() -> None:
-    """Half of it is left after half of the decisions."""
-    with training(clip="0:0.2,256:0.0") as trainer:
-        assert [round(trainer.iterate()["clip"], 3) for _ in range(3)] == [0.2, 0.1, 0.0]

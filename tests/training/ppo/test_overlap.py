@@ -28,7 +28,16 @@ from ..alone import context, equal, started
 from ..corridor import corridor
 
 SMALL = {"batch": 64, "minibatch": 32, "epochs": 2, "hidden": 16, "channels": 8, "threads": 2, "overlap": True}
-TASKS = ["CartPole-v1", "drmario", "autochess", "staghunt", "kuhn"]
+BACKENDS = [
+    *(
+        ("inline", "kuhn"),
+        ("threads", "treasure"),
+        ("shm", "CartPole-v1"),
+        ("device", "treasure"),
+        ("apart", "drmario"),
+    ),
+    *(("http", "autochess"), ("socket", "staghunt")),
+]
 
 
 class SequentialPPO(PPO):
@@ -60,33 +69,14 @@ def trained(kind: type[PPO], task: Task, iterations: int, **options: Any) -> tup
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("spec", TASKS)
-def test_weights_equal_those_of_the_sequential_reference(spec: str) -> None:
-    """After 20 iterations they are equal bit for bit, and so are the figures of every iteration."""
-    (metrics, found), (wanted_metrics, wanted) = (trained(kind, find(spec), 20) for kind in (PPO, SequentialPPO))
+@pytest.mark.parametrize(("backend", "spec"), BACKENDS)
+def test_what_is_learned_equals_the_sequential_reference(backend: str, spec: str) -> None:
+    """Weights and figures of every iteration, bit for bit, also where the reference's environments are inline."""
+    (metrics, found), (wanted_metrics, wanted) = (
+        trained(kind, find(spec), 8, backend=where) for kind, where in ((PPO, backend), (SequentialPPO, "inline"))
+    )
     assert equal(found, wanted)
     assert metrics == wanted_metrics
-
-
-@pytest.mark.session
-@pytest.mark.parametrize(
-    ("backend", "spec"),
-    [
-        ("threads", "treasure"),
-        ("shm", "treasure"),
-        ("device", "treasure"),
-        ("apart", "treasure"),
-        ("http", "autochess"),
-        ("socket", "drmario"),
-        ("shm", "CartPole-v1"),
-        ("http", "Acrobot-v1"),
-    ],
-)
-def test_the_backend_does_not_change_the_weights(backend: str, spec: str) -> None:
-    """Environments in threads, processes and servers lead to those of the reference, whose environments are inline."""
-    found = trained(PPO, find(spec), 6, backend=backend)
-    wanted = trained(SequentialPPO, find(spec), 6)
-    assert equal(found[1], wanted[1])
 
 
 @pytest.mark.gpu
@@ -117,9 +107,9 @@ class Delayed(ThreadSignal):
 @pytest.mark.session
 def test_delays_between_the_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each thread waits for the other wherever it uses what the other has written."""
-    wanted = trained(SequentialPPO, corridor(), 30)
+    wanted = trained(SequentialPPO, corridor(), 6)
     monkeypatch.setattr("pac.training.ppo.overlap.ThreadSignal", Delayed)
-    found = trained(PPO, corridor(), 30)
+    found = trained(PPO, corridor(), 6)
     assert equal(found[1], wanted[1])
     assert found[0] == wanted[0]
 
@@ -148,13 +138,6 @@ def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: 
         for _ in range(5):
             trainer.iterate()
     assert learned == 4
-
-
-def test_the_first_iteration_has_nothing_to_learn_from() -> None:
-    """The others learn from the rollout of the one before."""
-    metrics, _ = trained(PPO, corridor(), 3)
-    assert metrics[0] == {}
-    assert [(each["updates"], each["policy_lag"]) for each in metrics[1:]] == [(1, 0), (2, 1)]
 
 
 def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() -> None:
@@ -217,11 +200,13 @@ def interrupt() -> None:
 
 
 def test_the_lag_is_that_of_the_weights_that_acted() -> None:
-    """Also where the update is over before the first step of the rollout beside it."""
+    """The first iteration has nothing to learn from; also where an update is over before the rollout beside it."""
     with training(PPO, corridor()) as trainer:
         updates: Any = trainer._updates
         trainer._envs = Before(trainer._envs, updates.wait)
-        assert [trainer.iterate().get("policy_lag") for _ in range(4)] == [None, 0, 1, 1]
+        assert trainer.iterate() == {}
+        found = [trainer.iterate() for _ in range(3)]
+    assert [(each["updates"], each["policy_lag"]) for each in found] == [(1, 0), (2, 1), (3, 1)]
 
 
 def test_another_number_of_environments_after_a_rollout_loses_none() -> None:
@@ -245,15 +230,6 @@ def test_a_pause_is_a_gap_in_the_lane_of_the_training_thread(monkeypatch: pytest
     assert (before.phase, before.end, after.phase, after.begin) == ("collecting", pause.begin, "collecting", pause.end)
 
 
-def test_the_learner_ends_with_the_training() -> None:
-    """Its thread is not left behind."""
-    with training(PPO, corridor()) as trainer:
-        trainer.iterate()
-        trainer.iterate()
-        assert any(thread.name == "learner" for thread in threading.enumerate())
-    assert not any(thread.name == "learner" for thread in threading.enumerate())
-
-
 def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> None:
     """The next iteration collects again with the same weights, and returns the figures of that update."""
     with training(PPO, corridor()) as trainer, training(PPO, corridor()) as other:
@@ -271,13 +247,11 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("at", [1, 2, 8, 9])
+@pytest.mark.parametrize("at", [1, 8, 9])
 def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -> None:
     """The half that is learned from stays as it was; the lost rows decide nothing until they are back."""
-    task = find("staghunt")
-    steps, batch = 8, 256
-    with training(SequentialPPO, task, batch=batch) as reference:
-        wanted = [untimed(reference.iterate()) for _ in range(4)]
+    task, steps, batch = find("staghunt"), 8, 256
+    wanted, _ = trained(SequentialPPO, task, 4, batch=batch)
     with training(PPO, task, backend="shm", batch=batch) as trainer:
         trainer.iterate()
         trainer.iterate()
@@ -310,26 +284,26 @@ def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -
 def test_a_resumed_training_equals_the_uninterrupted_one() -> None:
     """A checkpoint changes nothing; from it and the environments' states follow the same figures and weights."""
     task = find("drmario")
-    with training(PPO, task) as whole:
-        expected = [untimed(whole.iterate()) for _ in range(6)][3:]
-        wanted = weights(whole)
+    metrics, wanted = trained(PPO, task, 4)
     with training(PPO, task) as first, training(PPO, task) as second:
-        for _ in range(3):
-            first.iterate()
+        first.iterate()
+        first.iterate()
         envs: Any = first._envs
         assert envs.save(envs.order.newest)
         tensors, data = first.state()
         second.load_state(tensors, json.loads(json.dumps(data)))
         assert second._envs.restore(envs.buffer["state"][0].copy())  # type: ignore[union-attr]
         for trainer in (first, second):
-            assert [untimed(trainer.iterate()) for _ in range(3)] == expected
+            assert [untimed(trainer.iterate()) for _ in range(2)] == metrics[2:]
             assert equal(weights(trainer), wanted)
 
 
 def test_the_end_of_a_training_learns_from_the_last_rollout() -> None:
-    """So no step is collected in vain, and the last figures are those of that update."""
+    """So no step is collected in vain, and the last figures are those of that update; no thread is left."""
     with training(PPO, corridor()) as trainer:
         trainer.iterate()
         assert trainer.finish()["updates"] == 1
+        assert any(thread.name == "learner" for thread in threading.enumerate())
         assert trainer.finish() == {}
         assert trainer.state()[1]["decisions"] == 64
+    assert not any(thread.name == "learner" for thread in threading.enumerate())

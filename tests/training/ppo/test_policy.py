@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +18,8 @@ from ..corridor import corridor
 
 
 def task(observation: Field, actions: int = 3, action_shape: tuple[int, ...] = ()) -> Task:
-    return Task(
-        spec="t",
-        name="t",
-        title="T",
-        factory="",
-        observation=observation,
-        num_actions=actions,
-        action_shape=action_shape,
-    )
+    names: Any = {"spec": "t", "name": "t", "title": "T", "factory": ""}
+    return Task(**names, observation=observation, num_actions=actions, action_shape=action_shape)
 
 
 def policy(of: Task, **options) -> PpoPolicy:
@@ -92,13 +86,11 @@ def test_a_rollout_sees_the_weights_as_they_are(fused: bool) -> None:
     [
         Field("observation", "float32", (4,)),
         Field("observation", "uint8", (12,), low=0, high=9),
-        Field("observation", "uint8", (84, 84, 3), low=0, high=255),
-        Field("observation", "uint8", (4, 84, 84), low=0, high=255),
-        Field("observation", "uint8", (84, 84, 12), low=0, high=255),
-        Field("observation", "uint8", (210, 160), low=0, high=255),
-        Field("observation", "uint8", (34, 100, 3), low=0, high=255),
-        Field("observation", "uint8", (5, 6, 7), encoding="bits"),
-        Field("observation", "uint8", (9,), encoding="bits"),
+        *(
+            Field("observation", "uint8", shape, low=0, high=255)
+            for shape in ((84, 84, 3), (4, 84, 84), (84, 84, 12), (210, 160), (34, 100, 3))
+        ),
+        *(Field("observation", "uint8", shape, encoding="bits") for shape in ((5, 6, 7), (9,))),
     ],
     ids=lambda field: f"{field.encoding}-{field.dtype}-{field.shape}",
 )

@@ -3,24 +3,30 @@
 import gc
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
 import hypothesis
+import psutil
 import pytest
 
 from pac.backends.system.cores import usable_cores
 
-from . import warm
+from . import leftovers, warm
 from .folders import runtime, sweep
 
 DURATIONS = Path(__file__).parent / "durations.json"
 SHORT = 0.5  # s: files below need no place in the order
+FAILED = pytest.StashKey[bool]()
 
 # A busy machine is no fault of the code.
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("here"), max_examples=10)
 hypothesis.settings.load_profile("here")
+
+# A shell starts background jobs with SIGINT ignored, which processes inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
@@ -50,12 +56,32 @@ def pytest_collection_finish():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runtime_directory():
-    """Point the runtime directory at a new folder."""
+def runtime_directory(warm_start):
+    """Point the runtime directory at a new folder. At the end, no process may be left."""
     sweep()
+    leftovers.BEFORE.update(each.pid for each in psutil.Process().children())
     with runtime() as folder:
         os.environ["PAC_RUNTIME_DIR"] = str(folder)
         yield folder
+        leftovers.end_all()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Remember which tests failed."""
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+@pytest.fixture(autouse=True)
+def a_failed_test_leaves_no_process(runtime_directory, request):
+    """End what a test has started if it failed, but not what fixtures of its module have."""
+    began = leftovers.now()
+    yield
+    if FAILED in request.node.stash:
+        leftovers.end_since(began)
 
 
 def pytest_collection_modifyitems(items):

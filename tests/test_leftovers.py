@@ -10,17 +10,20 @@ from .folders import sweep
 from .programs import program, python
 
 ROOT = Path(__file__).parents[1]
-HEAD = """
+TESTS = """
 import os, signal, subprocess, time
 import pytest
 from tests import leftovers
+
+@pytest.fixture(scope="session")
+def warm_start():
+    pass  # which no test here needs
 
 def start(name, **options):
     process = subprocess.Popen(["sleep", "600"], **options)
     open(name, "w").write(str(process.pid))
     return process
-"""
-FAILING = """
+
 @pytest.fixture(scope="module")
 def shared():
     process = start("shared")
@@ -36,22 +39,20 @@ def test_that_fails(shared, own):
     subprocess.run(["sh", "-c", "sleep 600 & echo $! > orphan"], start_new_session=True)
     assert 0
 
-def test_that_passes(shared):
+def test_that_shares(shared):
     for name in ("own", "orphan"):
         assert not leftovers.running().keys() & {int(open(name).read())}
     assert shared.poll() is None
-"""
-PASSING = """
-def test_that_leaves_a_process():
-    leftovers.LIMIT = 0.1
-    start("left")
-"""
-INTERRUPTED = """
-def test_interruptions():
+
+def test_that_interrupts():
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
     assert subprocess.run(["sh", "-c", "kill -INT $$"]).returncode == -signal.SIGINT
+
+def test_that_leaves_a_process():
+    leftovers.LIMIT = 0.1
+    start("left")
 """
 DEAD = """
 import os, subprocess
@@ -65,18 +66,15 @@ os._exit(9)
 pytestmark = pytest.mark.session
 
 
-@pytest.mark.parametrize(
-    ("tests", "result"),
-    [(FAILING, "1 failed, 1 passed in"), (PASSING, "1 passed, 1 error in"), (INTERRUPTED, "1 passed in")],
-)
-def test_surroundings(tests, result, tmp_path):
+def test_surroundings(tmp_path):
     """Failed tests' processes end, those of shared fixtures do not, the last ones are errors; SIGINT interrupts."""
-    (tmp_path / "test_here.py").write_text(HEAD + tests)
+    (tmp_path / "test_here.py").write_text(TESTS)
     command = "trap '' INT; exec \"$0\" -m pytest -q -p tests.conftest -p no:cacheprovider test_here.py"
     done = program("sh", "-c", command, sys.executable, environ={"PYTHONPATH": str(ROOT)}, cwd=tmp_path)
-    assert result in done.stdout, done.stdout
-    pids = [int(path.read_text()) for path in tmp_path.iterdir() if not path.suffix and path.is_file()]
-    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert "1 failed, 3 passed, 1 error in" in done.stdout, done.stdout
+    pids = {path.name: int(path.read_text()) for path in tmp_path.iterdir() if path.is_file() and not path.suffix}
+    assert set(pids) == {"shared", "own", "orphan", "left"}
+    assert not any(map(psutil.pid_exists, pids.values()))
 
 
 def test_the_processes_of_the_dead_are_swept():

@@ -19,6 +19,7 @@ ORDER = ("a", "b", "c", "d", "e", "f", "h", "l", "pc", "sp", "ime", "enabling")
 ILLEGAL = (0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD)
 CODES = [code for code in range(256) if code not in {0x10, 0x76, 0xCB, *ILLEGAL}]
 EDGES = np.array([0x00, 0x01, 0x0F, 0x10, 0x7F, 0x80, 0x99, 0x9A, 0xF0, 0xFF])
+WORDS = np.array([0x0000, 0x0001, 0x00FF, 0x0100, 0x0FFF, 0x1000, 0x7FFF, 0xFFFE, 0xFFFF])
 
 
 @njit
@@ -74,12 +75,12 @@ def flat():
 def states(count: int, seed: int) -> np.ndarray:
     """Return random registers, half of which are at a digit's edge."""
     random = np.random.default_rng(seed)
-    bytes_ = np.where(
-        random.random((count, 16)) < 0.5, random.choice(EDGES, (count, 16)), random.integers(0, 256, (count, 16))
+    found = np.where(
+        random.random((count, 12)) < 0.5, random.choice(EDGES, (count, 12)), random.integers(256, size=(count, 12))
     )
-    found = bytes_[:, :12].copy()
     found[:, 5] &= 0xF0
-    found[:, 8:10] += 256 * bytes_[:, 12:14]
+    words = random.integers(65536, size=(count, 2))
+    found[:, 8:10] = np.where(random.random((count, 2)) < 0.5, random.choice(WORDS, (count, 2)), words)
     found[:, 10] &= 1
     return found
 
@@ -97,6 +98,14 @@ def test_all_bytes(flat, code):
     """DAA, INC, DEC and shifts are compared for every byte and flag."""
     for value, flags in product(range(256), range(0, 256, 16) if code == (0x27,) else (0, 0x10)):
         compare(flat, code, np.array([value, value, 0, 0, 0, flags, 0, 0, 0xC000, 0xD000, 0, 0]))
+
+
+def test_sums_of_words(flat):
+    """ADD HL is compared at the edges of the digits; ADD SP, LD HL, SP + e and JR for every offset."""
+    for hl, bc in product(WORDS, WORDS):
+        compare(flat, (0x09,), np.array([0, bc >> 8, bc & 255, 0, 0, 0xF0, hl >> 8, hl & 255, 0xC000, 0xD000, 0, 0]))
+    for code, sp, offset in product((0x18, 0xE8, 0xF8), WORDS[::2], range(256)):
+        compare(flat, (code, offset), np.array([0, 0, 0, 0, 0, 0, 0, 0, 0xC000, sp, 0, 0]))
 
 
 @pytest.mark.parametrize("code", ILLEGAL)

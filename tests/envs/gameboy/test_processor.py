@@ -31,6 +31,7 @@ def all_results(which, found):
                 found[a, b, carry] = calculate(carry << 12 | a, which, b)
 
 
+@pytest.mark.thorough
 def test_arithmetic_on_all_bytes():
     """Results and flags are those of the digits' sums and differences."""
     a, b, carry = np.ogrid[:256, :256, :2]
@@ -85,6 +86,7 @@ def states(count: int, seed: int) -> np.ndarray:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("prefix", [(), (0xCB,)])
 def test_every_instruction(flat, prefix):
     """Each code does with random registers what the reference does."""
@@ -93,6 +95,7 @@ def test_every_instruction(flat, prefix):
             compare(flat, (*prefix, code), values)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("code", [(0x27,), (0x04,), (0x05,), *((0xCB, 8 * which) for which in range(8))])
 def test_all_bytes(flat, code):
     """DAA, INC, DEC and shifts are compared for every byte and flag."""
@@ -100,6 +103,7 @@ def test_all_bytes(flat, code):
         compare(flat, code, np.array([value, value, 0, 0, 0, flags, 0, 0, 0xC000, 0xD000, 0, 0]))
 
 
+@pytest.mark.thorough
 def test_sums_of_words(flat):
     """ADD HL is compared at the edges of the digits; ADD SP, LD HL, SP + e and JR for every offset."""
     for hl, bc in product(WORDS, WORDS):

@@ -53,7 +53,7 @@ def compare(flat: tuple[FlatConsole, np.ndarray], code: tuple[int, ...], values:
     reference = Processor(before, memory.copy())
     reference.set_pair("af", 256 * before["a"] + before["f"])
     reference.run()
-    found = dict(zip(ORDER, console.run(np.array(values), ()), strict=True))
+    found = dict(zip(ORDER, console.run(np.array(values), np.empty((0, 2))), strict=True))
     expected = {name: int(reference.r[name]) for name in ORDER if name != "f"} | {"f": reference.pair("af") % 256}
     assert found == expected, (code, before)
     assert console.accesses() == [

@@ -66,6 +66,19 @@ class Fragile(Counter):
         raise SystemError("unprintable")
 
 
+class Touchy(Fragile):
+    """Raises when it is given the action 2, is killed when it is given 3, and hangs when it is given 0."""
+
+    def __init__(self) -> None:
+        super().__init__("", at=-1)
+
+    def step(self, action):
+        self.how = {0: "hang", 2: "raise", 3: "kill"}.get(int(action), "")
+        if self.how:
+            self.fail()
+        return super().step(action)
+
+
 class Unbuildable(Counter):
     """Fails in its constructor, but only in a worker."""
 

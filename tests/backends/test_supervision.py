@@ -73,20 +73,10 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
         assert envs.workers[1].restarts == 1
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ("kill", "killed by SIGKILL"),
-        ("exit", "exit code 7"),
-        ("raise", "ValueError: bad card"),
-        ("hang", "no sign of life"),
-    ],
-)
-def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, reason):
-    """The event names the environment, the action and what happened; the only worker's return is waited for."""
-    limit = 3.0 if how == "hang" else 60.0  # no step of a starved worker may pass for one that hangs
-    task = toy("Fragile", how=how, flag=tmp_path / how)
-    with closing(make(task, 3, backend, workers=1, slots=2, hang_timeout=limit)) as envs:
+def test_the_return_of_the_only_worker_is_waited_for(toy, backend, tmp_path):
+    """The event says how it ended, and after how many steps."""
+    task = toy("Fragile", how="exit", flag=tmp_path / "flag")
+    with closing(make(task, 3, backend, workers=1, slots=2)) as envs:
         envs.start()
         for _ in range(3):
             envs.buffer["action"][0] = [0, 1, 2]
@@ -96,13 +86,8 @@ def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, 
         envs.advance(0)
         events = envs.drain_events()
         assert events, (envs.buffer["episode_length"].tolist(), list(tmp_path.iterdir()))
-        text = events[0].text
-        assert reason in text
-        assert "worker 1" in text
-        assert "after 3 steps" in text
-        if how in {"raise", "hang"}:
-            assert "environment 1, seed 0, action 3" in text
-            assert "faulty.py" in text
+        assert events[0].text.startswith("worker 1 ")
+        assert "failed after 3 steps: exit code 7" in events[0].text
         assert not envs.buffer["active"][1].any()
         envs.carry()
         envs.advance(0)
@@ -110,6 +95,43 @@ def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, 
         envs.carry()
         envs.advance(0)
         assert envs.buffer["active"][1].all()
+
+
+def test_a_report_names_the_right_one_of_several_workers(toy, backend, monkeypatch):
+    """The third of four, with slices of different sizes: in events, statuses, rows and the error that ends it."""
+    monkeypatch.setattr("pac.backends.workers.fleet.WINDOW", np.inf)
+    mine, losses = np.isin(np.arange(10), [5, 6]), 0
+    with closing(make(toy("Touchy"), 10, backend, workers=4, hang_timeout=3.0)) as envs:
+        rows, action = envs.buffer, envs.buffer["action"][0]
+        envs.start()
+        for way, reason in ((2, "ValueError: bad card"), (3, "killed by SIGKILL"), (0, "")):
+            step(envs, 0)
+            action[6] = way
+            if not way:
+                break
+            envs.advance(0)
+            (event,) = envs.drain_events()
+            assert (event.level, event.worker, event.lo, event.hi) == ("warning", 2, 5, 7)
+            located = f"environment 7, seed 0, action {way}" if (backend, way) != ("http", 3) else "environments 6..7"
+            assert event.text.startswith(f"worker 3 ({located}) failed after 1 steps: ")
+            assert reason in event.text
+            assert ("faulty.py" in event.text) == (way == 2)
+            assert rows["active"][0].tolist() == (~mine).tolist()
+            assert rows["status"][0].tolist() == np.where(mine, EnvStatus.DEAD, EnvStatus.READY).tolist()
+            until(lambda: step(envs, 0) or rows["truncated"][0].any(), "the worker is back")
+            assert rows["truncated"][0].tolist() == mine.tolist()
+            assert envs.drain_events()[-1].text == "worker 3 (environments 6..7) is back"
+            losses += 1
+            assert rows["episode"][0].tolist() == (mine * losses).tolist()
+            assert [worker.restarts for worker in envs.workers] == [0, 0, losses, 0]
+            assert [bool(worker.last_error) for worker in envs.workers] == [False, False, True, False]
+        with pytest.raises(WorkerFailed, match="worker 3 ") as caught:
+            envs.advance(0)
+        failure = caught.value.failure
+        assert (failure.worker, failure.lo, failure.hi, failure.environment, failure.action) == (2, 5, 7, 6, 0)
+        assert failure.reason.startswith("no sign of life")
+        assert "faulty.py" in failure.output
+        assert rows["status"][0].tolist() == np.where(mine, EnvStatus.HUNG, EnvStatus.READY).tolist()
 
 
 def test_a_worker_that_fails_repeatedly(toy, backend):

@@ -17,15 +17,8 @@ from pac.training.telemetry.events import EventLog
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
-SMALL = {
-    "learning_starts": 100,
-    "hidden": 16,
-    "channels": 0,
-    "replay_size": 600,
-    "train_frequency": 16,
-    "batch": 16,
-    "epsilon": 0.3,
-}
+SMALL = {"learning_starts": 100, "hidden": 16, "channels": 0, "replay_size": 600, "train_frequency": 16, "batch": 16}
+SMALL |= {"epsilon": 0.3}
 
 
 class Supervised:
@@ -47,8 +40,8 @@ class Supervised:
 
 
 @contextmanager
-def training(spec="treasure:agents=2", seed=0, backend="inline", **overrides):
-    """Yield a trainer that has not started; `trainer.notes` are the sentences for people."""
+def training(spec="treasure:agents=2", seed=0, backend="inline", state=None, num_envs=4, **overrides):
+    """Yield a trainer that has started, from a state if there is one; `trainer.notes` are the sentences for people."""
     task = find(spec)
     notes: list[str] = []
     gate = Gate(own_directory())
@@ -64,6 +57,9 @@ def training(spec="treasure:agents=2", seed=0, backend="inline", **overrides):
     try:
         trainer = Independent(context)
         trainer.notes, trainer.events, trainer.supervisor, trainer.gate = notes, events, supervisor, gate
+        if state is not None:
+            trainer.load_state(*state)
+        trainer.start(num_envs)
         yield trainer
     finally:
         if trainer is not None:

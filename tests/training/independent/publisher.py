@@ -18,7 +18,7 @@ def main() -> None:
     torch.set_num_threads(1)
     arrays = NamedArrays.create(SPECS, "mailbox")
     mailbox = Mailbox(arrays, LAYOUT)
-    mailbox.publish({name: torch.full_like(one, 1.0) for name, one in LAYOUT.items()}, np.ones(1), np.ones(1))
+    mailbox.publish({name: torch.full_like(one, 1.0) for name, one in LAYOUT.items()}, np.ones(1), np.ones(1) / 2)
     assert arrays.segment is not None
     Path(sys.argv[1]).write_text(str(arrays.segment.path))
     while not select.select([sys.stdin], [], [], 0)[0]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import BadParameter, find
 from pac.training.independent.agent import AgentCounts, due
 from pac.training.independent.evaluate import IndependentPlayer
 from pac.training.independent.settings import IndependentSettings
-from pac.training.trainer import Context, Timer
-from pac.training.trainers import trainer_settings
 
 from ...backends import kinds
+from ..alone import context
 from .harness import SMALL, equal, run, tensors, training
 
 
@@ -29,15 +27,12 @@ def learned(trainer):
 def test_agents_have_their_own_networks_and_learn_their_own_weights():
     """They begin with different weights, and only those of agents that learn change."""
     with training() as trainer:
-        trainer.start(4)
         before = tensors(trainer)
         figures = run(trainer, 2)
         after = tensors(trainer)
-    first, second = (before[f"agent{number}.policy.advantage.weight"] for number in range(2))
-    assert not torch.equal(first, second)
-    for number in range(2):
-        name = f"agent{number}.policy.advantage.weight"
-        assert not torch.equal(before[name], after[name])
+    names = [f"agent{number}.policy.advantage.weight" for number in range(2)]
+    assert not torch.equal(*(before[name] for name in names))
+    assert not any(torch.equal(before[name], after[name]) for name in names)
     assert figures["updates"] == figures["learner1/updates"] > 0
     assert {"loss", "learner1/loss", "policy_lag", "learner1/epsilon"} <= figures.keys()
 
@@ -48,7 +43,6 @@ def test_the_same_seed_gives_the_same_weights():
     results = []
     for seed in (3, 3, 4):
         with training(seed=seed) as trainer:
-            trainer.start(4)
             run(trainer, 2)
             results.append(tensors(trainer))
     assert equal(*results[:2])
@@ -63,7 +57,6 @@ def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
         with training(epsilon=1.0) as trainer:
             if idle:
                 monkeypatch.setattr(trainer._agents[1], "due", lambda _decisions: 0)
-            trainer.start(4)
             run(trainer, 2)
             results.append(tensors(trainer))
     own = [{name: value for name, value in one.items() if name.startswith("agent0.")} for one in results]
@@ -76,16 +69,12 @@ def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
 def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(algorithm):
     """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
     chosen = {"save_replay": True, "n_step": 2, "algorithm": algorithm, "prioritized": algorithm == "dqn"}
-    with training("leduc", **chosen) as one:
-        one.start(8)
-        run(one, 3)
-        saved, data = one.state()
-        states = one._envs.buffer["state"][0].copy()
+    with training("leduc", num_envs=8, **chosen) as one:
+        run(one, 2)
+        state, states = one.state(), one._envs.buffer["state"][0].copy()
         run(one, 2)
         expected = learned(one)
-    with training("leduc", **chosen) as two:
-        two.load_state(saved, data)
-        two.start(8)
+    with training("leduc", num_envs=8, state=state, **chosen) as two:
         two._envs.restore(states)
         run(two, 2)
         assert equal(expected, learned(two))
@@ -94,25 +83,21 @@ def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(algorit
 def test_without_the_replay_learning_waits():
     """It is reported; the first decisions after resuming change no weight."""
     with training() as one:
-        one.start(4)
         run(one, 1)
-        saved, data = one.state()
-    with training(learning_starts=400) as two:
-        two.load_state(saved, data)
-        two.start(4)
-        two.iterate()
-        assert "learning continues after learning_starts decisions" in two.notes[0]
-        name = "agent0.policy.advantage.weight"
-        assert torch.equal(saved[name], tensors(two)[name])
+        state = one.state()
+    name = "agent0.policy.advantage.weight"
+    with training(learning_starts=400, state=state) as two:
         run(two, 1)
-        assert not torch.equal(saved[name], tensors(two)[name])
+        assert "learning continues after learning_starts decisions" in two.notes[0]
+        assert torch.equal(state[0][name], tensors(two)[name])
+        run(two, 1)
+        assert not torch.equal(state[0][name], tensors(two)[name])
 
 
 @pytest.mark.thorough
 def test_with_another_number_of_environments_the_old_replay_is_sampled():
     """Learning goes on at once, and the old ring is released when the new one is full."""
     with training(replay_size=300) as trainer:
-        trainer.start(4)
         run(trainer, 2)
         updates = trainer._agents[0].counts.updates
         trainer.resize(2)
@@ -127,7 +112,6 @@ def test_with_another_number_of_environments_the_old_replay_is_sampled():
 def test_each_agent_has_a_curve_of_its_returns(monkeypatch):
     """The mean over the episodes that its seat has ended."""
     with training() as trainer:
-        trainer.start(4)
         advance = trainer._envs.advance
         ended: list[list[float]] = [[], []]
 
@@ -156,26 +140,19 @@ def test_gradient_steps_follow_the_replay_ratio(decisions, wanted):
 def test_trained_agents_play_without_learning():
     """Always the best action, each by its own network."""
     with training() as trainer:
-        trainer.start(4)
         run(trainer, 2)
         saved, data = trainer.state()
-    task = find("treasure:agents=2")
-    settings = trainer_settings("independent", task, SMALL)
-
-    def envs(count, slots, **options):
-        return make(task, count, "inline", slots=slots, seed=1, **options)
-
-    player: Any = IndependentPlayer(Context(task, envs, settings, "cpu", 0, Timer()))
-    player.load_state(saved, data)
-    player.start(3)
-    player.iterate()
-    buffer, newest = player._envs.buffer, player._envs.order.acted(player._envs.order.newest)
-    observation = torch.from_numpy(buffer["observation"][newest].reshape(3, 2, -1))
-    for seat in range(2):
-        best = player._policies[seat](observation[:, seat]).argmax(-1)
-        assert np.array_equal(best.numpy(), buffer["action"][newest].reshape(3, 2)[:, seat])
-    assert [agent.counts.updates for agent in player._agents] == [counts["updates"] for counts in data["agents"]]
-    player.close()
+    given = context(find("treasure:agents=2"), trainer="independent", **SMALL)
+    with closing(IndependentPlayer(given)) as player:
+        player.load_state(saved, data)
+        player.start(3)
+        player.iterate()
+        buffer, newest = player._envs.buffer, player._envs.order.acted(player._envs.order.newest)
+        observation = torch.from_numpy(buffer["observation"][newest].reshape(3, 2, -1))
+        for seat in range(2):
+            best = player._policies[seat](observation[:, seat]).argmax(-1)
+            assert np.array_equal(best.numpy(), buffer["action"][newest].reshape(3, 2)[:, seat])
+        assert [agent.counts.updates for agent in player._agents] == [counts["updates"] for counts in data["agents"]]
 
 
 def test_actions_of_several_parts_are_refused():
@@ -188,7 +165,6 @@ def test_an_agent_that_dies_early_learns_until_then(monkeypatch):
     """In PettingZoo's parallel environments, agents leave one by one; what follows is worth nothing to them."""
     monkeypatch.syspath_prepend(str(Path(kinds.__file__).parent))
     with training("kinds:Tag", learning_starts=40, replay_size=200, gamma=0.5, epsilon=1.0) as trainer:
-        trainer.start(4)
         figures = run(trainer, 1)
         decisions = trainer.decisions / trainer.steps
         ends = [trainer._agents[seat].learner.replays[0].sample(64) for seat in range(2)]

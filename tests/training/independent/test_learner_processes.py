@@ -22,35 +22,30 @@ def learners(trainer):
     return {status.index: psutil.Process(status.pid) for status in trainer.supervisor.statuses()}
 
 
-@pytest.mark.parametrize("options", [{}, {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}])
-def test_in_lockstep_they_equal_the_reference(options):
+def test_in_lockstep_they_equal_the_reference():
     """Weights, target networks, moments, replay and counts, bit for bit, also after a restart with another N."""
-    results, figures = [], []
+    results, figures, options = [], [], {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}
     for processes in (False, True):
         with training(processes=processes, max_behind=0, save_replay=True, **options) as trainer:
-            trainer.start(4)
-            run(trainer, 2)
+            run(trainer, 1)
             trainer.resize(2)
-            figures.append(run(trainer, 2))
+            figures.append(run(trainer, 1))
             results.append(trainer.state())
     assert results[0][1] == results[1][1]
     assert equal(results[0][0], results[1][0])
-    assert figures[0]["updates"] == figures[1]["updates"] > 50
+    assert figures[0]["updates"] == figures[1]["updates"] > 20
 
 
 def test_a_replay_of_another_n_is_not_restored():
     """Learners in processes then collect decisions first, instead of drawing from an empty ring."""
     with training(save_replay=True) as one:
-        one.start(4)
-        run(one, 2)
-        saved, data = one.state()
-    with training(processes=True, save_replay=True, max_behind=0) as two:
-        two.load_state(saved, data)
-        two.start(2)
-        until(lambda: two.iterate()["updates"] > data["agents"][0]["updates"], "gradient steps")
+        run(one, 1)
+        state = one.state()
+    with training(processes=True, save_replay=True, max_behind=0, state=state, num_envs=2) as two:
+        until(lambda: two.iterate()["updates"] > state[1]["agents"][0]["updates"], "gradient steps")
         assert any("the saved replay does not fit" in note for note in two.notes)
         assert not any("new learner" in note for note in two.notes)
-        assert two._agents[0].counts.learn_from == data["decisions"][0] + two._settings.learning_starts
+        assert two._agents[0].counts.learn_from == state[1]["decisions"][0] + two._settings.learning_starts
 
 
 def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch):
@@ -67,7 +62,6 @@ def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch
     monkeypatch.setattr(GradientStep, "take", counting(GradientStep.take))
     monkeypatch.setattr(Replay, "gather", counting(Replay.gather))
     with training(processes=True, max_behind=8) as trainer:
-        trainer.start(4)
         figures = run(trainer, 3)
         assert figures["updates"] > 0
         assert figures["learner1/updates"] > 0
@@ -77,7 +71,6 @@ def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch
 def test_a_learner_that_dies_is_replaced_from_what_it_published():
     """The other one is unaffected, and both go on."""
     with training(processes=True, max_behind=4, publish_interval=4) as trainer:
-        trainer.start(4)
         run(trainer, 2)
         before = learners(trainer)
         before[0].send_signal(signal.SIGKILL)
@@ -93,23 +86,18 @@ def test_a_learner_that_dies_is_replaced_from_what_it_published():
 def test_a_learner_that_dies_again_and_again_ends_the_training():
     """With the error of its process."""
     with training(processes=True, max_behind=0) as trainer:
-        trainer.start(4)
 
-        def kill_and_go_on():
-            for _ in range(50):
-                for index, process in learners(trainer).items():
-                    if index == 1:
-                        process.send_signal(signal.SIGKILL)
-                trainer.iterate()
+        def killed():
+            learners(trainer)[1].send_signal(signal.SIGKILL)
+            trainer.iterate()
 
         with pytest.raises(ProcessFailed, match="agent 2 failed: killed by SIGKILL"):
-            kill_and_go_on()
+            until(killed, "the end")
 
 
 def test_a_paused_session_stops_the_learners():
     """They block at the gate, and a step lets each of them learn what is due."""
     with training(processes=True, max_behind=10_000) as trainer:
-        trainer.start(4)
         run(trainer, 1)
         trainer.gate.pause()
         process = learners(trainer)[0]
@@ -125,7 +113,6 @@ def test_a_paused_session_stops_the_learners():
 def test_weights_that_are_not_numbers_are_not_published():
     """The learner fails and is replaced; those that act stay finite."""
     with training(processes=True, max_behind=0, learning_rate="1e30") as trainer:
-        trainer.start(4)
         until(lambda: trainer.iterate() and any("has a new learner" in note for note in trainer.notes), "a failure")
         assert any("NaN or infinite" in text for *_, text in trainer.events.recent)
         assert all(value.isfinite().all() for value in tensors(trainer).values() if value.is_floating_point())

@@ -17,7 +17,14 @@ from pac.training.telemetry.events import EventLog
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
-SMALL = {"learning_starts": 100, "hidden": 16, "channels": 0, "replay_size": 600, "train_frequency": 16, "batch": 16}
+SMALL: dict[str, Any] = {
+    "learning_starts": 100,
+    "hidden": 16,
+    "channels": 0,
+    "replay_size": 600,
+    "train_frequency": 16,
+    "batch": 16,
+}
 SMALL |= {"epsilon": 0.3}
 
 

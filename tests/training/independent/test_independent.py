@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,7 +144,8 @@ def test_trained_agents_play_without_learning():
         run(trainer, 2)
         saved, data = trainer.state()
     given = context(find("treasure:agents=2"), trainer="independent", **SMALL)
-    with closing(IndependentPlayer(given)) as player:
+    player: Any = IndependentPlayer(given)
+    with closing(player):
         player.load_state(saved, data)
         player.start(3)
         player.iterate()

@@ -25,8 +25,10 @@ from pac.training.session.host import SessionFailed, SessionProcess, launch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
+from ...waiting import LIMIT
+from ...waiting import until as waited
+
 pytestmark = pytest.mark.session
-LIMIT = 100.0
 KILLS = 20
 
 
@@ -37,23 +39,37 @@ def started(folder: Path, **options: Any) -> SessionProcess:
 
 def until(session: SessionProcess, condition: Any) -> Snapshot:
     """Watch a session until a condition is true of what is seen; return that."""
-    reader, end = TelemetryReader(session.directory), time.monotonic() + LIMIT
-    while not condition(snapshot := take_snapshot(reader, ViewRequest(count=0))):
-        assert time.monotonic() < end, (snapshot.phase, dict(snapshot.state), [event.text for event in snapshot.events])
+    reader = TelemetryReader(session.directory)
+
+    def seen() -> Snapshot | None:
         assert session.poll() is None, "the session ended"
-        time.sleep(0.02)
-    return snapshot
+        snapshot = take_snapshot(reader, ViewRequest(count=0))
+        return snapshot if condition(snapshot) else None
+
+    found = waited(seen, "what is seen", LIMIT)
+    assert found is not None
+    return found
+
+
+def texts(seen: Snapshot) -> list[str]:
+    return [event.text for event in seen.events]
 
 
 def test_a_session_solves_and_reports(tmp_path):
-    """Two workers over shared memory: NashConv falls, fps are iterations, the memory was reported before it began."""
+    """NashConv falls, fps are iterations, the memory was reported before it began, and a killed worker is replaced."""
     session = started(tmp_path, name="run")
-    texts = [event.text for event in until(session, lambda seen: seen.state["frames"] > 200_000).events]
+    seen = until(session, lambda seen: seen.state["frames"] > 0 and len(seen.processes) == 2)
+    os.kill(int(seen.processes["pid"][1]), signal.SIGKILL)
+    back = until(session, lambda seen: any("is back" in text for text in texts(seen)))
+    said = texts(until(session, lambda seen: seen.state["frames"] > back.state["frames"] + 100_000))
     session.terminate()
-    assert next(place for place, text in enumerate(texts) if text.startswith("table: ")) < next(
-        place for place, text in enumerate(texts) if text.startswith("using transport: shm, 2 workers")
-    )
-    assert not any("inference" in text for text in texts)
+    begun = [
+        next(at for at, text in enumerate(said) if text.startswith(start)) for start in ("table: ", "using transport")
+    ]
+    assert begun == sorted(begun)
+    assert said[begun[1]].startswith("using transport: shm, 2 workers")
+    assert any("killed by SIGKILL" in text for text in said)
+    assert not any("inference" in text for text in said)
     report = session.report()
     assert (report["trainer"], report["backend"], report["num_envs"]) == ("mccfr", "shm", 2)
     assert 0 < report["nash_conv"] < 0.5
@@ -67,9 +83,8 @@ def test_it_can_be_stopped_while_the_cards_are_sorted(tmp_path, monkeypatch):
     """How far that is can be seen meanwhile; whoever stops it has not to wait for the end, and nothing is kept."""
     monkeypatch.setenv("PAC_CACHE_DIR", str(tmp_path / "cache"))
     session = started(tmp_path, task="holdem:flop=300,turn=20000,river=20000")
-    until(
-        session, lambda seen: "building the card abstraction: " in seen.state["message"] and seen.state["progress"] > 0
-    )
+    building = "building the card abstraction: "
+    until(session, lambda seen: building in seen.state["message"] and seen.state["progress"] > 0)
     session.terminate()
     assert session.report()["frames"] == 0
     assert not list((tmp_path / "cache").glob("holdem-*"))
@@ -93,17 +108,11 @@ def test_it_goes_on_with_another_number_of_workers(tmp_path):
     assert (again.tensors["updates"] >= saved.tensors["updates"]).all()
 
 
-def test_it_stops_after_so_many_iterations(tmp_path):
-    """With batches of a known size, it makes exactly as many as are asked for."""
-    report = started(tmp_path, frames=6000, settings={"batch": 1000}).report()
-    assert report["frames"] == 6000
-
-
 def test_kuhn_says_why_it_has_one_worker(tmp_path):
     """Where two are asked for, one is taken, which is reported once; what it learns is no episode to be recorded."""
     session = started(tmp_path, task="kuhn")
     seen = until(session, lambda seen: seen.state["frames"] > 0)
-    (reported,) = (event.text for event in seen.events if "too few for workers" in event.text)
+    (reported,) = (text for text in texts(seen) if "too few for workers" in text)
     assert reported == "kuhn has 12 information sets, too few for workers to share: using 1"
     with closing(SessionClient(session.directory)) as client, pytest.raises(CommandRefused, match="no episodes"):
         client.call("record", env=0)
@@ -114,7 +123,7 @@ def test_kuhn_says_why_it_has_one_worker(tmp_path):
 def test_a_killed_session_loses_one_interval_at_most(tmp_path):
     """What was saved before the kill is what the next one begins with."""
     session = started(tmp_path, name="run", checkpoint_every=0.2)
-    seen = until(session, lambda seen: sum(event.text.startswith("checkpoint at") for event in seen.events) >= 2)
+    seen = until(session, lambda seen: sum(text.startswith("checkpoint at") for text in texts(seen)) >= 2)
     session.kill()
     with pytest.raises(SessionFailed, match="SIGKILL"):
         session.report()
@@ -123,33 +132,6 @@ def test_a_killed_session_loses_one_interval_at_most(tmp_path):
     assert saved.skipped == ()
     report = started(tmp_path, resume="run", seconds=0.5).report()
     assert report["frames"] > saved.data["counters"]["frames"] >= seen.state["frames"] // 100
-
-
-def test_a_checkpoint_says_how_long_the_training_stood_still(tmp_path):
-    """Its event does, and the report has them all."""
-    session = started(tmp_path, checkpoint_every=0.2)
-    until(
-        session, lambda seen: any(re.search(r"iterations; .* paused for at most \d+ ms", text) for text in texts(seen))
-    )
-    session.terminate()
-    assert min(session.report()["checkpoint_pauses_ms"]) > 0
-
-
-def test_a_killed_worker_is_replaced(tmp_path):
-    """The session goes on, an event names the worker, and it comes back."""
-    session = started(tmp_path, name="run")
-    seen = until(session, lambda seen: seen.state["frames"] > 0 and len(seen.processes) == 2)
-    os.kill(int(seen.processes["pid"][1]), signal.SIGKILL)
-    seen = until(session, lambda seen: any("is back" in event.text for event in seen.events))
-    assert any("killed by SIGKILL" in event.text for event in seen.events)
-    counted = seen.state["frames"]
-    until(session, lambda seen: seen.state["frames"] > counted)
-    session.terminate()
-    assert session.report()["nash_conv"] < 0.5
-
-
-def texts(seen: Snapshot) -> list[str]:
-    return [event.text for event in seen.events]
 
 
 def told_to_be_saved(seen: Snapshot) -> int:
@@ -162,6 +144,7 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     """Each is named with its reason, the one before them is taken, and a run that is another's is not touched."""
     plain = {"backend": "inline", "num_envs": 1, "settings": {"batch": 500}}
     good = started(tmp_path, name="run", frames=2000, **plain).report()
+    assert good["frames"] == 2000
     run = RunFolder.find(tmp_path, "run")
     saved = load_newest(run.checkpoints)
 
@@ -177,14 +160,7 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     session = started(tmp_path, resume="run", frames=4000, **plain)
     seen = texts(until(session, lambda seen: seen.state["frames"] > good["frames"]))
     skipped = {text.partition(" ")[0]: text for text in seen if "is skipped" in text}
-    reasons = [
-        "its checksum is wrong",
-        "its checksum is wrong",
-        "its checksum is wrong",
-        "its fingerprint is another",
-        "its task is kuhn",
-        "its trainer is ppo",
-    ]
+    reasons = [*3 * ["its checksum is wrong"], "its fingerprint is another", "its task is kuhn", "its trainer is ppo"]
     assert sorted(skipped) == [f"step-{10**9 + number:012d}" for number in range(len(reasons))]
     assert all(reason in skipped[name] for name, reason in zip(sorted(skipped), reasons, strict=True))
     assert f"resumed run at {good['frames']:,} iterations" in seen
@@ -206,7 +182,10 @@ def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):
     resource.prlimit(session.pid, resource.RLIMIT_FSIZE, usual)
     seen = until(session, lambda seen: told_to_be_saved(seen) > before)
     session.terminate()
-    assert session.report()["frames"] >= told_to_be_saved(seen)
+    report = session.report()
+    assert report["frames"] >= told_to_be_saved(seen)
+    assert min(report["checkpoint_pauses_ms"]) > 0
+    assert any(re.search(r"iterations; .* paused for at most \d+ ms", text) for text in texts(seen))
     assert load_newest(RunFolder.find(tmp_path, "run").checkpoints).skipped == ()
 
 

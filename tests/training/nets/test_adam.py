@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +9,8 @@ import torch
 from torch import nn
 
 from pac.training.nets.adam import EPSILON, Adam
+
+from ...programs import python
 
 RATE = 1e-2
 
@@ -65,22 +65,11 @@ def test_it_goes_on_from_its_state() -> None:
 
 TRAIN = """
 import sys
-from pac.backends import make
 from pac.envs import find
-from pac.training.ppo.trainer import PPO
-from pac.training.trainer import Context, Timer
-from pac.training.trainers import trainer_settings
-
+from pac.training.playing import context_of
+from pac.training.trainers import build_trainer, trainer_settings
 task = find("noop")
-context = Context(
-    task,
-    lambda envs, slots: make(task, envs, "inline", slots=slots),
-    trainer_settings("ppo", task, {}),
-    "cpu",
-    0,
-    Timer(),
-)
-trainer = PPO(context)
+trainer = build_trainer("ppo", context_of(task, trainer_settings("ppo", task, {}), 0)[0])
 trainer.start(8)
 assert trainer.iterate()
 trainer.close()
@@ -91,4 +80,4 @@ sys.exit("torch._dynamo" in sys.modules)
 @pytest.mark.session
 def test_training_loads_no_compiler() -> None:
     """It would take a second of every start."""
-    subprocess.run([sys.executable, "-c", TRAIN], check=True, timeout=120)
+    python("-c", TRAIN, check=True)

@@ -32,7 +32,7 @@ def test_parts_of_a_gradient_add_up_to_the_whole() -> None:
     results = []
     for threads, size in ((1, 10_000), (2, 16)):
         with training(corridor(threads=threads), num_envs=3, minibatch=128, epochs=1, max_grad_norm=1e9) as trainer:
-            trainer.policy.network.rows_at_once = size  # type: ignore[misc]
+            trainer.policy.network.rows_at_once = size
             trainer._actor.threads.size = 1
             trainer.iterate()
             results.append(weights(trainer))

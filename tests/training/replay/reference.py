@@ -56,34 +56,24 @@ class ReferenceReplay:
                 self._open[row].append(decision)
             self._newest[row] = []
 
-    def step(
-        self,
-        *,
-        action: np.ndarray,
-        reward: np.ndarray,
-        ended: np.ndarray,
-        truncated: np.ndarray,
-        final: np.ndarray,
-        observation: np.ndarray,
-        active: np.ndarray,
-        began: np.ndarray,
-    ) -> None:
+    def step(self, action: np.ndarray, written: dict[str, np.ndarray], *, began: np.ndarray) -> None:
         """Take the results of a step; arrays have one entry per row."""
-        for row in range(len(reward)):
+        active, observation = written["active"], written["observation"]
+        for row in range(len(action)):
             waiting = self._open[row]
             if self._active[row] == DECIDES:
                 for decision in waiting:
                     decision.decisions += 1
                 waiting.append(Decision(self.position, self.stack(row), int(action[row])))
             for decision in waiting:
-                decision.rewards.append((float(reward[row]), decision.decisions))
+                decision.rewards.append((float(written["reward"][row]), decision.decisions))
         self.position += 1
-        for row in range(len(reward)):
+        for row in range(len(action)):
             frames = self._frames[row]
-            if ended[row]:
+            if written["terminated"][row]:
                 self._close(row, None)
-            elif truncated[row]:
-                frames.append(final[row].tobytes())
+            elif written["truncated"][row]:
+                frames.append(written["final_observation"][row].tobytes())
                 self._close(row, self.stack(row))
             elif active[row] == OUT:
                 self._close(row, None)

@@ -8,11 +8,9 @@ import pytest
 from pac.envs.fields import DECIDES
 from pac.training.replay.kernels import NOT_KEPT, transition
 from pac.training.replay.priorities import PrioritySettings
-from pac.training.replay.replay import Replay
-from pac.training.replay.settings import ReplaySettings
 
 from .reference import ReferencePriorities
-from .test_replay import GAMMA, World
+from .test_replay import World
 
 SETTINGS = PrioritySettings(alpha=0.7, epsilon=0.01)
 
@@ -88,47 +86,6 @@ def test_transitions_are_drawn_in_proportion_to_their_priorities():
     assert counts / 30_000 == pytest.approx(expected / expected.sum(), rel=0.25)
     assert np.corrcoef(counts, expected)[0, 1] > 0.99
     assert batch.densities[first] == pytest.approx(expected / mean)
-
-
-@pytest.mark.parametrize("written", [25, 133])
-def test_saved_priorities_continue_as_if_they_had_not_been_saved(written):
-    """Although more was written and learned before they were saved."""
-    settings = ReplaySettings(1, steps=2, stack=3, gamma=GAMMA, spare=5, priorities=SETTINGS)
-
-    def world_at(count: int) -> World:
-        world = World(4, slots=40, steps=2, stack=3)
-        world.replay = Replay(world.task, world.buffer, settings, 4)
-        world.replay.add()
-        for step in range(count):
-            world.step()
-            if step > 20:
-                learn(world)
-        return world
-
-    def learn(world: World) -> np.ndarray:
-        batch = world.replay.sample(8)
-        world.replay.learn_priorities(batch, batch.rewards**2)
-        return batch.places - [world.replay.head, 0]
-
-    saving, expected = world_at(written), world_at(written)
-    mark, generator = saving.replay.mark(), saving.replay.generator()
-    for _ in range(5):
-        saving.step()
-        learn(saving)
-    saved = saving.replay.state(mark)
-
-    resumed = World(4, slots=40, steps=2, stack=3)
-    for name in ("observation", "active", "action_mask"):
-        resumed.buffer[name][0] = expected.buffer[name][expected.slot]
-    resumed.replay = Replay(resumed.task, resumed.buffer, settings, 4)
-    resumed.replay.add()
-    resumed.replay.load_state(saved)
-    resumed.replay.set_generator(generator)
-    resumed.random.bit_generator.state = expected.random.bit_generator.state
-    for _ in range(30):
-        for world in (resumed, expected):
-            world.step()
-        assert np.array_equal(learn(resumed), learn(expected))
 
 
 def test_a_replay_saved_without_priorities_begins_with_equal_ones():

@@ -10,10 +10,10 @@ from . import writer
 from .writer import EPISODE, attached, observed
 
 
-@pytest.fixture
-def paths(tmp_path):
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
     """Start a process that writes a ring as fast as it can; return where its arrays are."""
-    with writing(writer, tmp_path) as text:
+    with writing(writer, tmp_path_factory.mktemp("ring")) as text:
         yield json.loads(text)
 
 

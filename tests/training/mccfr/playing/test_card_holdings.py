@@ -25,6 +25,11 @@ def cards(text):
     return tuple(cards_of(text))
 
 
+def hole(text):
+    """Return the number of a pair of cards."""
+    return hole_of(*cards_of(text))
+
+
 BUCKETS = 5
 BOARDS = {0: (), 1: cards("QsJs2c"), 2: cards("QsJs2c7d"), 3: cards("QsJs2c7dTs")}
 
@@ -69,15 +74,15 @@ def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
 
 def test_the_hands_that_the_opponent_can_hold(holdings):
     """Every pair without own cards and cards of the board: 45 choose 2 after the flop."""
-    free = holdings.against(0, hole_of(*cards("AsKs")), BOARDS[1])
+    free = holdings.against(0, hole("AsKs"), BOARDS[1])
     assert free.sum() == 47 * 46 / 2
-    assert not free[hole_of(*cards("AsAd"))]
-    assert free[hole_of(*cards("AcAd"))]
+    assert not free[hole("AsAd")]
+    assert free[hole("AcAd")]
 
 
 def test_the_best_hand_wins_against_all(holdings):
     """A royal flush on the river wins 1 against every possible hand."""
-    hand = hole_of(*cards("AsKs"))
+    hand = hole("AsKs")
     fares = holdings.equities(0, hand, BOARDS[3], np.random.default_rng(0))
     assert (fares[holdings.against(0, hand, BOARDS[3])] == 1).all()
 
@@ -98,20 +103,20 @@ def test_on_the_turn_all_rivers_count(holdings):
 
 def test_before_the_turn_many_boards_are_sampled(holdings):
     """Aces win about 0.64 against kings before the flop; with 64 boards the standard deviation is about 0.1."""
-    fares = holdings.equities(0, hole_of(*cards("AsAh")), (), np.random.default_rng(0))
-    assert fares[hole_of(*cards("KsKh"))] == pytest.approx(0.64, abs=0.4)
-    assert fares[holdings.against(0, hole_of(*cards("AsAh")), ())].mean() == pytest.approx(0.7, abs=0.1)
+    fares = holdings.equities(0, hole("AsAh"), (), np.random.default_rng(0))
+    assert fares[hole("KsKh")] == pytest.approx(0.64, abs=0.4)
+    assert fares[holdings.against(0, hole("AsAh"), ())].mean() == pytest.approx(0.7, abs=0.1)
 
 
 def test_deals_come_from_the_ranges(holdings):
     """No card occurs twice, every hand is in its range, and buckets and winners are those of the board."""
     board, random = BOARDS[3], np.random.default_rng(1)
     ranges = np.zeros((2, HOLES))
-    ranges[0, [hole_of(*cards(text)) for text in ("AcAd", "KcKd")]] = 1.0, 3.0
+    ranges[0, [hole(text) for text in ("AcAd", "KcKd")]] = 1.0, 3.0
     ranges[1] = holdings.buckets(1, board) >= 0
     sample = holdings.deals(board, ranges, 2000, random)
-    assert set(np.unique(sample.hands[:, 0])) == {hole_of(*cards("AcAd")), hole_of(*cards("KcKd"))}
-    assert (sample.hands[:, 0] == hole_of(*cards("KcKd"))).mean() == pytest.approx(0.75, abs=0.05)
+    assert set(np.unique(sample.hands[:, 0])) == {hole("AcAd"), hole("KcKd")}
+    assert (sample.hands[:, 0] == hole("KcKd")).mean() == pytest.approx(0.75, abs=0.05)
     assert not (HOLE_WORDS[sample.hands[:, 0]] & HOLE_WORDS[sample.hands[:, 1]]).any()
     assert sample.weight.sum() == pytest.approx(1)
     assert (sample.bucket[:, 3, 1] == holdings.buckets(1, board)[sample.hands[:, 1]]).all()
@@ -137,26 +142,19 @@ def test_a_shuffled_deck_has_every_card_once(holdings):
 
 
 @pytest.mark.thorough
-def test_a_player_who_always_folds_loses_the_blinds(game, few):
-    """To a local best response and to a player who raises: two chips in one seat, one in the other."""
-    folds = bot(game, "fold")
-    found = local_best_response(game, folds, few, 20)
-    assert found.mean == pytest.approx(1.5)
-    assert found.margin == pytest.approx(0)
+def test_what_a_local_best_response_wins(game, few):
+    """The blinds of a player who folds, 1.5 chips in the mean; more from one who calls, since it bets good hands."""
+    folds, calls = (local_best_response(game, bot(game, name), few, 40, threads=2) for name in ("fold", "call"))
+    assert (folds.mean, folds.margin) == pytest.approx((1.5, 0))
+    assert calls.mean > calls.margin > 0
 
 
 @pytest.mark.thorough
-def test_a_player_who_always_calls_loses_to_a_local_best_response(game, few):
-    """It bets its good hands for value."""
-    found = local_best_response(game, bot(game, "call"), few, 100, threads=2)
-    assert found.mean > found.margin > 0
-
-
-@pytest.mark.thorough
-def test_a_match_of_a_player_who_folds(game, few):
-    """Folding to the big blind loses the small blind in one seat; the cards decide the rest."""
-    found = match(game, bot(game, "call"), bot(game, "fold"), few, 2 * BLOCK)
-    assert found.mean == pytest.approx(0.5, abs=1.5 * found.margin)
+@pytest.mark.parametrize(("player", "won", "margins"), [("call", 0.5, 1.5), ("allin", 1.5, 0)])
+def test_a_match_against_a_player_who_folds(game, few, player, won, margins):
+    """All-in wins two chips in one seat, one in the other; folding to a call loses the small blind in one seat."""
+    found = match(game, bot(game, player), bot(game, "fold"), few, 2 * BLOCK)
+    assert found.mean == pytest.approx(won, abs=margins * found.margin + 1e-9)
 
 
 @pytest.mark.thorough
@@ -164,13 +162,6 @@ def test_a_match_of_a_player_who_folds(game, few):
 def test_a_match_plays_the_requested_number_of_hands(game, few, hands):
     """Even if two drawn pairs of cards share a card, and if it is not a multiple of a block."""
     assert match(game, bot(game, "call"), bot(game, "allin"), few, hands).hands == hands
-
-
-@pytest.mark.thorough
-def test_an_all_in_player_wins_the_blinds_of_a_player_who_folds(game, few):
-    """Two chips in one seat, one in the other."""
-    found = match(game, bot(game, "allin"), bot(game, "fold"), few, 1_000)
-    assert (found.mean, found.margin) == pytest.approx((1.5, 0))
 
 
 def waits_for_aces(game):

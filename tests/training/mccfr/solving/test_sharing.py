@@ -13,65 +13,68 @@ from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 from pac.training.mccfr.solving.sampling import SMALL, SamplingSolver
 
 from ....programs import talking
+from ....waiting import LIMIT
 from ..tables import learned, tables
 
 GAMES = {"leduc": leduc(), "liars_dice": liars_dice()}
-BATCH = 2_000
+BATCH, WORKERS = 2_000, 2
 WORKER = """
 import sys
 import numpy as np
 from pac.envs.poker import small
 from pac.training.mccfr.solving.sampling import SamplingSolver
 
-name, folder, worker, workers, iterations = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
-game = getattr(small, name)()
-table, updates, lock = (np.load(f"{folder}/{part}.npy", mmap_mode="r+") for part in ("table", "updates", "lock"))
-sampler = SamplingSolver(game, table, updates, 1, lock=lock)
-sampler.run(0, 0)
-print("ready", flush=True)
-sys.stdin.readline()
-counted = sum(
-    sampler.run(first, BATCH).updates for first in range(worker * BATCH, iterations, workers * BATCH)
-)
-print(counted)
+folder, worker = sys.argv[1], int(sys.argv[2])
+while name := sys.stdin.readline().strip():
+    paths = (f"{folder}/{name}-{part}.npy" for part in ("table", "updates", "lock"))
+    table, updates, lock = (np.load(path, mmap_mode="r+") for path in paths)
+    sampler = SamplingSolver(getattr(small, name)(), table, updates, 1, lock=lock)
+    sampler.run(0, 0)
+    print("ready", flush=True)
+    firsts = range(worker * BATCH, int(sys.stdin.readline()), WORKERS * BATCH)
+    print(sum(sampler.run(first, BATCH).updates for first in firsts), flush=True)
 """
 
 
-def together(name, workers, iterations, folder):
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """Return a folder, and processes that learn into the tables in it."""
+    folder = tmp_path_factory.mktemp("tables")
+    code = WORKER.replace("BATCH", str(BATCH)).replace("WORKERS", str(WORKERS))
+    running = [talking("-c", code, folder, str(worker)) for worker in range(WORKERS)]
+    yield folder, running
+    for process in running:
+        process.communicate(timeout=LIMIT)
+
+
+def together(name, iterations, folder, running):
     """Return the tables that worker processes fill by so many iterations in all, and the updates that they count."""
-    for part, array in zip(("table", "updates", "lock"), (*tables(GAMES[name]), np.zeros(1, np.int32)), strict=True):
-        np.save(folder / f"{part}.npy", array)
-    command = ("-c", WORKER.replace("BATCH", str(BATCH)), name, folder)
-    running = [talking(*command, str(worker), str(workers), str(iterations)) for worker in range(workers)]
-    try:
+    parts = dict(zip(("table", "updates", "lock"), (*tables(GAMES[name]), np.zeros(1, np.int32)), strict=True))
+    for part, array in parts.items():
+        np.save(folder / f"{name}-{part}.npy", array)
+    answers = []
+    for line in (name, str(iterations)):
         for process in running:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in running:
-            assert process.stdin is not None
-            process.stdin.write("\n")
+            process.stdin.write(f"{line}\n")
             process.stdin.flush()
-        counted = sum(int(process.communicate(timeout=120)[0]) for process in running)
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
-    return np.load(folder / "table.npy"), np.load(folder / "updates.npy"), counted
+        answers.append([process.stdout.readline() for process in running])
+    counted = sum(map(int, answers[1]))
+    return np.load(folder / f"{name}-table.npy"), np.load(folder / f"{name}-updates.npy"), counted
 
 
 @pytest.mark.session
 @pytest.mark.parametrize(("name", "iterations", "lost"), [("leduc", 120_000, 0), ("liars_dice", 24_000, 0.01)])
-def test_the_number_of_workers_does_not_matter(name, iterations, lost, tmp_path):
+def test_the_number_of_workers_does_not_matter(name, iterations, lost, workers):
     """With as many iterations in all, rows are updated as often, and what is learned is as good.
 
     A small table loses no update. A large one is written by all at once, which loses what two write at the same moment.
     """
-    alone, by_one, _ = together(name, 1, iterations, tmp_path)
-    table, updates, counted = together(name, 3, iterations, tmp_path)
+    alone, by_one = learned(GAMES[name], iterations, 1)
+    table, updates, counted = together(name, iterations, *workers)
     assert (1 - lost) * counted <= updates.sum() <= counted
     assert updates.mean() == pytest.approx(by_one.mean(), rel=0.1)
-    one, three = (nash_conv(GAMES[name], average_strategy(GAMES[name], each)) for each in (alone, table))
-    assert three < 1.4 * one
+    one, other = (nash_conv(GAMES[name], average_strategy(GAMES[name], each)) for each in (alone, table))
+    assert other < 1.4 * one
 
 
 def test_samplers_in_turn_learn_from_each_other():

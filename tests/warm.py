@@ -249,10 +249,13 @@ def _serve(connection: socket.socket) -> dict[str, Any]:
         if pid:
             for descriptor in descriptors:
                 os.close(descriptor)
-            connection.send(str(pid).encode())
             continue
+        request = json.loads(data)
+        if request["session"]:
+            os.setsid()
+        connection.send(str(os.getpid()).encode())  # not before others can signal its process group
         connection.close()
-        return {**json.loads(data), "descriptors": [_moved(descriptor) for descriptor in descriptors]}
+        return {**request, "descriptors": [_moved(descriptor) for descriptor in descriptors]}
 
 
 def _serve_own(request: dict[str, Any]) -> dict[str, Any]:
@@ -292,8 +295,6 @@ def _thread_id_address(thread: int) -> int:
 
 def _become(request: Mapping[str, Any]) -> None:
     """Give this process what a process of its own would have been started with."""
-    if request["session"]:
-        os.setsid()
     threading.main_thread()._set_native_id()  # type: ignore[attr-defined]
     for target, descriptor in zip(request["targets"], request["descriptors"], strict=True):
         os.dup2(descriptor, target)

@@ -219,6 +219,6 @@ def end_members(members: Sequence[Member]) -> None:
 def _end(members: list[Member], segment: Segment) -> None:
     end_members(members)
     for member in members:
-        member.log.unlink(missing_ok=True)
-        member.report.unlink(missing_ok=True)
+        for path in (member.log, member.report, member.report.with_suffix(".part")):
+            path.unlink(missing_ok=True)
     segment.unlink()

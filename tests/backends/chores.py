@@ -35,8 +35,9 @@ def finish(link: Link, _arguments: Mapping[str, Any]) -> None:
     link.ready()
 
 
-def hang(link: Link, _arguments: Mapping[str, Any]) -> None:
-    """Never return."""
+def hang(link: Link, arguments: Mapping[str, Any]) -> None:
+    """Begin a report of a failure, and never return."""
+    Path(arguments["report"]).with_suffix(".part").touch()
     link.ready()
     link.beat(1)
     while True:

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import hypothesis
-import psutil
 import pytest
 
 from pac.backends.system.cores import usable_cores
@@ -56,10 +55,9 @@ def pytest_collection_finish():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runtime_directory(warm_start):
+def runtime_directory():
     """Point the runtime directory at a new folder. At the end, no process may be left."""
     sweep()
-    leftovers.BEFORE.update(each.pid for each in psutil.Process().children())
     with runtime() as folder:
         os.environ["PAC_RUNTIME_DIR"] = str(folder)
         yield folder
@@ -104,7 +102,7 @@ def _without_gpu() -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm_start():
+def warm_start(runtime_directory):
     """Start the product's processes from a warm one; see `warm.py`."""
     warm.install()
     yield

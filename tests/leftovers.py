@@ -9,12 +9,11 @@ import psutil
 
 from pac.backends.system.segment import start_ticks
 
+from . import warm
 from .folders import kill, own, users
 from .waiting import until
 
 LIMIT = 60.0  # s
-BEFORE: set[int] = {os.getpid()}
-"""This process, and those that it started before its first test."""
 
 
 def now() -> int:
@@ -27,7 +26,8 @@ def now() -> int:
 def running() -> dict[int, psutil.Process]:
     """Return what tests started and still runs: children of this process, and users of its runtime directories."""
     found = [*psutil.Process().children(recursive=True), *users(own())]
-    return {each.pid: each for each in found if each.pid not in BEFORE and start_ticks(each.pid) is not None}
+    spared = None if warm._process is None else warm._process.pid
+    return {each.pid: each for each in found if each.pid != spared and start_ticks(each.pid) is not None}
 
 
 def end_since(began: int) -> None:

@@ -23,15 +23,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.session)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _importable() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(HERE))
+def _clean() -> Iterator[None]:
     before = set(own_directory().iterdir())
     yield
     assert set(own_directory().iterdir()) <= before, "a backend left files behind"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def toy() -> Callable[..., Task]:
     """Describe an environment of `faulty.py`."""
 
@@ -43,7 +49,7 @@ def toy() -> Callable[..., Task]:
     return build
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def alive() -> Callable[[int], bool]:
     """Return a function that tells whether a process is running; a zombie is not."""
 

@@ -69,12 +69,13 @@ class Fragile(Counter):
 class Touchy(Fragile):
     """Raises when it is given the action 2, is killed when it is given 3, and hangs when it is given 0."""
 
-    def __init__(self) -> None:
-        super().__init__("", at=-1)
+    def __init__(self, flag: str) -> None:
+        super().__init__("", at=-1, flag=flag)
 
     def step(self, action):
         self.how = {0: "hang", 2: "raise", 3: "kill"}.get(int(action), "")
         if self.how:
+            self.flag.touch()
             self.fail()
         return super().step(action)
 
@@ -88,13 +89,13 @@ class Unbuildable(Counter):
             raise RuntimeError("no licence found")
 
 
-class Endless(Counter):
-    """Never finishes its constructor in a worker."""
+class Late(Counter):
+    """Does not finish its constructor in a worker before a file is there."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        if sys.argv[0].endswith("worker.py"):
-            signal.pause()
+    def __init__(self, file: str) -> None:
+        super().__init__(length=10**6)
+        while sys.argv[0].endswith("worker.py") and not Path(file).exists():
+            time.sleep(0.01)
 
 
 class Parent(Counter):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
-import numpy as np
 import pytest
 
 from pac.backends import BACKENDS, make
@@ -17,55 +16,57 @@ from pac.envs import find
 
 from ..programs import python, talking
 
-SPECS = {"threads": "drmario", "device": "drmario"}
+SPECS = [(name, "kuhn" if name in {"threads", "device"} else "noop") for name in BACKENDS]
 READER = """
 import sys, zlib
 from pathlib import Path
 from pac.backends.core.layout import Layout
 from pac.backends.system.segment import Segment
 from pac.envs import find
-spec, path = sys.argv[1:]
-buffer = Layout(find(spec), 3, 4).map(Segment.attach(Path(path)).map)
-print({name: zlib.crc32(array.tobytes()) for name, array in buffer.items()})
+for spec, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    buffer = Layout(find(spec), 3, 4).map(Segment.attach(Path(path)).map)
+    print({name: zlib.crc32(array.tobytes()) for name, array in buffer.items()})
 """
-OWNER = """
+OWNER = f"""
 import sys
 from pac.backends import make
-envs = make(sys.argv[1], 3, sys.argv[2], slots=4, workers=1, segment=True, strict=True)
-envs.start()
-print(envs.segment.path, flush=True)
+made = [make(spec, 3, name, slots=4, workers=1, segment=True, strict=True) for name, spec in {SPECS}]
+for envs in made:
+    envs.start()
+print(*(envs.segment.path for envs in made), flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_another_process_reads_the_same_bytes(backend):
-    """Every field of a mapped buffer equals the owner's, after steps."""
-    spec = SPECS.get(backend, "noop")
-    with closing(make(spec, 3, backend, slots=4, workers=1, segment=True, strict=True)) as envs:
-        envs.start()
-        for slot in range(3):
-            if envs.task.masked:
-                legal = np.unpackbits(envs.buffer["action_mask"][slot], axis=1, bitorder="little")
-                envs.buffer["action"][slot] = legal.argmax(axis=1)
-            envs.advance(slot)
-        assert envs.segment is not None
-        found = python("-c", READER, spec, envs.segment.path, check=True).stdout
-        assert found.strip() == str({name: crc32(array.tobytes()) for name, array in envs.buffer.items()})
+def test_another_process_reads_the_same_bytes():
+    """Every field of a mapped buffer equals the owner's, after steps, on every backend."""
+    with ExitStack() as stack:
+        arguments, expected = [], []
+        for name, spec in SPECS:
+            envs = make(spec, 3, name, slots=4, workers=1, segment=True, strict=True)
+            stack.enter_context(closing(envs))
+            envs.start()
+            for slot in range(3):
+                envs.buffer["action"][slot] = envs.action_masks().argmax(axis=-1)
+                envs.advance(slot)
+            assert envs.segment is not None
+            arguments += [spec, envs.segment.path]
+            expected.append(str({field: crc32(array.tobytes()) for field, array in envs.buffer.items()}))
+        assert python("-c", READER, *arguments, check=True).stdout.splitlines() == expected
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_killed_owner_leaves_no_segment(backend):
-    """After kill -9 the next start removes the segment."""
-    with talking("-c", OWNER, SPECS.get(backend, "noop"), backend) as owner:
+def test_a_killed_owner_leaves_no_segment():
+    """After kill -9 the next start removes the segments of all backends."""
+    with talking("-c", OWNER) as owner:
         assert owner.stdout is not None
-        path = Path(owner.stdout.readline().strip())
-        assert path.is_file()
+        paths = [Path(word) for word in owner.stdout.readline().split()]
+        assert len(paths) == len(BACKENDS)
+        assert all(path.is_file() for path in paths)
         owner.kill()
     remove_stale()
-    assert not path.exists()
+    assert not any(path.exists() for path in paths)
 
 
 def test_a_segment_is_removed_on_close():

@@ -11,10 +11,8 @@ from pac.backends.system.segment import own_directory
 from pac.backends.workers import member as spawned
 from pac.backends.workers.spares import SpareWorkers
 
-from ..programs import talking
-from ..waiting import until
+from ..waiting import LIMIT
 
-LIMIT = 60.0
 pytestmark = pytest.mark.session
 
 
@@ -65,24 +63,3 @@ def test_a_spare_worker_that_failed_to_load_still_works(reserve) -> None:
     with closing(make("noop", 2, "shm", workers=2)) as envs:
         envs.reset()
         assert len(envs.workers) == 2
-
-
-PARENT = """
-import sys
-from pac.backends.workers import member
-from pac.backends.workers.spares import SpareWorkers
-reserve = SpareWorkers("time:localtime", 2)
-assert reserve.loaded(60)
-print(*(process.pid for process, _ in member._spares), flush=True)
-sys.stdin.read()
-"""
-
-
-def test_they_do_not_outlive_a_killed_parent(alive) -> None:
-    """Spare workers end after kill -9 of the session."""
-    with talking("-c", PARENT) as parent:
-        assert parent.stdout is not None
-        waiting = [int(word) for word in parent.stdout.readline().split()]
-        assert len(waiting) == 2
-        parent.kill()
-    until(lambda: not any(alive(pid) for pid in waiting))

@@ -52,8 +52,8 @@ test: $(COMPILED)  ## Run all tests except the slow ones; failed tests once more
 snapshots: $(STAMP)  ## Store what the app draws now as the screens in tests/tui/snapshots; review the difference
 	UPDATE_SNAPSHOTS=1 $(BIN)/python -m pytest -q tests/tui/test_screens.py
 
-test-slow: $(STAMP)  ## Run the slow tests: learning and soak tests
-	$(BIN)/python -m pytest -q -m slow
+test-slow: $(COMPILED)  ## Run the slow tests: learning and soak tests, and properties with 500 examples
+	$(BIN)/python -m pytest -q --hypothesis-profile slow --timeout 1800 -m "slow or hypothesis"
 
 check: lint test  ## Check format, lint, types and layers, and run the tests
 

@@ -20,8 +20,9 @@ SHORT = 0.5  # s: files below need no place in the order
 FAILED = pytest.StashKey[bool]()
 
 # A busy machine is no fault of the code.
-hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.register_profile("here", deadline=None, max_examples=20)
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("here"), max_examples=10)
+hypothesis.settings.register_profile("slow", hypothesis.settings.get_profile("here"), max_examples=500)
 hypothesis.settings.load_profile("here")
 
 # A shell starts background jobs with SIGINT ignored, which processes inherit.

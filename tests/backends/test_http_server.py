@@ -187,7 +187,7 @@ def test_what_is_refused(counter, status, asked, part):
         ),
     ),
 )
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_gets_an_answer(counter, path, body):
     """Whatever a body holds, the answer is a result or a sentence, and the server goes on."""
     counter.post("/reset")

@@ -190,7 +190,7 @@ requests = some.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.lists(some.one_of(requests, some.binary(max_size=40)), max_size=8), some.integers(0, 200))
 @example([frame(FrameKind.RESET_REQ, 1)] * 8, 3)
 @example([HEADER.pack(FrameKind.RESET_REQ, 0, 2**31)], 0)

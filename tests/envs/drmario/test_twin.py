@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pac.envs.drmario import layout as at
 from pac.envs.drmario.reach import survey
 
+from ...examples import one_in
 from .bottles import State, cells
 from .brute import placements
 from .play import Game, buttons, legal
@@ -145,7 +146,7 @@ def maze(seed: int, speed_ups: int) -> tuple[Game, Bottle]:
 
 
 @pytest.mark.thorough
-@settings(max_examples=6)
+@one_in(4)
 @given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS)
 def test_frames(level: int, speed: str, seed: int):
     """Every frame under random buttons gives the twin's cells, reward, score and outcome."""
@@ -154,7 +155,7 @@ def test_frames(level: int, speed: str, seed: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=60)
+@one_in(8)
 @given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS)
 def test_many_frames(level: int, speed: str, seed: int):
     """The same for whole episodes."""
@@ -162,7 +163,7 @@ def test_many_frames(level: int, speed: str, seed: int):
 
 
 @pytest.mark.thorough
-@settings(max_examples=12)
+@one_in(2)
 @given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 @example(level=0, speed="low", seed=1, speed_ups=0)
 def test_placements(level: int, speed: str, seed: int, speed_ups: int):
@@ -172,7 +173,7 @@ def test_placements(level: int, speed: str, seed: int, speed_ups: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=60)
+@one_in(8)
 @given(level=st.integers(0, 20), speed=st.sampled_from(at.SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 def test_many_placements(level: int, speed: str, seed: int, speed_ups: int):
     """The same for whole episodes."""
@@ -187,7 +188,7 @@ def test_masks():
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=10)
+@one_in(50)
 @given(level=st.integers(0, 20), seed=SEEDS, speed_ups=st.integers(20, 49))
 def test_many_masks(level: int, seed: int, speed_ups: int):
     """The same over the course of games."""
@@ -196,7 +197,7 @@ def test_many_masks(level: int, seed: int, speed_ups: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=200)
+@one_in(2)
 @given(seed=SEEDS, speed_ups=st.integers(10, 49))
 def test_masks_by_the_compiled_rules(seed: int, speed_ups: int):
     """The mask allows what brute force over the compiled rules reaches, and nothing else."""
@@ -204,7 +205,6 @@ def test_masks_by_the_compiled_rules(seed: int, speed_ups: int):
     assert (placements(game.state().board) == game.mask()[0]).all()
 
 
-@settings(max_examples=25)
 @given(seed=SEEDS, speed_ups=st.integers(10, 49))
 def test_every_legal_placement_can_be_played(seed: int, speed_ups: int):
     """Every placement of a mask has buttons that lock it there, however it is reached."""

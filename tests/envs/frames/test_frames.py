@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import Task, allocate, check, find
@@ -14,11 +14,11 @@ from pac.envs.errors import IllegalAction, ImpossibleState
 from pac.envs.fields import Array
 from pac.envs.frames import layout as at
 
+from ...examples import one_in
 from ..begun import begun
 from .twin import Pictures
 
 SEED, NUM_ENVS = 5, 2
-EXAMPLES = min(4, settings().max_examples)  # the reference draws every pixel
 SPECS = st.builds(
     "frames:shapes={},drifters={},steps={},tau={}".format,
     st.integers(1, 3),
@@ -42,7 +42,7 @@ def began(twin: Pictures) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-@settings(max_examples=EXAMPLES, deadline=None)
+@one_in(5)  # the reference draws every pixel
 @given(SPECS, st.integers(0, 999))
 def test_random_episodes_are_the_same(spec: str, seed: int):
     """Every field, over random parameters and actions, beyond the ends of stages and episodes."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter, Task, allocate, find
@@ -15,7 +15,6 @@ from pac.envs.fields import Array
 from .twin import Meadow
 
 NUM_ENVS, SEED = 2, 5
-EXAMPLES = min(25, settings().max_examples)  # the reference is slow on large grids
 
 
 def specs(name: str, **own: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
@@ -97,7 +96,6 @@ def play(spec: str, turns: int, seed: int) -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=EXAMPLES)
 @given(TREASURES, st.integers(0, 999))
 def test_treasure_hunts_are_the_same(spec: str, seed: int):
     """Every field, over random parameters and actions, beyond the end of an episode."""
@@ -105,7 +103,6 @@ def test_treasure_hunts_are_the_same(spec: str, seed: int):
 
 
 @pytest.mark.thorough
-@settings(max_examples=EXAMPLES)
 @given(HUNTS, st.integers(0, 999))
 def test_stag_hunts_are_the_same(spec: str, seed: int):
     """Every field, over random parameters and actions, beyond the end of an episode."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import Field
@@ -12,7 +12,6 @@ from pac.training.nets.decoding import DecodeBits, DecodePixels, decoder
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
-@settings(max_examples=20)
 def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> None:
     """Decoding on the device agrees with the field's own, for any number of bits."""
     field = Field("observation", "uint8", (count,), encoding="bits")
@@ -32,7 +31,6 @@ def test_gpus_decode_every_byte_as_the_tables_do() -> None:
 
 
 @given(st.integers(1, 9), st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=20)
 def test_packed_pixels_are_decoded_as_the_field_says(width: int, rows: int, random) -> None:
     """Shades become floats from 0 to 1, for any width; both look-ups give the same floats."""
     field = Field("observation", "uint8", (3, width), "2bpp", low=0, high=3)

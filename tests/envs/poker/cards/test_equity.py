@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.native import compiler
@@ -17,6 +17,7 @@ from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, RiverEquities, h
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.words import HOLE_WORDS, HOLES, hole_of, place_of, renamed_card, renamings, word_of
 
+from ....examples import one_in
 from .made_up import found_boards
 from .twin import cards_of
 
@@ -59,7 +60,6 @@ def counted(board, holes):
     return bins[:, :BINS]
 
 
-@settings(max_examples=20)
 @given(st.permutations(range(52)))
 def test_a_rivers_equity_is_what_it_wins_against_all_others(deck):
     """The equity of a pair of cards on a river is two for each pair it beats and one for each it ties with."""
@@ -115,7 +115,7 @@ def test_hands_that_clash_with_the_board_see_no_river():
 
 
 @pytest.mark.thorough
-@settings(max_examples=15)
+@one_in(2)
 @given(st.permutations(range(52)), st.permutations(range(4)))
 def test_renaming_suits_changes_no_histogram(deck, suits):
     """A hand on a turn has the same histogram when all its suits are renamed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter
@@ -13,6 +13,8 @@ from pac.training.mccfr.playing.holdings import SmallHoldings
 from pac.training.mccfr.playing.local_best_response import local_best_response
 from pac.training.mccfr.solving.exact import nash_conv, normalised
 from pac.training.mccfr.solving.full import Cfr
+
+from ....examples import one_in
 
 LEDUC = leduc(suits=False)
 
@@ -31,7 +33,7 @@ def bound(game, strategy):
 
 
 @pytest.mark.thorough
-@settings(max_examples=5)
+@one_in(4)
 @given(st.integers(0, 2**32 - 1))
 def test_it_is_a_lower_bound(seed):
     """Against random strategies it wins more than nothing and at most what the best response wins."""

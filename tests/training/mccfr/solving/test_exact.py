@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import UnknownName
@@ -13,6 +13,8 @@ from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, best_response, game_value, nash_conv, normalised
 from pac.training.mccfr.solving.full import VARIANTS, Cfr
 from pac.training.mccfr.solving.public_tree import TooManyDeals
+
+from ....examples import one_in
 
 GAMES = {"kuhn": kuhn(), "leduc": leduc(), "leduc_ranks": leduc(suits=False), "liars_dice": liars_dice()}
 KNOWN = [
@@ -70,7 +72,7 @@ def test_the_value_of_a_game(name, iterations, value):
 @pytest.mark.parametrize(
     "name", ["kuhn", "leduc", "leduc_ranks", pytest.param("liars_dice", marks=pytest.mark.thorough)]
 )
-@settings(max_examples=5)
+@one_in(4)
 @given(st.integers(0, 2**32))
 def test_a_best_response_is_best(name, seed):
     """It wins what it computes, and at least as much as the strategy itself or another one."""

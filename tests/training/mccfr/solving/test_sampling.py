@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import UnknownName
@@ -76,7 +76,6 @@ def test_every_weighting_converges(weighting):
     assert conv(LEDUC, learned(LEDUC, 300_000, weighting=weighting)[0]) < 0.15
 
 
-@settings(max_examples=20)
 @given(st.sampled_from(sorted(METHODS)), st.sampled_from(WEIGHTINGS), st.lists(st.integers(1, 400), max_size=5))
 def test_batches_do_not_matter(method, weighting, sizes):
     """However iterations are cut, and whichever sampler goes on, the tables are the same, bit for bit."""

@@ -67,6 +67,7 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
     handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT)}
 
     def on_hang_up(*_: object) -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the system and `_watch_terminal` may both send it
         _leave_screen(attributes)
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):

@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import signal
 from dataclasses import replace
 
 import psutil
@@ -85,10 +86,10 @@ def ask(terminal, choice):
     terminal.press(choice)
 
 
-def interrupted(terminal, times=1):
+def interrupted(terminal, times=1, limit=GRACE):
     """Wait as long as an interrupt takes that the app sends by itself, or until then."""
     with contextlib.suppress(AssertionError):
-        until(lambda: len(terminal.signals) >= times, limit=GRACE)
+        until(lambda: len(terminal.signals) >= times, limit=limit)
 
 
 @pytest.mark.parametrize(("end", "code"), [("sys.exit(3)", 3), ("os.kill(os.getpid(), signal.SIGTERM)", 143)])
@@ -235,18 +236,25 @@ pathlib.Path("idle").touch()
 try:
     wait("never")  # an interrupt within a step is another matter: Gymnasium may then wait for ever
 finally:
+    pathlib.Path("interrupted").touch()
+    wait("go on")
     save()
 """
 
 
 @pytest.mark.parametrize("end", ["s", "hang up"])
 def test_no_worker_remains(run, place, give, end):
-    """The two of an AsyncVectorEnv end with their script when the user interrupts it or closes the terminal."""
+    """The two of an AsyncVectorEnv end with their script, which the user interrupts, also by closing the terminal."""
     with run(WORKERS) as terminal:
         assert len(psutil.Process(terminal.script).children()) == 2
         give()
         until((terminal.cwd / "idle").exists, "the end of the steps")
         ask(terminal, end) if end == "s" else terminal.hang_up()
+        until((terminal.cwd / "interrupted").exists, "the interrupt")
+        if end == "hang up":
+            terminal.process.send_signal(signal.SIGHUP)  # a second one must not interrupt the script again
+            interrupted(terminal, 2, limit=0.5)
+        give("go on")
         until(lambda: not [*users(place[0])], "no process")
         assert terminal.process.wait() == 130
         assert (terminal.cwd / "model").exists()

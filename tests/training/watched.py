@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from pac.backends.system import segment
 from pac.training.config import Config
 from pac.training.session.control import SessionClient
-from pac.training.session.host import SessionFailed, launch
+from pac.training.session.host import SessionFailed, SessionThread, launch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
+NUM_ENVS = 4
 LIMIT = 200.0  # s: the first session of a game compiles it
 RESIDENT = ["apart", "apart graph", *(pytest.param(name, marks=pytest.mark.gpu) for name in ("cuda", "cuda graph"))]
 """Environments in memory of the policy's device, also with rollouts that are replayed as a whole."""
@@ -21,8 +23,8 @@ RESIDENT = ["apart", "apart graph", *(pytest.param(name, marks=pytest.mark.gpu) 
 class Watched:
     """A session with a viewer."""
 
-    def __init__(self, **options):
-        options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
+    def __init__(self, *, in_process=False, **options):
+        options = {"trainer": "random", "backend": "inline", "num_envs": NUM_ENVS, **options}
         kind, _, graph = options["backend"].partition(" ")  # "graph": rollouts are replayed as a whole
         apart = kind == "apart"  # memory that the host reads and writes as that of a GPU
         if apart or kind == "cuda":
@@ -31,7 +33,9 @@ class Watched:
         with pytest.MonkeyPatch.context() as patch:
             if apart:
                 patch.setenv("PAC_DEVICE_MEMORY", "apart")
-            self.process = launch(Config(**options))
+            if in_process:  # one after the other, each as in a process of its own
+                patch.setattr(segment, "own_directory", segment.new_directory)
+            self.process = (SessionThread if in_process else launch)(Config(**options))
         self.reader = TelemetryReader(self.process.directory)
         self.client = SessionClient(self.process.directory)
         self.call("look", focus=0)
@@ -50,10 +54,33 @@ class Watched:
             time.sleep(0.02)  # a look at telemetry costs both processes: not as fast as possible
         return snapshot
 
+    def begin_anew(self):
+        """Undo what a test has done, and wait until four environments run."""
+        for number in self.see().breakpoints["number"].tolist():
+            self.call("unbreak", number=number)
+        self.call("look", focus=0)
+        self.call("speed", sps=0)
+        if self.see().num_envs != NUM_ENVS:
+            self.call("restart", num_envs=NUM_ENVS)
+        self.call("resume")
+        self.until(lambda snapshot: running(snapshot) and snapshot.num_envs == NUM_ENVS)
+
+    def pause(self):
+        """Pause; return what is seen then."""
+        self.call("pause")
+        return self.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+
     def end(self):
         self.call("stop")
         self.client.close()
         return self.process.report()
+
+    def kill(self):
+        self.client.close()
+        self.process.kill()
+        with contextlib.suppress(SessionFailed):
+            self.process.report()
+        segment.remove_directory(self.process.directory)
 
 
 @contextlib.contextmanager
@@ -62,10 +89,7 @@ def session(tmp_path, **options):
     try:
         yield watched
     finally:
-        watched.client.close()
-        watched.process.kill()
-        with contextlib.suppress(SessionFailed):
-            watched.process.report()
+        watched.kill()
 
 
 def running(snapshot):

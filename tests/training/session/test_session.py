@@ -17,6 +17,7 @@ from pac.training.telemetry.records import Notice, Phase
 from ..watched import RESIDENT, running, session
 
 pytestmark = pytest.mark.session
+DRMARIO = {"task": "drmario", "record": "best"}
 
 
 def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
@@ -34,12 +35,11 @@ def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
         assert not watched.process.directory.exists()
 
 
-def test_times_add_up_to_the_wall_clock(tmp_path):
+def test_times_add_up_to_the_wall_clock(live):
     """Per window, the phases sum to no more than the wall time, and also on a busy machine to most of it."""
-    with session(tmp_path, task="drmario") as watched:
-        times = watched.until(lambda snapshot: snapshot.times["wall"] > 1).times
-        accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
-        assert 0.5 * times["wall"] <= accounted <= 1.01 * times["wall"]
+    times = live(**DRMARIO).until(lambda snapshot: snapshot.times["wall"] > 0.5).times
+    accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
+    assert 0.5 * times["wall"] <= accounted <= 1.01 * times["wall"]
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the cores that may be used cannot be told here")
@@ -55,40 +55,41 @@ def test_only_usable_cores_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["inline", *RESIDENT])
-def test_a_paused_session_does_not_step_until_requested(tmp_path, backend):
+def test_a_paused_session_does_not_step_until_requested(live, backend):
     """Pause holds the counters; `step` steps every environment exactly so many times; resume continues."""
-    with session(tmp_path, task="noop" if backend == "inline" else "drmario", backend=backend) as watched:
-        watched.until(running)
-        watched.call("pause")
-        paused = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
-        watched.call("step", count=3)
-        stepped = watched.until(lambda snapshot: snapshot.state["steps"] > paused and not snapshot.state["credits"])
-        assert stepped.state["steps"] == paused + 3 * 4
-        watched.call("resume")
-        watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
+    watched = live(task="drmario", backend=backend)
+    paused = watched.pause().state["steps"]
+    watched.call("step", count=3)
+    stepped = watched.until(lambda snapshot: snapshot.state["steps"] > paused and not snapshot.state["credits"])
+    assert stepped.state["steps"] == paused + 3 * 4
+    watched.call("resume")
+    watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
 
 
 @pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
-def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path, backend):
+def test_a_breakpoint_stops_the_session_before_the_next_step(live, backend):
     """The step that hits is the last one; resume continues; with another N, the breakpoint still exists."""
-    with session(tmp_path, task="drmario", backend=backend, breakpoints=("env 3: length == 5",)) as watched:
-        stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        assert stopped.environments["episode_length"][2] == 5
-        assert stopped.environments["notice"].tolist() == [0, 0, Notice.BREAK, 0]
-        assert stopped.events[-1].text == "break: env 3: length == 5 (length 5)"
-        assert stopped.breakpoints["hits"].tolist() == [1]
-        watched.call("step")
-        watched.until(lambda snapshot: snapshot.environments["episode_length"][2] == 6)
-        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
-        assert watched.call("break", text="ended and reward < -1e9") == {"number": 2}
-        watched.call("unbreak", number=2)
-        with pytest.raises(CommandRefused, match="expected a number or a name"):
-            watched.call("break", text="reward <")
-        watched.call("restart", num_envs=3)
-        watched.call("resume")
-        again = watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.phase is Phase.PAUSED)
-        assert again.breakpoints["number"].tolist() == [1]
-        assert again.environments["episode_length"][2] == 5
+    watched = live(task="drmario", backend=backend)
+    number = watched.call("break", text="env 3: length == 5")["number"]
+    stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+    assert stopped.environments["episode_length"][2] == 5
+    assert stopped.environments["notice"].tolist() == [0, 0, Notice.BREAK, 0]
+    assert stopped.events[-1].text == "break: env 3: length == 5 (length 5)"
+    assert stopped.breakpoints["hits"].tolist() == [1]
+    watched.call("step")
+    watched.until(lambda snapshot: snapshot.environments["episode_length"][2] == 6)
+    watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+    assert watched.call("break", text="ended and reward < -1e9") == {"number": number + 1}
+    watched.call("unbreak", number=number + 1)
+    with pytest.raises(CommandRefused, match="expected a number or a name"):
+        watched.call("break", text="reward <")
+    watched.call("restart", num_envs=3)
+    watched.call("resume")
+    again = watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.phase is Phase.PAUSED)
+    assert again.breakpoints["number"].tolist() == [number]
+    assert again.environments["episode_length"][2] == 5
+    assert len(again.environments) == 3
+    assert again.state["steps"] > stopped.state["steps"]
 
 
 def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
@@ -105,152 +106,131 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
-def test_a_paused_session_shows_earlier_steps(tmp_path, backend):
+def test_a_paused_session_shows_earlier_steps(live, backend):
     """They equal what a viewer saw then; the running environments do not change."""
-    with session(tmp_path, task="drmario", backend=backend) as watched:
-        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 4000)
-        watched.call("look", focus=2, count=4, detail=True)
-        watched.call("pause")
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        seen = []
-        for _ in range(6):
-            steps = watched.see().state["steps"]
-            watched.call("step", count=1)
-            watched.until(lambda snapshot, steps=steps: snapshot.state["steps"] == steps + 4)
+    watched = live(task="drmario", backend=backend)
+    watched.until(lambda snapshot: snapshot.state["steps"] > 4 * 600)
+    watched.call("look", focus=2, count=4, detail=True)
+    steps, seen = watched.pause().state["steps"], []
 
-            def made(_, step=steps // 4 + 1):
-                now = watched.see(focus=2).moment
-                return now is not None and now.step == step and now.next_action is not None
+    def looked_at(condition):
+        return watched.until(lambda _: (now := watched.see(focus=2).moment) and condition(now)) and watched.see(focus=2)
 
-            watched.until(made)
-            seen.append(watched.see(focus=2))
-        for back in range(1, 6):
-            watched.call("look", focus=2, count=4, detail=True, back=back)
+    first = looked_at(lambda now: now.next_action is not None).moment.step
+    for step in range(first + 1, first + 7):
+        watched.call("step", count=1)
+        seen.append(looked_at(lambda now, step=step: now.step == step and now.next_action is not None))
+    for back in range(1, 6):
+        watched.call("look", focus=2, count=4, detail=True, back=back)
 
-            def there(_, back=back):
-                moment = watched.see(focus=2, back=back).moment
-                return moment is not None and moment.back == back and moment.shown
+        def there(_, back=back):
+            moment = watched.see(focus=2, back=back).moment
+            return moment is not None and moment.back == back and moment.shown
 
-            watched.until(there)
-            was, now = watched.see(focus=2, back=back).moment, seen[5 - back].moment
-            assert (was.boards["bottle"] == now.boards["bottle"]).all()
-            assert (was.observation == now.observation).all()
-            assert was.action == now.action
-            assert was.next_action == now.next_action
-            assert was.values["reward"] == now.values["reward"]
-        line = watched.see(focus=2).line
-        assert len(line.ends) == 500
-        assert line.now == was.now
-        assert watched.see().state["steps"] == steps + 4
+        watched.until(there)
+        was, now = watched.see(focus=2, back=back).moment, seen[5 - back].moment
+        assert (was.boards["bottle"] == now.boards["bottle"]).all()
+        assert (was.observation == now.observation).all()
+        assert (was.action, was.next_action) == (now.action, now.next_action)
+        assert was.values["reward"] == now.values["reward"]
+    line = watched.see(focus=2).line
+    assert len(line.ends) == 500
+    assert line.now == was.now
+    assert watched.see().state["steps"] == steps + 6 * 4
 
 
 @pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
-def test_an_episode_is_recorded_and_replays(tmp_path, backend):
+def test_an_episode_is_recorded_and_replays(live, backend):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
-    with session(tmp_path, task="drmario", backend=backend, name="first") as watched:
-        watched.until(running)
-        watched.call("pause")
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        assert watched.call("record", env=1) == {"recording": True}
-        assert watched.call("record", env=2) == {"recording": True}
-        assert watched.call("record", env=2) == {"recording": False}
-        watched.call("resume")
-        watched.until(lambda snapshot: any(event.text.startswith("recorded") for event in snapshot.events))
-        with pytest.raises(CommandRefused):
-            watched.call("record", env=9)
-    (path,) = (tmp_path / "first" / "episodes").iterdir()
+    watched = live(task="drmario", backend=backend)
+    about = watched.pause().description
+    assert watched.call("record", env=1) == {"recording": True}
+    assert watched.call("record", env=2) == {"recording": True}
+    assert watched.call("record", env=2) == {"recording": False}
+    watched.call("resume")
+    watched.until(lambda snapshot: any(event.text.startswith("recorded") for event in snapshot.events))
+    with pytest.raises(CommandRefused):
+        watched.call("record", env=9)
+    (path,) = Path(about.folder, "episodes").iterdir()
     episode = read(path)
-    assert (episode.env, episode.run, episode.replays) == (1, "first", True)
+    assert (episode.env, episode.run, episode.replays) == (1, about.run, True)
     check(episode)
 
 
-def test_an_episode_of_the_list_is_written_for_a_replay(tmp_path):
+def test_an_episode_of_the_list_is_written_for_a_replay(live):
     """Any viewer may ask for it; the best episode so far is recorded without being asked for."""
-    with session(tmp_path, task="drmario", name="first", record="best") as watched:
-        watched.until(lambda _: len(watched.see(episodes=True).episodes) > 20)
-        watched.call("pause")
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        row = watched.see(episodes=True).episodes[-1]
-        wanted = {"env": int(row["env"]), "episode": int(row["episode"]), "length": int(row["length"])}
-        episode = read(Path(watched.call("keep_episode", **wanted)["path"]))
-        with pytest.raises(CommandRefused, match="no longer kept"):
-            watched.call("keep_episode", **{**wanted, "length": wanted["length"] + 1})
-        with pytest.raises(CommandRefused, match="its environment no longer exists"):
-            watched.call("keep_episode", **{**wanted, "env": 99})
+    watched = live(**DRMARIO)
+    watched.until(lambda _: len(watched.see(episodes=True).episodes) > 20)
+    folder = Path(watched.pause().description.folder)
+    row = watched.see(episodes=True).episodes[-1]
+    wanted = {"env": int(row["env"]), "episode": int(row["episode"]), "length": int(row["length"])}
+    episode = read(Path(watched.call("keep_episode", **wanted)["path"]))
+    with pytest.raises(CommandRefused, match="no longer kept"):
+        watched.call("keep_episode", **{**wanted, "length": wanted["length"] + 1})
+    with pytest.raises(CommandRefused, match="its environment no longer exists"):
+        watched.call("keep_episode", **{**wanted, "env": 99})
     check(episode)
     assert (episode.env, episode.number, episode.length) == tuple(wanted.values())
     assert sum(step.reward for step in episode.steps) == pytest.approx(float(row["ret"]))
-    check(read(tmp_path / "first" / "episodes" / "best.jsonl"))
+    check(read(folder / "episodes" / "best.jsonl"))
 
 
 @pytest.mark.parametrize("backend", ["shm", "device"])
-def test_states_of_a_paused_session_are_saved(tmp_path, backend):
+def test_states_of_a_paused_session_are_saved(live, backend):
     """Any viewer may ask for the files of the newest state and of earlier ones, which go into the run's folder."""
-    with session(tmp_path, task="gameboy", backend=backend, name="first") as watched:
-        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 40)
-        with pytest.raises(CommandRefused, match="pause the session"):
-            watched.call("save_state", env=1)
-        watched.call("pause")
-        steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
-        if watched.see().environments["episode_length"][1] < 3:  # the earlier state would be of another episode
-            watched.call("step", count=3)
-            watched.until(lambda snapshot: snapshot.state["steps"] == steps + 12)
-        newest = [Path(path) for path in watched.call("save_state", env=1)["paths"]]
-        picture = read_picture(newest[1])
-        watched.until(lambda _: (watched.see(focus=1).focus_boards["frame"].reshape(-1) == picture).all())
-        earlier = [Path(path) for path in watched.call("save_state", env=1, back=2)["paths"]]
-        with pytest.raises(CommandRefused, match="environments are numbered 1 to 4"):
-            watched.call("save_state", env=9)
+    watched = live(task="gameboy", backend=backend)
+    with pytest.raises(CommandRefused, match="pause the session"):
+        watched.call("save_state", env=1)
+    watched.until(lambda snapshot: snapshot.environments["episode_length"][1] > 40)
+    paused = watched.pause()
+    if paused.environments["episode_length"][1] < 3:  # the earlier state would be of another episode
+        watched.call("step", count=3)
+        watched.until(lambda snapshot: snapshot.state["steps"] == paused.state["steps"] + 12)
+    newest = [Path(path) for path in watched.call("save_state", env=1)["paths"]]
+    picture = read_picture(newest[1])
+    watched.until(lambda _: (watched.see(focus=1).focus_boards["frame"].reshape(-1) == picture).all())
+    earlier = [Path(path) for path in watched.call("save_state", env=1, back=2)["paths"]]
+    with pytest.raises(CommandRefused, match="environments are numbered 1 to 4"):
+        watched.call("save_state", env=9)
     clocks = [read_snapshot(path, own_cartridge("catch"))[CLOCK] for path in (newest[0], earlier[0])]
     assert clocks[0] > clocks[1]
-    assert {path.parent for path in (*newest, *earlier)} == {tmp_path / "first" / "states"}
+    assert {path.parent for path in (*newest, *earlier)} == {Path(paused.description.folder, "states")}
 
 
-def test_the_inspector_of_a_paused_session_shows_the_last_instructions(tmp_path):
+def test_the_inspector_of_a_paused_session_shows_the_last_instructions(live):
     """They are above the next ones, as soon as the step was played again."""
-    with session(tmp_path, task="gameboy") as watched:
-        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 40)
-        watched.call("look", focus=2, count=4, detail=True)
-        watched.call("pause")
-        watched.until(lambda _: (watched.see(focus=2).focus_boards["code"][LAST_LINES - 1] != ord(" ")).any())
+    watched = live(task="gameboy", backend="shm")
+    watched.call("look", focus=2, count=4, detail=True)
+    watched.pause()
+    watched.until(lambda _: (watched.see(focus=2).focus_boards["code"][LAST_LINES - 1] != ord(" ")).any())
 
 
-def test_a_task_without_files_of_a_state_saves_none(tmp_path):
-    """The command is refused."""
-    with session(tmp_path, task="noop") as watched, pytest.raises(CommandRefused, match="no files of a state"):
+def test_an_episode_can_be_run_to_its_end(live):
+    """`episode` pauses as soon as that environment has ended an episode; there are no files of a state."""
+    watched = live(**DRMARIO)
+    before = watched.pause().environments["episode"][2]
+    with pytest.raises(CommandRefused, match="no files of a state"):
         watched.call("save_state", env=0)
+    watched.call("episode", env=2)
+    watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED and snapshot.environments["episode"][2] == before + 1)
 
 
-def test_an_episode_can_be_run_to_its_end(tmp_path):
-    """`episode` pauses as soon as that environment has ended an episode."""
-    with session(tmp_path, task="drmario") as watched:
-        watched.until(running)
-        watched.call("pause")
-        before = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).environments["episode"][2]
-        watched.call("episode", env=2)
-        watched.until(
-            lambda snapshot: snapshot.phase is Phase.PAUSED and snapshot.environments["episode"][2] == before + 1
-        )
-
-
-def test_a_person_plays_an_environment(tmp_path):
+def test_a_person_plays_an_environment(live):
     """While paused, an action steps all environments once; the board of the played one is marked."""
-    with session(tmp_path, task="drmario-frames") as watched:
-        watched.until(running)
-        with pytest.raises(CommandRefused, match="pause the session"):
-            watched.call("act", env=2, action=1)
-        watched.call("pause")
-        steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
-        for count, action in enumerate((1, 3, 2, 1), start=1):
-            watched.call("act", env=2, action=action)
-            played = watched.until(lambda snapshot, done=4 * count: snapshot.state["steps"] == steps + done)
-            played = watched.until(lambda snapshot: snapshot.environments["notice"][2])
-            assert played.environments["action"][2] == action
-            assert played.environments["notice"].tolist() == [0, 0, Notice.PLAYED, 0]
-        with pytest.raises(CommandRefused, match="actions are numbered"):
-            watched.call("act", env=2, action=999)
-        watched.call("step")
-        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+    watched = live(task="drmario-frames")
+    with pytest.raises(CommandRefused, match="pause the session"):
+        watched.call("act", env=2, action=1)
+    steps = watched.pause().state["steps"]
+    for count, action in enumerate((1, 3, 2, 1), start=1):
+        watched.call("act", env=2, action=action)
+        watched.until(lambda snapshot, done=4 * count: snapshot.state["steps"] == steps + done)
+        played = watched.until(lambda snapshot: snapshot.environments["notice"][2])
+        assert played.environments["action"][2] == action
+        assert played.environments["notice"].tolist() == [0, 0, Notice.PLAYED, 0]
+    with pytest.raises(CommandRefused, match="actions are numbered"):
+        watched.call("act", env=2, action=999)
+    watched.call("step")
+    watched.until(lambda snapshot: not snapshot.environments["notice"].any())
 
 
 def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from pac.tui.connection import SessionConnection
 from pac.tui.refresh import RefreshScheduler
 
 from .commands import tidy
-from .fake_session import FakeSession, Keys, until
+from .fake_session import FakeSession, run, until
 from .stage import NOW, Stage
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -65,11 +65,11 @@ def open_app():
     async def opened(fake, size=(120, 40), *, wait=True, origin="process"):
         connection = SessionConnection(lambda: fake, origin)
         app = PacApp(connection)
-        async with app.run_test(size=size, notifications=True) as _:
+        async with run(app, size) as pilot:
             if wait:
                 await until(lambda: app.state.snapshot is not None, "the first snapshot")
                 await until(lambda: fake.looks, "the first request")
-            yield app, Keys(app)
+            yield app, pilot
         connection.close()
 
     return opened

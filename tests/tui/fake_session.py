@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,7 @@ class FakeSession:
         looks: What the app has requested.
         refusal: The answer to every command; commands are accepted if it is empty.
         answers: The answers to commands that have one, by command.
+        others: All sessions of the group that are shown with it; none if it is shown alone.
         facts: More fields of the description in its next segments.
         code: The exit code of the session's process; None while it runs.
     """
@@ -84,6 +86,7 @@ class FakeSession:
         self.facts: dict[str, object] = {}
         self.generation = 0
         self.events = 0
+        self.others: list[FakeSession] = []
         self.random = np.random.default_rng(1)
         self.viewers = Viewers()
         self.server = ControlServer(self.directory, self.handle, self.viewers)
@@ -237,6 +240,13 @@ class Keys(Pilot[int]):
         """Wait until messages are handled that others cause, through the app, a screen, its widgets and a dialog."""
         for _ in range(3):
             await super().pause(delay or 0)
+
+
+@asynccontextmanager
+async def run(app, size):
+    """Run an app in a terminal of some size, and yield what presses keys."""
+    async with app.run_test(size=size, notifications=True):
+        yield Keys(app)
 
 
 async def seen(app, *texts):

@@ -16,12 +16,14 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import take_snapshot
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.units import RETURN
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
 from pac.tui.curve_options import CurveOptions
 from pac.tui.drawing.palettes import DARK
 from pac.tui.messages import SessionLost, SnapshotTaken
+from pac.tui.session_group import SeenSession
 from pac.tui.svg import colors, lines_of
 
 from .fake_session import FakeSession, Keys, until
@@ -69,6 +71,9 @@ def _lines(app: PacApp) -> list[Strip]:
         return lines
     box = Region.from_union([widget.region for widget in app.screen.displayed_children])
     return [line.crop(box.x, box.right) for line in lines[box.y : box.bottom]]
+
+
+RETURNS = ViewRequest(count=0, curves=(RETURN.name,))
 
 
 class _Connection(SessionConnection):
@@ -148,6 +153,7 @@ class Stage:
             await until(lambda: app.screen.size == size, "another size")
         app.painter.restyle(colors=True)
         app.painter.show_view()
+        app.query_one("#members-tabs").display = bool(fake.others)
         app.painter.output.search("")
         if view != "logs":
             app.painter.view.turn_page(-1000)
@@ -163,6 +169,10 @@ class Stage:
         before = None
         reader = TelemetryReader(fake.directory)
         for _ in range(8):
+            app.state.members = tuple(
+                SeenSession(f"rank {number}", "", take_snapshot(TelemetryReader(each.directory), RETURNS))
+                for number, each in enumerate(fake.others)
+            )
             app.state.snapshot = take_snapshot(reader, replace(app.painter.request(), episodes=True))
             app.scheduler.expire_all()
             app.show_snapshot(app.state.snapshot)

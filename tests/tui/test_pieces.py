@@ -238,6 +238,9 @@ def times(folder) -> Blocks:
         yield f"{width}x{height}", timing.rows_of(snapshot, width, height)
     for height in (6, 7, 8, 12, 30):
         yield f"beside boards, {height} lines", figures.time_table(snapshot, 40, height)
+    for fps in (0, 599, 600, 1049, 1050):
+        state = {**snapshot.state, "fps": fps}
+        yield f"throughput of {fps} fps", figures.throughput(replace(snapshot, state=state), 34)
     for width in (19, 23, 26, 40):
         yield f"episode, {width} columns", environment_rows.episode(snapshot, 0, width)
         yield f"reward, {width} columns", environment_rows.reward(snapshot, 0, width)

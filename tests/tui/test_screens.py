@@ -112,6 +112,18 @@ def many(make):
     return make(num_envs=300)
 
 
+def ranks(make):
+    """Three ranks of a training: the first waits for the second, the third has failed."""
+    made = []
+    for rank, waited in enumerate((3.0, 0.5, 1.0)):
+        fake = running(make, rank=rank, ranks=3, host="box")
+        fake.write("times", wall=10.0, steps=1000, environment=5.0, ranks=waited)
+        made.append(fake)
+    made[2].say(phase=Phase.FAILED, message=b"rank 0 of 3 has failed")
+    made[0].others = made
+    return made[0]
+
+
 def solver(make):
     """A solver, whose workers have no episodes."""
     fake = make()
@@ -324,6 +336,10 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "workers": (workers, USUAL, [], {"view": "workers", "styles": True}),
     "workers-small": (workers, SMALL, [], {"view": "workers"}),
     "workers-solver": (solver, USUAL, [], {"view": "workers"}),
+    "members-wide": (ranks, WIDE, [], {"view": "members"}),
+    "members": (ranks, USUAL, [], {"view": "members", "styles": True}),
+    "members-small": (ranks, SMALL, [], {"view": "members"}),
+    "summary-rank": (ranks, SMALL, []),
     "output": (printed, USUAL, [], {"view": "logs", "styles": True}),
     "output-shifted": (printed, SMALL, ["up", *["right"] * 20], {"view": "logs"}),
     "output-search": (printed, SMALL, ["slash", *"line 1", "enter"], {"view": "logs"}),

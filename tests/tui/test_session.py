@@ -8,7 +8,7 @@ from pac.training.telemetry.records import Phase
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
 
-from .fake_session import seen, until
+from .fake_session import run, seen, until
 
 pytestmark = pytest.mark.session
 
@@ -23,7 +23,7 @@ async def test_keys_restart_measure_and_stop_a_session(config):
     """From the start over ], B and Space to q; the session ends and reports."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with run(app, (120, 40)) as pilot:
         await seen(app, "Env 2/2")
         await pilot.press("right_square_bracket", "enter")
         await seen(app, "Env 3/3")
@@ -49,7 +49,7 @@ async def test_the_end_of_an_episode_shows_its_last_state(config):
     """With its outcome; one step forward is the first state of the next episode."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
-    async with app.run_test(size=(160, 40)) as pilot:
+    async with run(app, (160, 40)) as pilot:
         await seen(app, "Env 2/2")
         await pilot.press("2", "space")
         await until(lambda: app.state.phase is Phase.PAUSED)
@@ -71,7 +71,7 @@ async def test_the_timing_view_shows_when_evaluations_run(tmp_path):
     config = Config.model_validate({"task": "CartPole-v1", "eval_every": 1, "eval_episodes": 1, **options})
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
-    async with app.run_test(size=(120, 60)) as pilot:
+    async with run(app, (120, 60)) as pilot:
         await seen(app, "Env 2/2")
         await pilot.press("t")
         await seen(app, "Timeline", "evaluation ", "evaluating")
@@ -85,7 +85,7 @@ async def test_a_killed_session_is_shown_as_failed(config):
     """After kill -9 the screen gives the reason, and q leaves with exit code 1."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with run(app, (120, 40)) as pilot:
         await seen(app, "Env 2/2")
         connection.kill()
         await seen(app, "exited without reporting an error")

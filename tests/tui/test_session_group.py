@@ -10,9 +10,7 @@ from pac.training.telemetry.records import Phase
 from pac.tui.app import PacApp
 from pac.tui.session_group import GroupMember, SeenSession, SessionGroup, slowest
 
-from .fake_session import FakeSession, screen_text, seen, until
-
-SIZES = [(80, 24), (120, 40), pytest.param((200, 60), marks=pytest.mark.thorough)]
+from .fake_session import FakeSession, run, screen_text, seen, until
 
 
 @pytest.fixture
@@ -39,51 +37,23 @@ def member(fake, number):
 async def opened(fakes, size=(120, 40), **options):
     group = SessionGroup([member(fake, number) for number, fake in enumerate(fakes)], **options)
     app = PacApp(group)
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with run(app, size) as pilot:
         await until(lambda: app.state.snapshot is not None and all(one.snapshot for one in app.state.members))
         yield app, pilot
     group.close()
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_one_page_shows_all_ranks_with_their_sums(ranks, size):
-    """Steps per second and environments are added, the slowest is marked, phases and machines are listed."""
-    async with opened(ranks, size) as (app, pilot):
-        await pilot.press("a")
-        await seen(
-            app, "All ranks", "rank 0", "rank 1", "slowest", "sum", "240", "Time of a step", "other ranks", "box"
-        )
-
-
-async def test_a_rank_that_does_not_train_says_why_in_place_of_its_phases(ranks):
-    """What it waits for, or the error that it has ended with."""
-    ranks[0].say(phase=Phase.STARTING, message=b"compiling the game")
-    ranks[1].say(phase=Phase.FAILED, message=b"rank 0 of 2 has failed")
-    async with opened(ranks) as (app, pilot):
-        await pilot.press("a")
-        await seen(app, "compiling the game", "rank 0 of 2 has failed")
-
-
-async def test_returns_of_all_ranks_are_curves_where_there_is_room(ranks):
-    """With a color for each."""
-    for fake in ranks:
-        fake.history(return_mean=[1.0, 2.0, 4.0])
-    async with opened(ranks) as (app, pilot):
-        await pilot.press("a")
-        await seen(app, "Return, mean of 100", "■ rank 0", "■ rank 1")
 
 
 async def test_keys_select_a_rank_and_commands_go_to_it(ranks):
     """`>` goes from rank 0 to rank 1; the rank that is left need not draw any more."""
     first, second = ranks
     async with opened(ranks) as (app, pilot):
-        await pilot.press(">", "space")
+        await pilot.press("greater_than_sign", "space")
         await until(lambda: ("pause", {}) in second.commands)
         assert not first.commands
         await until(lambda: first.looks[-1].get("count") == 0 and second.looks)
-        await pilot.press(">")
+        await pilot.press("greater_than_sign")
         await seen(app, "All ranks")
-        await pilot.press(">")
+        await pilot.press("greater_than_sign")
         await until(lambda: app.state.selected == 0 and app.state.view == "summary")
 
 

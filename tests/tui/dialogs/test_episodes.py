@@ -14,7 +14,7 @@ from pac.tui.dialogs.episode_rows import EpisodeRow, chosen, marks_of, rows_of
 from pac.tui.dialogs.episodes import EpisodesDialog
 
 from ...training.past.test_episode import recorded
-from ..fake_session import FACTS, screen_text, seen, until
+from ..fake_session import FACTS, run, screen_text, seen, until
 
 LISTED = [(1, 0, 4, -0.5, 40, 1, 1), (2, 3, 0, 2.5, 55, 0, 2), (3, 0, 5, 0.25, 7, 1, 1), (4, 7, 9, -1.0, 20, 1, 1)]
 """Number, environment, episode, return, length, outcome, end."""
@@ -131,7 +131,7 @@ async def test_the_list_is_opened_again_after_a_replay(fake, open_app):
         await until(lambda: app.state.view == "timing")
     app.state.lists_episodes = True
     again = PacApp(SessionConnection(lambda: fake, "process"), app.state)
-    async with again.run_test(size=(80, 24)):
+    async with run(again, (80, 24)):
         await until(lambda: isinstance(again.screen, EpisodesDialog), "the list")
         assert again.painter.view.id == "timing"
 

@@ -13,7 +13,7 @@ from pac.tui.drawing.widgets import TextLines
 from pac.tui.play.handheld import HandheldApp, play_handheld
 from pac.tui.terminal import NoTerminal
 
-from ..fake_session import seen
+from ..fake_session import run, seen
 
 
 def names(folder: Path) -> set[str]:
@@ -35,7 +35,7 @@ def game(tmp_path: Path) -> Handheld:
 async def test_keys_make_a_task(game: Handheld, tmp_path: Path):
     """Arrows move, + searches, a number keeps an address, s g w write files."""
     app = HandheldApp(game)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with run(app, (120, 40)) as pilot:
         side = app.query_one("#side", TextLines)
         await pilot.press("p", "0", "right", "full_stop", "full_stop", "full_stop", "full_stop", "plus")
         assert "0xC006" in side.text
@@ -48,7 +48,7 @@ async def test_keys_make_a_task(game: Handheld, tmp_path: Path):
 async def test_the_time_runs_unless_paused(game: Handheld):
     """Frames pass by the clock; a pause shows the last instructions."""
     app = HandheldApp(game)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with run(app, (120, 40)) as pilot:
         begun = game.console.clock
         while game.console.clock == begun:
             await pilot.pause(0.02)
@@ -65,7 +65,7 @@ async def test_the_time_runs_unless_paused(game: Handheld):
 async def test_no_panel_is_cut(game: Handheld, size: tuple[int, int]):
     """On every page of panels, all frames are closed, and every panel is on a page."""
     app, seen = HandheldApp(game), ""
-    async with app.run_test(size=size) as pilot:
+    async with run(app, size) as pilot:
         await pilot.press("p")
         for _ in range(7):
             rows = app.query_one("#side", TextLines).text.split("\n")
@@ -81,7 +81,7 @@ async def test_a_folder_that_cannot_be_written_is_explained(game: Handheld, tmp_
     """A failed save is a message, and the game goes on."""
     shutil.rmtree(tmp_path)
     app = HandheldApp(game)
-    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+    async with run(app, (80, 24)) as pilot:
         await pilot.press("s")
         await seen(app, "Not saved")
     assert game.files.snapshot is None

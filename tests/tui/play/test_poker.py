@@ -17,6 +17,8 @@ from pac.tui.play.poker import CardsApp, play_against, play_against_run
 from pac.tui.play.poker_table import money, table
 from pac.tui.terminal import NoTerminal
 
+from ..fake_session import run
+
 TASKS = ("kuhn", "leduc", "liars_dice", "holdem:betting=fcpa")
 
 
@@ -132,7 +134,7 @@ async def test_keys_play():
     def shown(name: str) -> str:
         return app.query_one(f"#{name}", TextLines).text
 
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with run(app, (80, 24)) as pilot:
         await pilot.press("r", "3", "escape")
         assert app.match.hand.history == []
         await pilot.press("r", "3", "enter")

@@ -17,7 +17,7 @@ from pac.tui.replay.episode_session import EpisodeConnection, EpisodeSession
 from pac.tui.replay.export import SCREEN, export_episode
 from pac.tui.replay.replay import ReplayApp
 
-from ..fake_session import screen_text, seen, until
+from ..fake_session import run, screen_text, seen, until
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def right(task):
 async def opened(path, size=(100, 30)):
     """Run the app for a file, and wait until it shows the first state."""
     app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(read(path), path)))
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with run(app, size) as pilot:
         await until(lambda: app.debugger.moment is not None and app.debugger.moment.step == 0, "the first state")
         yield app, pilot
 

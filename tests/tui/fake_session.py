@@ -236,9 +236,9 @@ class Keys(Pilot[int]):
             self.app.post_message(Key(key, key_to_character(key)))
             await self.pause()
 
-    async def pause(self, delay: float | None = None) -> None:
+    async def pause(self, delay: float | None = None, rounds: int = 3) -> None:
         """Wait until messages are handled that others cause, through the app, a screen, its widgets and a dialog."""
-        for _ in range(3):
+        for _ in range(rounds):
             await super().pause(delay or 0)
 
 

@@ -134,7 +134,8 @@ class Stage:
         if self._app is None:
             self._app = _App(self._connection)
             self._test = self._app.run_test()
-            self._pilot = await self._test.__aenter__()
+            await self._test.__aenter__()
+            self._pilot = Keys(self._app)
         return self._app
 
     async def _drawn(self, fake: FakeSession, size, keys, view: str, env: int, *, styles: bool) -> str:
@@ -157,14 +158,13 @@ class Stage:
         app.painter.output.search("")
         if view != "logs":
             app.painter.view.turn_page(-1000)
-        pilot = Keys(app)
-        await self._settled(app, pilot, fake)
-        for key in keys:
-            await pilot.press(key)
-            await self._settled(app, pilot, fake)
+        await self._settled(app, fake)
+        if keys:
+            await self._pilot.press(*keys)
+            await self._settled(app, fake)
         return text_of(_lines(app), styles=styles)
 
-    async def _settled(self, app: _App, pilot: Keys, fake: FakeSession) -> None:
+    async def _settled(self, app: _App, fake: FakeSession) -> None:
         """Draw until nothing changes."""
         before = None
         reader = TelemetryReader(fake.directory)
@@ -178,7 +178,9 @@ class Stage:
             app.show_snapshot(app.state.snapshot)
             app.painter.draw_header()
             app.draw_footer()
-            await pilot.pause()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            await self._pilot.pause(rounds=1)
             for field in app.screen.query(Input):
                 field.cursor_blink = False
             now = [line.text for line in _lines(app)]

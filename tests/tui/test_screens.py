@@ -277,7 +277,7 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "summary-new": (new, USUAL, []),
     "summary-many": (many, SMALL, ["pagedown"]),
     "summary-watched": (watched, USUAL, []),
-    "summary-solver": (solver, USUAL, []),
+    "summary-solver": (solver, USUAL, [], {"styles": True}),
     "summary-stopped": (stopped, SMALL, []),
     "summary-inspecting": (stopped, USUAL, ["i"], {"env": 2}),
     "summary-learners": (workers, USUAL, []),
@@ -367,7 +367,7 @@ SCREENS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", sorted(SCREENS, key=lambda name: SCREENS[name][1]))
 def test_the_screen_is_as_stored(name, still, stage, stored):
     """Each view and dialog, at the sizes at which it differs."""
     session, size, keys, *options = SCREENS[name]
@@ -382,6 +382,7 @@ def test_the_output_is_that_of_the_shown_session(still, stage):
         assert f"printed {text}" in stage.screen(fake, SMALL, view="logs")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [SLIM, TINY])
 def test_everything_is_drawn_in_terminals_in_which_nothing_fits(size, still, stage):
     """Each view and each dialog, down to a terminal of five lines."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -10,11 +12,10 @@ from pac.backends import make
 from pac.envs import find
 
 
-@pytest.fixture(params=["inline", "shm", "socket", "http"])
+@pytest.fixture(params=["inline", "shm", "socket", "http"], scope="module")
 def counters(request, toy):
-    envs = make(toy("Counter", length=3), 4, request.param, workers=2)
-    yield envs
-    envs.close()
+    with closing(make(toy("Counter", length=3), 4, request.param, workers=2)) as envs:
+        yield envs
 
 
 def test_spaces_and_metadata(counters):
@@ -44,15 +45,14 @@ def test_the_end_of_an_episode(counters):
     assert infos["final_info"]["episode_length"].tolist() == [3, 3, 3, 3]
 
 
-def test_truncation_is_not_termination(toy):
+@pytest.mark.parametrize("truncates", [False, True])
+def test_truncation_is_not_termination(toy, truncates):
     """An environment that runs out of time is truncated."""
-    envs = make(toy("Counter", length=1, truncates=True), 2, "inline")
-    envs.reset()
-    _, _, terminations, truncations, infos = envs.step(np.zeros(2, np.int64))
-    envs.close()
-    assert not terminations.any()
-    assert truncations.all()
-    assert infos["_final_obs"].all()
+    with closing(make(toy("Counter", length=1, truncates=truncates), 2, "inline")) as envs:
+        envs.reset()
+        _, _, terminations, truncations, infos = envs.step(np.zeros(2, np.int64))
+        assert (terminations.tolist(), truncations.tolist()) == ([not truncates] * 2, [truncates] * 2)
+        assert infos["_final_obs"].all()
 
 
 def test_a_partial_reset(counters):
@@ -75,35 +75,26 @@ def test_each_episode_has_its_own_seed(counters):
 
 @pytest.mark.parametrize("copy", [True, False])
 def test_batches_are_views_unless_copies_are_wanted(toy, copy):
-    """A view is overwritten by the next step, a copy is not."""
-    envs = make(toy("Counter"), 2, "inline", copy=copy)
-    observations, _ = envs.reset()
-    _, rewards, *_ = envs.step(np.ones(2, np.int64))
-    envs.step(np.zeros(2, np.int64))
-    envs.close()
-    assert observations[0, 0] == (0 if copy else 2)
-    assert rewards[0] == (1 if copy else 0)
+    """A view is overwritten by the next step, a copy is not; users never see the slots of a rollout buffer."""
+    with closing(make(toy("Counter", length=100), 2, "inline", copy=copy, slots=1)) as envs:
+        observations, _ = envs.reset()
+        _, rewards, *_ = envs.step(np.ones(2, np.int64))
+        envs.step(np.zeros(2, np.int64))
+        assert observations[0, 0] == (0 if copy else 2)
+        assert rewards[0] == (1 if copy else 0)
+    with closing(make(toy("Counter", length=100), 2, "inline", copy=copy, slots=3)) as envs:
+        envs.reset()
+        assert [envs.step(np.zeros(2, np.int64))[0][0, 0] for _ in range(9)] == list(range(1, 10))
 
 
 def test_masks_and_packed_observations_are_booleans():
     """A built-in game shows its bit planes and its mask decoded, and its figures in infos."""
-    envs = make(find("drmario"), 2, "inline")
-    observations, infos = envs.reset(seed=1)
-    assert observations.dtype == np.bool_
-    assert observations.shape == (2, 20, 16, 8)
-    assert np.array_equal(infos["action_mask"], envs.action_masks())
-    assert infos["action_mask"].shape == (2, 512)
-    assert infos["viruses"].tolist() == [4, 4]
-    assert infos["_viruses"].all()
-    *_, infos = envs.step(infos["action_mask"].argmax(axis=1))
-    assert infos["pills"].tolist() == [1, 1]
-    envs.close()
-
-
-def test_step_carries_a_full_rollout(toy):
-    """Gymnasium's users never see the slots of a rollout buffer."""
-    envs = make(toy("Counter", length=100), 2, "inline", slots=3)
-    envs.reset()
-    counts = [envs.step(np.zeros(2, np.int64))[0][0, 0] for _ in range(9)]
-    envs.close()
-    assert counts == list(range(1, 10))
+    with closing(make(find("drmario"), 2, "inline")) as envs:
+        observations, infos = envs.reset(seed=1)
+        assert (observations.dtype, observations.shape) == (np.bool_, (2, 20, 16, 8))
+        assert np.array_equal(infos["action_mask"], envs.action_masks())
+        assert infos["action_mask"].shape == (2, 512)
+        assert infos["viruses"].tolist() == [4, 4]
+        assert infos["_viruses"].all()
+        *_, infos = envs.step(infos["action_mask"].argmax(axis=1))
+        assert infos["pills"].tolist() == [1, 1]

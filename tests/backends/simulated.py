@@ -21,17 +21,10 @@ from pac.envs.errors import IllegalAction
 from pac.envs.fields import Array
 
 NUM_ENVS, SLOTS, SEED = 3, 3, 5
-GAMES = (
-    *("drmario:level=2", "drmario-frames", "autochess", "autochess:players=8", "treasure", "staghunt", "frames"),
-    *(
-        "autochess:players=8,turn_actions=1",
-        "autochess:players=8,turn_actions=1,combat=device",
-        "gameboy",
-        "kuhn",
-        "leduc",
-        "holdem:betting=fcpa,stack=8",
-    ),
-)
+GAMES = dict.fromkeys(("drmario:level=2", "drmario-frames", "autochess", "autochess:players=8", "frames", "leduc"), 4)
+GAMES |= {"gameboy": 1, "kuhn": 4, "holdem:betting=fcpa,stack=8": 4, "treasure:turns=10": 11, "staghunt:turns=10": 11}
+GAMES |= dict.fromkeys(("autochess:players=8,turn_actions=1", "autochess:players=8,turn_actions=1,combat=device"), 3)
+"""Numbers of steps."""
 
 
 def recorded(spec: str, steps: int) -> list[dict[str, Any]]:

@@ -70,74 +70,31 @@ class ExternalScript:
     def check(self, text: str) -> None:
         """Raise `WrongScript` if this is not the script."""
         if sha256(text.encode()).hexdigest() != self.sha256:
-            raise WrongScript(
-                f"{self.name} of {self.source[0]} has another hash: download it again, or correct the hash"
-            )
+            where = f"{self.name} of {self.source[0]}"
+            raise WrongScript(f"{where} has another hash: download it again, or correct the hash")
 
 
-CONTRIB_NEEDS = ("stable_baselines3", "sb3_contrib")
-EXTERNAL = (
-    ExternalScript(
-        "sb3_a2c",
-        SB3,
-        "docs/guide/quickstart.md",
-        "ff9b3212fed24e4eb8925807c1c9e673b245588e19a5d1dcbce58f4a0c266b14",
-        block=1,
-    ),
-    ExternalScript(
-        "sb3_dict_observation",
-        SB3,
-        "docs/guide/examples.md",
-        "6bef75513ff1b99aa70dfe963afa266364447f2db73fec8e1565a1d0fac21935",
-        block=4,
-    ),
-    ExternalScript(
-        "sb3_ppo_processes",
-        SB3,
-        "docs/modules/ppo.md",
-        "11b6a3ecef036c8ac1d94525423d78c3ee442ceed2d12c680d446479d548379e",
-        block=2,
-    ),
-    ExternalScript(
-        "contrib_tqc",
-        CONTRIB,
-        "docs/guide/examples.md",
-        "6db78670b6c81a281ae0e8dcede9f0644a34dd5cc5a03577b39ca4fc033459c5",
-        block=1,
-        needs=CONTRIB_NEEDS,
-    ),
-    ExternalScript(
-        "contrib_qrdqn",
-        CONTRIB,
-        "docs/guide/examples.md",
-        "558f9e592641ec69b4a5d715597308776dfb038ea8e33c1e38aed4cdb6a13be4",
-        block=2,
-        needs=CONTRIB_NEEDS,
-    ),
-    ExternalScript(
-        "contrib_maskable_ppo",
-        CONTRIB,
-        "docs/guide/examples.md",
-        "5df2e661de407b227d3dbc759643407d43af2e11c2589e7c1bf68312cffdca87",
-        block=3,
-        needs=CONTRIB_NEEDS,
-    ),
-    ExternalScript(
-        "contrib_recurrent_ppo",
-        CONTRIB,
-        "docs/guide/examples.md",
-        "060e73e9e0ba70e31bf7122fff039af6fe352408de8808d929771107f18d979e",
-        block=6,
-        needs=CONTRIB_NEEDS,
-    ),
-    ExternalScript(
-        "cleanrl_ppo",
-        CLEANRL,
-        "cleanrl/ppo.py",
-        "d8dfbb7ac0b21e747b77d6e6673e566db4d6cdacc83bcebcd19cf87ad0e459ae",
-        needs=("tyro", "tensorboard"),
-    ),
-)
+BOTH = ("stable_baselines3", "sb3_contrib")
+LISTED = """
+sb3_a2c quickstart 1 ff9b3212fed24e4eb8925807c1c9e673b245588e19a5d1dcbce58f4a0c266b14
+sb3_dict_observation examples 4 6bef75513ff1b99aa70dfe963afa266364447f2db73fec8e1565a1d0fac21935
+sb3_ppo_processes ppo 2 11b6a3ecef036c8ac1d94525423d78c3ee442ceed2d12c680d446479d548379e
+contrib_tqc examples 1 6db78670b6c81a281ae0e8dcede9f0644a34dd5cc5a03577b39ca4fc033459c5
+contrib_qrdqn examples 2 558f9e592641ec69b4a5d715597308776dfb038ea8e33c1e38aed4cdb6a13be4
+contrib_maskable_ppo examples 3 5df2e661de407b227d3dbc759643407d43af2e11c2589e7c1bf68312cffdca87
+contrib_recurrent_ppo examples 6 060e73e9e0ba70e31bf7122fff039af6fe352408de8808d929771107f18d979e
+cleanrl_ppo cleanrl 0 d8dfbb7ac0b21e747b77d6e6673e566db4d6cdacc83bcebcd19cf87ad0e459ae
+"""
+PATHS = {"quickstart": "docs/guide/quickstart.md", "examples": "docs/guide/examples.md", "ppo": "docs/modules/ppo.md"}
+SOURCES = {"sb3": (SB3, BOTH[:1]), "contrib": (CONTRIB, BOTH), "cleanrl": (CLEANRL, ("tyro", "tensorboard"))}
+
+
+def _listed(name: str, page: str, block: str, digest: str) -> ExternalScript:
+    source, needs = SOURCES[name.partition("_")[0]]
+    return ExternalScript(name, source, PATHS.get(page, "cleanrl/ppo.py"), digest, int(block), needs)
+
+
+EXTERNAL = tuple(_listed(*line.split()) for line in LISTED.split("\n") if line)
 
 
 def main() -> None:

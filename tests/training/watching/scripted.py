@@ -11,7 +11,10 @@ from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+
+from ...waiting import until
 
 ALL = ViewRequest(focus=0, curves=("loss",))
 
@@ -46,6 +49,10 @@ class Training:
 
     def see(self):
         return take_snapshot(self.reader, ALL)
+
+    def pause(self):
+        self.client.call("pause")
+        until(lambda: self.see().phase is Phase.PAUSED, "paused")
 
     def close(self):
         if self.directory.exists():

@@ -31,12 +31,8 @@ class Walk(gymnasium.Env):
     def step(self, action):
         self.at += 1
         over = self.at == LENGTH
-        info: dict[str, Any] = {
-            "at": self.at,
-            "parts": {"alive": 1.0, "action": float(action)},
-            "text": "x",
-            "pair": np.zeros(2),
-        }
+        parts = {"alive": 1.0, "action": float(action)}
+        info: dict[str, Any] = {"at": self.at, "parts": parts, "text": "x", "pair": np.zeros(2)}
         if over:
             info["succeeded"] = bool(action)
         return np.full(2, self.at, np.float32), 1.0, over, False, info
@@ -84,10 +80,8 @@ def test_numbers_of_the_first_step_are_shown_after_it(envs):
 def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
     """They are means of episodes from then on, also if the step that ends an episode resets the environment."""
     script = stepped(envs, LENGTH)
-    assert set(names(script)) == {
-        *("at", "parts.alive", "parts.action", "succeeded"),
-        *("episode.r", "episode.l", "episode.t"),
-    }
+    statistics = ("episode.r", "episode.l", "episode.t")
+    assert set(names(script)) == {"at", "parts.alive", "parts.action", "succeeded", *statistics}
     figures = script.counter.counts.figures()
     expected = {"at": LENGTH, "parts.action": 0.5, "succeeded": 0.5, "episode.r": LENGTH, "episode.l": LENGTH}
     assert {name: figures[f"info/{name}"] for name in expected} == expected

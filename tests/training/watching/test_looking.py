@@ -44,8 +44,7 @@ def runs(started, steps):
 def test_what_stands_still_is_shown_as_it_stands():
     """The observation and the board, also of an environment that nobody looked at before."""
     with training() as started:
-        started.client.call("pause")
-        until(lambda: started.see().phase is Phase.PAUSED, "paused")
+        started.pause()
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)
             until(partial(stands, started, env, started.envs._script.step_log.observations[env]), f"env {env} as it is")
@@ -106,8 +105,7 @@ def test_a_breakpoint_holds_a_script_before_it_has_the_step():
     """What it would make of that may end it. What it then decides is not known yet; a step leads to the next step."""
     env = Endless()
     with training(SyncVectorEnv([lambda: env])) as started:
-        started.client.call("pause")
-        until(lambda: started.see().phase is Phase.PAUSED, "paused")
+        started.pause()
         started.client.call("break", text="any: nan(obs)")
         started.client.call("look", focus=0, detail=True)
         env.at = env.count + 5
@@ -148,8 +146,7 @@ class Short(gymnasium.Env):
 
 def last_board(started):
     """Run to the end of an episode of environment 1; return what is known of the step that ended it."""
-    started.client.call("pause")
-    until(lambda: started.see().phase is Phase.PAUSED, "paused")
+    started.pause()
     started.client.call("look", focus=1)
     before = started.see().environments["ended"][1]
     started.client.call("episode", env=1)

@@ -7,7 +7,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
-UPDATES, ROLLOUT, ENVS, GAMMA = 40, 32, 4, 0.95
+UPDATES, ROLLOUT, ENVS = 30, 32, 4
 
 
 class Grid(gym.Env):
@@ -44,20 +44,14 @@ seen, _ = envs.reset(seed=1)
 for update in range(UPDATES):
     log_probs, rewards = [], []
     for _ in range(ROLLOUT):
-        picture = torch.as_tensor(seen["picture"].reshape(ENVS, -1) / 255, dtype=torch.float32)
-        policy = torch.distributions.Categorical(
-            logits=actor(torch.cat([picture, torch.as_tensor(seen["position"])], 1))
-        )
+        inputs = np.concatenate([seen["picture"].reshape(ENVS, -1) / 255, seen["position"]], 1)
+        policy = torch.distributions.Categorical(logits=actor(torch.as_tensor(inputs, dtype=torch.float32)))
         actions = policy.sample()
         seen, reward, *_ = envs.step(actions.numpy())
         log_probs.append(policy.log_prob(actions))
         rewards.append(torch.as_tensor(reward, dtype=torch.float32))
-    gain, gains = torch.zeros(ENVS), []
-    for reward in reversed(rewards):
-        gain = reward + GAMMA * gain
-        gains.insert(0, gain)
-    stacked = torch.stack(gains)
-    loss = -(torch.stack(log_probs) * (stacked - stacked.mean())).mean()
+    gains = torch.stack(rewards).flip(0).cumsum(0).flip(0)
+    loss = -(torch.stack(log_probs) * (gains - gains.mean())).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -5,7 +5,7 @@ from pettingzoo.classic import rps_v2
 from pettingzoo.utils.conversions import aec_to_parallel
 from tensorboardX import SummaryWriter
 
-EPISODES, RATE = 2_000, 0.1
+EPISODES, RATE = 500, 0.1
 
 writer = SummaryWriter("runs/multi_agent")
 env = aec_to_parallel(rps_v2.raw_env(num_actions=3, max_cycles=15))
@@ -15,12 +15,8 @@ for episode in range(EPISODES):
     observations, _ = env.reset(seed=1 if episode == 0 else None)
     totals = dict.fromkeys(env.possible_agents, 0.0)
     while env.agents:
-        actions = {
-            agent: int(random.integers(3))
-            if random.random() < 0.2
-            else int(tables[agent][int(observations[agent])].argmax())
-            for agent in env.agents
-        }
+        best = {agent: int(tables[agent][int(observations[agent])].argmax()) for agent in env.agents}
+        actions = {agent: int(random.integers(3)) if random.random() < 0.2 else best[agent] for agent in env.agents}
         before = observations
         observations, rewards, terminated, truncated, _ = env.step(actions)
         for agent, action in actions.items():

@@ -9,7 +9,7 @@ from torch import nn
 from torch.distributions import Categorical
 from torch.utils.tensorboard import SummaryWriter
 
-ENVS, ROLLOUT, GAMMA, LAMBDA, CLIP = 4, 64, 0.99, 0.95, 0.2
+ENVS, ROLLOUT, GAMMA, CLIP = 4, 64, 0.99, 0.2
 
 
 def make_env():
@@ -35,7 +35,7 @@ class Agent(nn.Module):
 def main():
     """Train."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
@@ -44,30 +44,25 @@ def main():
     agent = Agent()
     optimizer = torch.optim.Adam(agent.parameters(), lr=3e-4)
     seen = torch.Tensor(envs.reset(seed=args.seed)[0])
-    over = torch.zeros(ENVS)
     for update in range(args.steps // (ENVS * ROLLOUT)):
         rows = []
         for _ in range(ROLLOUT):
             with torch.no_grad():
                 actions, log_probs, _, values = agent.act(seen)
             observations, rewards, terminated, truncated, infos = envs.step(actions.numpy())
+            over = torch.Tensor(np.logical_or(terminated, truncated))
             rows.append((seen, actions, log_probs, values, torch.Tensor(rewards), over))
-            seen, over = torch.Tensor(observations), torch.Tensor(np.logical_or(terminated, truncated))
+            seen = torch.Tensor(observations)
             for value, ended in zip(infos.get("episode", {}).get("r", ()), infos.get("_episode", ()), strict=False):
                 if ended:
                     writer.add_scalar("charts/episodic_return", value, update)
         batch = [torch.stack(column) for column in zip(*rows, strict=True)]
         with torch.no_grad():
-            following = agent.critic(seen).squeeze(-1)
-        advantages, gain = torch.zeros(ROLLOUT, ENVS), torch.zeros(ENVS)
-        for step in reversed(range(ROLLOUT)):
-            last = step == ROLLOUT - 1
-            alive = 1 - (over if last else batch[5][step + 1])
-            value = following if last else batch[3][step + 1]
-            delta = batch[4][step] + GAMMA * value * alive - batch[3][step]
-            gain = delta + GAMMA * LAMBDA * alive * gain
-            advantages[step] = gain
-        returns = advantages + batch[3]
+            returns = [agent.critic(seen).squeeze(-1)]
+        for rewards, ended in zip(reversed(batch[4]), reversed(batch[5]), strict=True):
+            returns.insert(0, rewards + GAMMA * (1 - ended) * returns[0])
+        returns = torch.stack(returns[:-1])
+        advantages = returns - batch[3]
         for _ in range(4):
             _, log_probs, entropy, values = agent.act(batch[0], batch[1])
             ratio = (log_probs - batch[2]).exp()

@@ -7,7 +7,7 @@ from torch import nn
 from torch.distributions import Normal
 from torch.utils.tensorboard import SummaryWriter
 
-ENVS, ROLLOUT, UPDATES, GAMMA = 4, 32, 60, 0.99
+ENVS, ROLLOUT, UPDATES = 4, 32, 60
 
 torch.manual_seed(1)
 writer = SummaryWriter("runs/ppo_continuous")
@@ -29,11 +29,7 @@ for update in range(UPDATES):
         log_probs.append(policy.log_prob(actions).sum(-1))
         values.append(critic(inputs).squeeze(-1))
         rewards.append(torch.as_tensor(reward / 8, dtype=torch.float32))
-    gain, gains = critic(torch.as_tensor(seen, dtype=torch.float32)).squeeze(-1).detach(), []
-    for reward in reversed(rewards):
-        gain = reward + GAMMA * gain
-        gains.insert(0, gain)
-    advantages = torch.stack(gains) - torch.stack(values)
+    advantages = torch.stack(rewards).flip(0).cumsum(0).flip(0) - torch.stack(values)
     loss = -(torch.stack(log_probs) * advantages.detach()).mean() + advantages.square().mean()
     optimizer.zero_grad()
     loss.backward()

@@ -6,7 +6,7 @@ from torch import nn
 from torch.distributions import Normal, Uniform
 from torch.utils.tensorboard import SummaryWriter
 
-ENVS, ROLLOUT, UPDATES, GAMMA, ALPHA = 2, 64, 30, 0.99, 0.5
+ENVS, ROLLOUT, UPDATES, ALPHA = 2, 64, 30, 0.5
 
 
 def make_env(index):
@@ -39,11 +39,7 @@ for update in range(UPDATES):
         seen, reward, *_ = envs.step(actions.numpy())
         log_probs.append(policy.log_prob(actions).sum(-1))
         rewards.append(torch.as_tensor(reward, dtype=torch.float32))
-    gains = torch.zeros(ROLLOUT, ENVS)
-    gain = torch.zeros(ENVS)
-    for step in reversed(range(ROLLOUT)):
-        gain = rewards[step] + GAMMA * gain
-        gains[step] = gain
+    gains = torch.stack(rewards).flip(0).cumsum(0).flip(0)
     loss = -(torch.stack(log_probs) * (gains - gains.mean())).mean()
     optimizer.zero_grad()
     loss.backward()

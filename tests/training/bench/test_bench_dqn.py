@@ -1,7 +1,5 @@
 """`pac-tui bench dqn`: gradient steps beside Stable-Baselines3, and a replay of images."""
 
-from __future__ import annotations
-
 import pytest
 
 from pac.training.bench.dqn import CAPACITY, IMAGE, gradient_steps, replay

@@ -1,7 +1,5 @@
 """The benchmark of environments on a GPU, run on the CPU."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

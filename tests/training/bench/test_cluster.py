@@ -1,7 +1,5 @@
 """The model of many processes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Envelopes of short trainings."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

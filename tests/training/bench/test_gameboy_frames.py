@@ -1,7 +1,5 @@
 """Frames of our emulator compared with PyBoy's, which is an extra; games come from `PAC_GAMEBOY_ROMS`."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pac-tui bench learning`: trainings with several seeds, and what their policies reach."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

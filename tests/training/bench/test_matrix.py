@@ -1,7 +1,5 @@
 """The benchmark `matrix`, with real sessions, and its reports."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """The comparison with other vector environments: peers are real processes, stopped while others are measured."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The environment of PyBoy that the benchmark of the Game Boy compares with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """DQN and IQN computed in NumPy with float64, as an oracle for PyTorch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pac.training.dqn.settings import IqnSettings
@@ -74,13 +72,7 @@ def dqn_losses(
 
 
 def iqn_targets(
-    online: Weights,
-    target: Weights,
-    batch: Transitions,
-    x: np.ndarray,
-    *,
-    fractions: np.ndarray,
-    settings: IqnSettings,
+    online: Weights, target: Weights, batch: Transitions, x: np.ndarray, *, fractions: np.ndarray, settings: IqnSettings
 ) -> np.ndarray:
     """Return the wanted quantiles `(B, N')` at fractions `(B, N')`."""
     k = settings.policy_fractions

@@ -1,6 +1,4 @@
-"""DQN and IQN as trainers: they learn, resume, resize and repeat themselves."""
-
-from __future__ import annotations
+"""DQN and IQN, alone and of independent learners, as trainers: they learn, resume, resize and repeat themselves."""
 
 import json
 from contextlib import closing, contextmanager
@@ -14,12 +12,13 @@ import torch
 from pac.envs import BadParameter, find
 from pac.training.dqn.evaluate import DqnPlayer, IqnPlayer
 from pac.training.dqn.trainer import DQN, IQN
+from pac.training.independent.trainer import Independent
 
 from ...programs import pac_tui
 from ..alone import context, equal, weights
 from ..corridor import CELLS, corridor
 
-SMALL = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
+SMALL: dict[str, Any] = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
 SMALL |= {"train_frequency": 16, "gradient_steps": 1, "target_update": 500}
 
 
@@ -28,13 +27,20 @@ def training(spec="CartPole-v1", seed=0, kind=DQN, state=None, num_envs=8, **ove
     """Yield a trainer that has started, from a state if one is given, and its backends."""
     task = find(spec) if isinstance(spec, str) else spec
     notes: list[str] = []
-    given: Any = replace(context(task, seed, trainer=kind.name, **{**SMALL, **overrides}), notify=notes.append)
+    own: Any = {"processes": False} if kind is Independent else {}
+    name = "independent" if kind is Independent else kind.name
+    given: Any = replace(context(task, seed, trainer=name, **SMALL | own | overrides), notify=notes.append)
     with closing(kind(given)) as trainer:
         trainer.notes = notes
         if state is not None:
             trainer.load_state(*state)
         trainer.start(num_envs)
         yield trainer, given.make_envs.made
+
+
+def learned(trainer):
+    """Return the weights, the moments and the generators."""
+    return {name: torch.as_tensor(value).clone() for name, value in trainer.state()[0].items() if "replay" not in name}
 
 
 def run(trainer, iterations):
@@ -45,13 +51,14 @@ def run(trainer, iterations):
 
 
 @pytest.mark.thorough
-def test_the_same_seed_gives_the_same_weights():
+@pytest.mark.parametrize("kind", [DQN, Independent])
+def test_the_same_seed_gives_the_same_weights(kind):
     """And another seed gives others."""
     results = []
     for seed in (3, 3, 4):
-        with training(seed=seed) as (trainer, _):
+        with training("treasure:agents=2", seed, kind) as (trainer, _):
             run(trainer, 2)
-            results.append(weights(trainer))
+            results.append(learned(trainer))
     assert equal(*results[:2])
     assert not equal(*results[1:])
 
@@ -62,7 +69,9 @@ def test_the_same_seed_gives_the_same_weights():
     [
         (DQN, "leduc", {"prioritized": True}),
         (IQN, "leduc", {}),
-        (DQN, "drmario:level=1", {"frame_stack": 2, "gradient_steps": 1}),
+        (DQN, "drmario:level=1", {"frame_stack": 2}),
+        (Independent, "leduc", {"prioritized": True}),
+        (Independent, "leduc", {"algorithm": "iqn"}),
     ],
 )
 def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, spec, chosen):
@@ -72,26 +81,27 @@ def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, s
         run(one, 2)
         state, states = one.state(), made[-1].buffer["state"][0].copy()
         run(one, 2)
-        expected = weights(one)
+        expected = learned(one)
     with training(spec, kind=kind, state=state, **chosen) as (two, made):
         made[-1].restore(states)
         run(two, 2)
-        assert two.decisions == one.decisions
-        assert equal(weights(two), expected)
+        assert np.array_equal(two.decisions, one.decisions)
+        assert equal(learned(two), expected)
 
 
-def test_without_the_replay_learning_waits_for_learning_starts():
+@pytest.mark.parametrize(("kind", "note"), [(DQN, "no replay"), (Independent, "continues after learning_starts")])
+def test_without_the_replay_learning_waits_for_learning_starts(kind, note):
     """It is reported; the first decisions after resuming change no weight."""
-    with training() as (one, _):
+    with training("treasure:agents=2", kind=kind) as (one, _):
         run(one, 2)
         state = one.state()
-    with training(learning_starts=1_000, state=state) as (two, _):
-        before = weights(two)
+    with training("treasure:agents=2", kind=kind, learning_starts=1_000, state=state) as (two, _):
+        before = learned(two)
         run(two, 1)
-        assert equal(weights(two), before)
-        assert any("no replay" in note for note in two.notes)
-        run(two, 1)
-        assert not equal(weights(two), before)
+        assert equal(learned(two), before)
+        assert any(note in each for each in two.notes)
+        run(two, 3)
+        assert not equal(learned(two), before)
 
 
 def test_a_saved_replay_of_another_number_of_environments_is_left_out():

@@ -1,7 +1,5 @@
 """DQN and IQN learn a real task: minutes on one core, so not in the quick part."""
 
-from __future__ import annotations
-
 import pytest
 
 from pac.training.bench.facts import Figures

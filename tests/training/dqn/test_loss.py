@@ -1,7 +1,5 @@
 """The losses of DQN and IQN, and a gradient step, against a computation in NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

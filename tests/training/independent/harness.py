@@ -1,7 +1,5 @@
 """A trainer of independent learners in this process, with real learner processes if they are asked for."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from typing import Any
 

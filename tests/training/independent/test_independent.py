@@ -1,7 +1,5 @@
 """Independent learners in one process: the sequential reference."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,6 @@ from ..alone import context
 from .harness import SMALL, equal, run, tensors, training
 
 
-def learned(trainer):
-    """Return the tensors of all agents."""
-    return {name: value for name, value in tensors(trainer).items() if name.startswith("agent")}
-
-
 def test_agents_have_their_own_networks_and_learn_their_own_weights():
     """They begin with different weights, and only those of agents that learn change."""
     with training() as trainer:
@@ -36,18 +29,6 @@ def test_agents_have_their_own_networks_and_learn_their_own_weights():
     assert not any(torch.equal(before[name], after[name]) for name in names)
     assert figures["updates"] == figures["learner1/updates"] > 0
     assert {"loss", "learner1/loss", "policy_lag", "learner1/epsilon"} <= figures.keys()
-
-
-@pytest.mark.thorough
-def test_the_same_seed_gives_the_same_weights():
-    """And another seed gives others."""
-    results = []
-    for seed in (3, 3, 4):
-        with training(seed=seed) as trainer:
-            run(trainer, 2)
-            results.append(tensors(trainer))
-    assert equal(*results[:2])
-    assert not equal(*results[1:])
 
 
 @pytest.mark.thorough
@@ -63,36 +44,6 @@ def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
     own = [{name: value for name, value in one.items() if name.startswith("agent0.")} for one in results]
     assert equal(*own)
     assert not equal(*results)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("algorithm", ["dqn", "iqn"])
-def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(algorithm):
-    """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
-    chosen = {"save_replay": True, "n_step": 2, "algorithm": algorithm, "prioritized": algorithm == "dqn"}
-    with training("leduc", num_envs=8, **chosen) as one:
-        run(one, 2)
-        state, states = one.state(), one._envs.buffer["state"][0].copy()
-        run(one, 2)
-        expected = learned(one)
-    with training("leduc", num_envs=8, state=state, **chosen) as two:
-        two._envs.restore(states)
-        run(two, 2)
-        assert equal(expected, learned(two))
-
-
-def test_without_the_replay_learning_waits():
-    """It is reported; the first decisions after resuming change no weight."""
-    with training() as one:
-        run(one, 1)
-        state = one.state()
-    name = "agent0.policy.advantage.weight"
-    with training(learning_starts=400, state=state) as two:
-        run(two, 1)
-        assert "learning continues after learning_starts decisions" in two.notes[0]
-        assert torch.equal(state[0][name], tensors(two)[name])
-        run(two, 1)
-        assert not torch.equal(state[0][name], tensors(two)[name])
 
 
 @pytest.mark.thorough

@@ -1,7 +1,5 @@
 """Independent agents learn to hunt stags together or hares alone: minutes on one core, so not in the quick part."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sessions with learners in processes: any process is killed, and they are paused and stopped at any moment."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

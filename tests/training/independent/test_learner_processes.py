@@ -1,7 +1,5 @@
 """Learners in processes of their own: equal to the reference, supervised, and without work for the actor."""
 
-from __future__ import annotations
-
 import signal
 
 import psutil

@@ -1,12 +1,9 @@
 """Solves the made-up game in two workers, saves and loads it, and prints what that takes: `ROWS FOLDER [resumed]`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +30,6 @@ def private() -> int:
     return total
 
 
-class Peak(threading.Thread):
-    """Looks now and then how much it is."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.bytes, self.over = 0, False
-
-    def run(self) -> None:
-        while not self.over:
-            self.bytes = max(self.bytes, private())
-            time.sleep(0.02)
-
-
 class Fed:
     """Environments that hand a checkpoint its slices, as those of a session do."""
 
@@ -62,8 +46,14 @@ class Fed:
 
 
 def main(rows: int, folder: Path, *, resumed: bool) -> None:
-    peak = Peak()
-    peak.start()
+    seen, over = [0], threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            seen.append(private())
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
     errors: list[object] = []
     saver = CheckpointWriter(folder, lambda _step, error: errors.append(error))
     task = transformed(find("kuhn"), ("wide:dress", {"rows": rows}))
@@ -82,10 +72,10 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     while saver.busy:
         trainer.iterate()
     trainer.close()
-    peak.over = True
-    peak.join()
+    over.set()
+    looking.join()
     shared = sum(item.row_bytes for item in task.shared if item.per == "all")
-    reported = {"shared": shared, "private": peak.bytes, "errors": [str(error) for error in errors if error]}
+    reported = {"shared": shared, "private": max(seen), "errors": [str(error) for error in errors if error]}
     sys.stdout.write(json.dumps(reported))
 
 

@@ -1,7 +1,5 @@
 """A run of the solver on the disk, made without a session."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pac.envs import find

@@ -1,7 +1,5 @@
 """Tables of a game, and what is learned into them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pac.training.mccfr.solving.sampling import SamplingSolver

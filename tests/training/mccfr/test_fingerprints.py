@@ -1,7 +1,5 @@
 """Tables of another betting tree, other buckets or another method are refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a large game takes: its tables once, and little beside them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

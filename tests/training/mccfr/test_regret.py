@@ -1,7 +1,5 @@
 """The regret per iteration measures convergence where NashConv is too expensive."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

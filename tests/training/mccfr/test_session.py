@@ -1,7 +1,5 @@
 """Solving in a real session: its figures, its workers, and runs that are left and resumed."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """A game dressed for the solver: workers in place of environments, and environments share tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from pac.backends import BackendUnavailable, make, usable_cores
@@ -33,14 +31,10 @@ def test_some_work_is_one_worker_s(spec, settings):
     assert dressed(spec, **settings).num_envs == 1
 
 
-def test_other_tasks_are_refused():
-    """The error names those that can be solved."""
+def test_what_cannot_solve_is_refused():
+    """Other tasks, with the names of those that can be solved; and servers: a connection shares no table."""
     with pytest.raises(BadParameter, match="holdem, kuhn, leduc, liars_dice"):
         dressed("drmario")
-
-
-def test_servers_cannot_solve():
-    """Who talks over a connection shares no table."""
     with pytest.raises(BackendUnavailable, match="environments share tables"):
         make(dressed("leduc"), 2, "socket", strict=True)
 

@@ -1,7 +1,5 @@
 """The solver as a trainer: the iterations of its workers, their order, and what a change of N keeps."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

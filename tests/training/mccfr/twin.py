@@ -3,8 +3,6 @@
 It works in the same precision and from the same random words, so its tables are the kernel's, bit for bit.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pac.envs.native import GOLDEN, mixed, stream

@@ -1,7 +1,5 @@
 """A made-up game as large as one likes: two decisions of ten actions each, one after the other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

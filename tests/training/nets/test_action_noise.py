@@ -1,7 +1,5 @@
 """The random numbers that choose actions: what they depend on, and that they are random."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,12 +15,7 @@ STEPS = 400
 
 def noise(num_envs: int = 64, *, first_env: int = 0, seed: int = 7, players: int = 2, numbers: int = 3) -> ActionNoise:
     return ActionNoise(
-        seed,
-        first_env=first_env,
-        num_envs=num_envs,
-        players=players,
-        numbers=numbers,
-        device=torch.device("cpu"),
+        seed, first_env=first_env, num_envs=num_envs, players=players, numbers=numbers, device=torch.device("cpu")
     )
 
 

@@ -1,7 +1,5 @@
 """The optimiser, against PyTorch's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Threads that share the rows of a batch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Decoding of stored observations."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Distributions over actions: what is drawn, and how likely it was."""
 
-from __future__ import annotations
-
 import torch
 from torch.distributions import Categorical, Normal
 

@@ -1,7 +1,5 @@
 """The first layer over boards, as a convolution and as the matrix products that a GPU computes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a policy thought of one row, for a person."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """A linear layer with a rectifier, whose gradients are our own where a GPU computes it as one kernel."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Running means and variances, against NumPy over all values at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

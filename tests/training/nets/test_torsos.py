@@ -1,7 +1,5 @@
 """Torsos: what of an image they see, and observations with several parts."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

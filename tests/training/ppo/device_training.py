@@ -1,7 +1,5 @@
 """Trainings whose environments are in memory of a device, without a session."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from typing import Any
 

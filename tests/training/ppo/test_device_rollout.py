@@ -1,7 +1,5 @@
 """PPO with the environments in the memory of the policy's device."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

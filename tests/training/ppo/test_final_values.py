@@ -1,7 +1,5 @@
 """The values of last observations: the same as if every step of the rollout had kept its own."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Any
 

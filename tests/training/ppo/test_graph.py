@@ -1,7 +1,5 @@
 """Rollouts that are replayed as a whole, as a CUDA graph does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

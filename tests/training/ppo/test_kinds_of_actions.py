@@ -1,7 +1,5 @@
 """PPO on actions of several choices and of numbers: what the environments get, and that it can be learned."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PPO with normalized observations, rewards and advantages."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any

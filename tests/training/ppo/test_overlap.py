@@ -1,7 +1,5 @@
 """Collecting while learning: the same weights as a program with one thread and the same delay."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -24,6 +22,7 @@ from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
 from pac.training.trainer import Interrupted, Metrics
 
+from ...waiting import until
 from ..alone import context, equal, started
 from ..corridor import corridor
 
@@ -150,37 +149,6 @@ def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() ->
         assert trainer.state()[1]["updates"] == 0
 
 
-def test_the_next_rollout_begins_after_the_update() -> None:
-    """However long the update takes: it ends after the last step of the rollout beside it, and before the next one."""
-    collected, noticed = threading.Event(), []
-    with training(PPO, corridor()) as trainer:
-        envs: Any = trainer._envs
-        updates: Any = trainer._updates
-        learn = trainer.learner.learn
-
-        class Noting:
-            def __getattr__(self, name: str) -> Any:
-                return getattr(envs, name)
-
-            def advance(self, slot: int) -> None:
-                noticed.append((trainer.learner.updates, updates.is_running))
-                envs.advance(slot)
-                if envs.order.full:
-                    collected.set()
-
-        def slow(rollout: Rollout) -> Metrics:
-            assert collected.wait(10)
-            return learn(rollout)
-
-        trainer._envs, updates._learn = Noting(), slow
-        trainer.iterate()
-        for _ in range(2):
-            collected.clear()
-            trainer.iterate()
-        trainer._envs = envs
-    assert noticed == [(0, False)] * 8 + [(0, True)] * 8 + [(1, True)] * 8
-
-
 class Before:
     """Environments with a function that is called before each step."""
 
@@ -193,6 +161,26 @@ class Before:
     def advance(self, slot: int) -> None:
         self.function()
         self.envs.advance(slot)
+
+
+def test_the_next_rollout_begins_after_the_update() -> None:
+    """However long the update takes: it ends after the last step of the rollout beside it, and before the next one."""
+    noticed: list[tuple[int, bool]] = []
+    with training(PPO, corridor()) as trainer:
+        updates: Any = trainer._updates
+        learn = trainer.learner.learn
+
+        def slow(rollout: Rollout) -> Metrics:
+            whole = len(noticed) // 8 * 8 + 8
+            until(lambda: len(noticed) == whole, "the last step of the rollout beside it")
+            return learn(rollout)
+
+        trainer._envs = Before(trainer._envs, lambda: noticed.append((trainer.learner.updates, updates.is_running)))
+        updates._learn = slow
+        for _ in range(3):
+            trainer.iterate()
+        updates._learn = learn
+    assert noticed == [(0, False)] * 8 + [(0, True)] * 8 + [(1, True)] * 8
 
 
 def interrupt() -> None:

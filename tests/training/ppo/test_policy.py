@@ -1,7 +1,5 @@
 """Which network a task gets, and what that network computes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PPO as a trainer: it learns, resumes, resizes and repeats itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from typing import Any

@@ -1,7 +1,5 @@
 """PPO learns real tasks: minutes on one core, so not in the quick part."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

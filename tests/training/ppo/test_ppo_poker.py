@@ -1,7 +1,5 @@
 """PPO against itself at cards: what it learns is measured by how much a best response wins from it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The advantages and the update of PPO, against slow and simple implementations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

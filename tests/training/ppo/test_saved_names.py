@@ -1,7 +1,5 @@
 """The names of saved weights, which checkpoints of every version share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """No hidden waits: while PPO collects, it does nothing that would wait for a device."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A slow replay that stores every transition with both observations, as an oracle for the ring."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

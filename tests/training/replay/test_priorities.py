@@ -1,7 +1,5 @@
 """Prioritized sampling, compared with priorities in a dictionary."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

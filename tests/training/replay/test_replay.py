@@ -1,7 +1,5 @@
 """Transitions sampled from a ring, compared with a replay that stores each one with both observations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ python tests/training/watching/external_scripts.py
 downloads them to the folder `external-scripts`, where the tests and `listed_scripts.py` find them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from hashlib import sha256

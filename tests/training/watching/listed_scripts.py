@@ -6,8 +6,6 @@ Without SCRIPT, the scripts in the folder `scripts` run. `--against` also runs e
 line that begins with `weights`.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

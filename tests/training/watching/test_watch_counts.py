@@ -16,8 +16,6 @@ from pac.training.watching.vector_wrapper import WatchedVectorEnv
 from ...waiting import until
 from .scripted import counted_by
 
-CHOICES = WatchedActions(gymnasium.spaces.Discrete(2))
-
 
 def is_full(mirror, actions, rewards, terminated):
     """Note a step; return whether the steps must be flushed before the next."""
@@ -31,7 +29,9 @@ def is_full(mirror, actions, rewards, terminated):
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
-    task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((1, 1), np.float32)))
+    task = describe_script(
+        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros((1, 1), np.float32))
+    )
     mirror, expected, total = ScriptMirror(task, 1, "same step"), [], 0.0
     for reward, done in steps:
         is_full(mirror, None, [reward], [done])
@@ -42,37 +42,12 @@ def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     np.testing.assert_array_equal(mirror.buffer["episode_return"][1 : 1 + len(steps), 0], expected)
 
 
-@given(
-    st.sampled_from(["same step", "next step", "by hand"]),
-    st.lists(st.tuples(st.lists(st.integers(0, 9), min_size=2, max_size=2), st.booleans()), min_size=1, max_size=150),
-)
-def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
-    """However many steps are flushed at once, the buffer holds the same as after each step alone."""
-    task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((2, 1), np.float32)))
-    at_once, singly = (ScriptMirror(task, 2, autoreset, CHOICES) for _ in range(2))
-    seen: tuple[list[object], list[object]] = ([], [])
-    over = np.zeros(2, np.bool_)
-    for number, (draws, flush) in enumerate(steps):
-        done = np.array([draw == 0 for draw in draws]) & ~over
-        over = done if autoreset == "next step" else np.zeros(2, np.bool_)
-        for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
-            full = is_full(mirror, np.array(draws) % 2, np.array(draws, np.float64), done)
-            if now or full or number == len(steps) - 1:
-                before = mirror.buffer.order.acting
-                mirror.flush()
-                names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
-                rows += [
-                    [mirror.buffer[name][slot].tolist() for name in names]
-                    for slot in range(before + 1, mirror.buffer.order.newest + 1)
-                ]
-    assert seen[0] == seen[1]
-    assert at_once.buffer["episode"].tolist() == singly.buffer["episode"].tolist()
-
-
 def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     """Of many environments it is short; returns and lengths go on."""
     many = STEPS_PER_FLUSH // MIN_SLOTS
-    task = describe_script("toy", CHOICES, WatchedBoards(None, np.zeros((many, 1), np.float32)))
+    task = describe_script(
+        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros((many, 1), np.float32))
+    )
     mirror, never = ScriptMirror(task, many, "same step"), np.zeros(many, np.bool_)
     flushed = [
         step for step in range(1, 2 * MIN_SLOTS + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()

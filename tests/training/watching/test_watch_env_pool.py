@@ -15,10 +15,7 @@ from ...programs import talking
 from ...waiting import LIMIT
 
 envpool = pytest.importorskip("envpool")
-pytestmark = [
-    pytest.mark.session,
-    pytest.mark.filterwarnings("ignore:.*precision lowered by casting"),
-]
+pytestmark = [pytest.mark.session, pytest.mark.filterwarnings("ignore:.*precision lowered by casting")]
 HERE = Interpreter(sys.executable, has_package=True)
 SCRIPT = """
 import hashlib, sys

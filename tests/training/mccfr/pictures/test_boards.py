@@ -54,8 +54,11 @@ def test_the_whole_of_kuhn_is_what_its_average_strategy_says():
             assert out[bucket, column, action.number] == pytest.approx(expected, abs=1)
 
 
-def test_leduc_is_shown_by_rank_and_by_street():
-    """Suits do not matter to it: three hands by six histories, then nine by thirty, in order of what came before."""
+def test_what_is_shown_of_leduc_and_of_liars_dice():
+    """Suits do not matter: three hands by six histories, then nine by thirty, in order of what came before.
+
+    Of liar's dice all histories up to a length: nothing bid, and every first bid.
+    """
     task, game, table, _ = solved("leduc", 20)
     first, second = (StreetStrategy(game, street, 3) for street in range(2))
     assert (len(first.rows), len(first.columns), len(second.rows), len(second.columns)) == (3, 6, 9, 30)
@@ -65,14 +68,9 @@ def test_leduc_is_shown_by_rank_and_by_street():
     second.write(table, out)
     assert np.abs(out.astype(int).sum(axis=2) - WHOLE).max() <= 2
     assert task.panels
-
-
-def test_of_liars_dice_the_first_decisions_are_shown():
-    """All histories up to a length: nothing bid, and every first bid."""
-    task = find("liars_dice")
-    whole = StreetStrategy(game_of(task), 0, len(task.action_names))
-    assert whole.rows == tuple("123456")
-    assert whole.columns == ("·", *task.action_names[:-1])
+    dice = find("liars_dice")
+    whole = StreetStrategy(game_of(dice), 0, len(dice.action_names))
+    assert (whole.rows, whole.columns) == (tuple("123456"), ("·", *dice.action_names[:-1]))
 
 
 def test_what_nothing_was_learned_of_is_left_empty():

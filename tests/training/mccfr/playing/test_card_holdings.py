@@ -1,7 +1,5 @@
 """All of hold'em's hands at once, on tables with random buckets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

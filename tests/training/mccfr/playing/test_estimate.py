@@ -1,7 +1,5 @@
 """Estimates from parts, with an interval that known luck does not widen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,10 +8,12 @@ from pac.training.mccfr.playing.estimate import Z_95, Estimate
 
 def test_the_interval_is_that_of_a_mean():
     """It contains 95 % of a normal distribution; each result has the weight of its hands."""
-    results = np.array([1.0, 3.0, 5.0, 7.0])
+    results, random = np.array([1.0, 3.0, 5.0, 7.0]), np.random.default_rng(0)
     found = Estimate.of(results, each=2)
     assert (found.mean, found.hands) == (4, 8)
     assert found.margin == pytest.approx(Z_95 * results.std(ddof=1) / 2)
+    estimates = [Estimate.of(random.normal(1.0, 3.0, 100)) for _ in range(2000)]
+    assert 0.93 < np.mean([abs(found.mean - 1.0) <= found.margin for found in estimates]) < 0.97
 
 
 def test_known_luck_is_subtracted():

@@ -1,7 +1,5 @@
 """Runs of the solver, measured from their checkpoints."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -26,7 +24,8 @@ def test_the_strategy_of_the_checkpoint_is_measured(tmp_path):
     assert found.nash_conv == pytest.approx(nash_conv(kuhn(), cfr.average()))
     assert found.won.mean > 0.1
     assert (found.iterations, found.won.hands, found.local_best_response) == (50, 0, None)
-    assert json.loads(json.dumps(found.plain()))["won"]["mean"] == found.won.mean
+    plain = json.loads(json.dumps(found.plain()))
+    assert (plain["won"]["mean"], plain["hands_requested"], plain["hands_played"]) == (found.won.mean, 100, 0)
 
 
 def test_runs_play_each_other(tmp_path):
@@ -56,12 +55,16 @@ def test_the_resolvers_settings_are_checked(tmp_path):
         evaluate(run, tmp_path, hands=2, resolver={"max_depth": "0"})
 
 
-def test_runs_of_other_games_are_refused(tmp_path):
-    """The error names both games."""
+def test_runs_of_other_games_and_trainers_are_refused(tmp_path):
+    """The error names both games, or the trainer."""
     run = solved(tmp_path)
     solved(tmp_path, "dice", task="liars_dice:faces=2")
     with pytest.raises(BadParameter, match=r"small.*kuhn.*dice.*liars_dice"):
         evaluate(run, tmp_path, hands=2, against="dice")
+    other = RunFolder.create(tmp_path, "other")
+    other.write_metadata({"config": {"task": "kuhn", "trainer": "ppo"}})
+    with pytest.raises(BadParameter, match="ppo"):
+        trained(other)
 
 
 def test_an_unknown_opponent_is_named(tmp_path):
@@ -74,20 +77,6 @@ def test_an_unknown_opponent_is_named(tmp_path):
     with pytest.raises(UnknownName) as caught:
         evaluate(run, tmp_path, hands=2, against="nobody")
     assert str(caught.value).endswith(": allin, call, fold, small, uniform.")
-
-
-def test_the_numbers_of_hands_are_reported(tmp_path):
-    """Requested and played; none are played if all deals are computed."""
-    found = evaluate(solved(tmp_path), tmp_path, hands=100).plain()
-    assert (found["hands_requested"], found["hands_played"]) == (100, 0)
-
-
-def test_a_run_of_another_trainer_is_refused(tmp_path):
-    """The error names its trainer."""
-    run = RunFolder.create(tmp_path, "other")
-    run.write_metadata({"config": {"task": "kuhn", "trainer": "ppo"}})
-    with pytest.raises(BadParameter, match="ppo"):
-        trained(run)
 
 
 def test_a_damaged_checkpoint_is_skipped_and_reported(tmp_path):

@@ -1,7 +1,5 @@
 """A local best response: its winnings against simple opponents are known, and never above those of a best response."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

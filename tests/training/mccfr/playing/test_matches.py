@@ -1,13 +1,10 @@
 """Matches: computed, played and known results agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from pac.envs import BadParameter, UnknownName
 from pac.envs.poker.small import kuhn, leduc, liars_dice
-from pac.training.mccfr.playing.estimate import Estimate
 from pac.training.mccfr.playing.holdings import SmallHoldings
 from pac.training.mccfr.playing.matches import (
     BOTS,
@@ -106,41 +103,26 @@ def test_bots_have_whole_strategies(name):
     assert strategy == pytest.approx(normalised(LEDUC, strategy))
 
 
-def test_a_player_who_folds_loses_the_ante():
-    """Against a player who always bets, it loses one chip per hand."""
-    bets = normalised(GAMES["kuhn"], np.tile([0.0, 1.0], GAMES["kuhn"].entries // 2))
-    assert exact_match(GAMES["kuhn"], bot(GAMES["kuhn"], "fold"), bets).mean == pytest.approx(-1)
+def test_winnings_that_are_known():
+    """Who folds loses one chip per hand to who always bets.
 
-
-def test_the_winnings_of_a_player_who_always_bets():
-    """In Kuhn poker against a uniform player: half of the answers to a bet are folds, for one chip each.
-
-    The first player always gets an answer; the second one bets only where the other has checked, half of the time.
+    In Kuhn poker half of the answers of a uniform player to a bet are folds, for one chip each. The first player always
+    gets an answer; the second one bets only where the other has checked, half of the time.
     """
     game = GAMES["kuhn"]
+    bets = normalised(game, np.tile([0.0, 1.0], game.entries // 2))
+    assert exact_match(game, bot(game, "fold"), bets).mean == pytest.approx(-1)
     assert exact_match(game, bot(game, "allin"), bot(game, "uniform")).mean == pytest.approx((0.5 + 0.25) / 2)
 
 
 @pytest.mark.parametrize("hands", [3, 7])
 def test_a_match_of_an_odd_number_of_hands_is_refused(hands):
-    """Every deal is played from both seats; one deal alone has no interval."""
+    """Every deal is played from both seats; one deal alone has no interval. Unknown bots are refused, too."""
     strategy = bot(LEDUC, "call")
     player = StrategyPlayer(LEDUC, strategy, SmallHoldings(LEDUC))
     with pytest.raises(BadParameter, match=rf"must be even.*{hands}"):
         match(LEDUC, strategy, strategy, Drawn(LEDUC), hands)
     with pytest.raises(BadParameter, match=rf"must be even.*{hands}"):
         player_match(LEDUC, player, player, SmallHoldings(LEDUC), hands, guess=strategy)
-
-
-def test_an_unknown_bot_is_named():
-    """The error lists the known ones."""
     with pytest.raises(UnknownName, match="uniform"):
         bot(LEDUC, "shark")
-
-
-def test_an_estimate_holds_95_percent():
-    """The intervals of many estimates contain the known mean about that often."""
-    random = np.random.default_rng(0)
-    estimates = [Estimate.of(random.normal(1.0, 3.0, 100)) for _ in range(2000)]
-    held = np.mean([abs(found.mean - 1.0) <= found.margin for found in estimates])
-    assert 0.93 < held < 0.97

@@ -1,7 +1,5 @@
 """Assignments of iterations that several workers take from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

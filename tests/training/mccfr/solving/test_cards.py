@@ -1,7 +1,5 @@
 """Hold'em hands for the kernels, with a tiny random card abstraction."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -63,11 +61,8 @@ def test_holdem_is_learned(game, abstraction, method):
 
     def learn(*sizes):
         table, updates = tables(game)
-        sampler, done, won = (
-            SamplingSolver(game, table, updates, 5, method=method, dealer=CardDealer(game, abstraction)),
-            0,
-            0.0,
-        )
+        sampler = SamplingSolver(game, table, updates, 5, method=method, dealer=CardDealer(game, abstraction))
+        done, won = 0, 0.0
         for size in sizes:
             won += sampler.run(done, size).utility_sum
             done += size

@@ -1,7 +1,5 @@
 """Exact algorithms, compared with published values and those of OpenSpiel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -95,17 +93,13 @@ def test_nothing_learned_is_uniform():
     assert strategy.sum() == pytest.approx(game.rows)
 
 
-def test_a_large_game_is_refused():
-    """The error says that it has too many deals."""
+def test_a_large_game_and_an_unknown_variant_are_refused():
+    """The errors say that it has too many deals, and list the known variants."""
     game = PokerGame("large", GAMES["kuhn"].tree, (3,))
     with pytest.raises(TooManyDeals, match="large has too many deals"):
         nash_conv(game, np.zeros(game.entries))
     with pytest.raises(TooManyDeals):
         Cfr(game)
-
-
-def test_an_unknown_variant_is_refused():
-    """The error lists the known ones."""
     with pytest.raises(UnknownName, match="dcfr"):
         Cfr(GAMES["kuhn"], "cfr++")
     assert len(VARIANTS) == 4

@@ -1,7 +1,5 @@
 """A strategy has the same value in OpenSpiel, if it is installed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,11 +8,7 @@ from pac.envs.poker.tree import STREET
 from pac.training.mccfr.solving.exact import nash_conv, normalised
 
 pyspiel = pytest.importorskip("pyspiel")
-GAMES = {
-    "kuhn_poker": kuhn(),
-    "leduc_poker": leduc(),
-    "liars_dice(dice_sides=4)": liars_dice(4),
-}
+GAMES = {"kuhn_poker": kuhn(), "leduc_poker": leduc(), "liars_dice(dice_sides=4)": liars_dice(4)}
 
 
 def policy_of(game, theirs, strategy):

@@ -1,7 +1,5 @@
 """Several worker processes on one table: what each learns arrives, and it does not matter how many there are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

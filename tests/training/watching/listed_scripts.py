@@ -16,6 +16,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pac.envs import PacError
 from pac.training.runs.sessions import sessions
@@ -32,23 +33,14 @@ PLAIN_THREADS = {"OMP_NUM_THREADS": "1", "SDL_VIDEODRIVER": "dummy", "MPLBACKEND
 
 @dataclass
 class Shown:
-    """What was shown of a script.
+    """What was shown of a script."""
 
-    Attributes:
-        sessions: Environments N by name of the session.
-        episodes: Episodes that were counted.
-        curves: The names of its own curves.
-        weights: The line that it prints about its result.
-        code: Its exit code; None if it was interrupted when everything was shown, or at the limit.
-        trouble: The line of pac-tui on stderr, if there is one.
-    """
-
-    sessions: dict[str, int] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)  # environments N by name
     episodes: int = 0
-    curves: set[str] = field(default_factory=set)
-    weights: str = ""
-    code: int | None = None
-    trouble: str = ""
+    curves: set[str] = field(default_factory=set)  # its own
+    weights: str = ""  # the line that it prints about its result
+    code: int | None = None  # None if it was interrupted when everything was shown, or at the limit
+    trouble: str = ""  # the line of pac-tui on stderr
 
     @property
     def complete(self) -> bool:
@@ -57,28 +49,17 @@ class Shown:
 
 
 def run(script: Path, python: str, *, watched: bool, whole: bool, limit: float = LIMIT) -> Shown:
-    """Run a script in an empty folder, and follow its sessions.
+    """Run a script in an empty folder, watched or not, and follow its sessions.
 
-    Args:
-        script: The file.
-        python: The interpreter.
-        watched: Whether it is watched.
-        whole: Whether it runs to its end; otherwise it is interrupted once environments, returns and curves were shown.
-        limit: Seconds after which it is interrupted.
+    It runs to its end if it is to be seen whole, or until environments, returns and curves were shown, or to the limit.
     """
-    shown = Shown()
-    base = {**os.environ, **PLAIN_THREADS}
-    environment = {**base, **(_watch_variables(python) if watched else {})}
+    shown, environment = Shown(), {**os.environ, **PLAIN_THREADS}
+    if watched:
+        environment |= dict(watched_environment(find_interpreter(python), quiet=True))
     with tempfile.TemporaryDirectory() as folder, Path(folder, "err.txt").open("w+") as errors:
-        process = subprocess.Popen(
-            [python, str(script)],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=errors,
-            stderr=errors,
-            start_new_session=True,
-        )
+        streams: Any = {"stdin": subprocess.DEVNULL, "stdout": errors, "stderr": errors}
+        command = [python, str(script)]
+        process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **streams)
         end = time.monotonic() + limit
         readers: dict[Path, TelemetryReader] = {}
         try:
@@ -102,10 +83,6 @@ def run(script: Path, python: str, *, watched: bool, whole: bool, limit: float =
             if line.startswith("pac-tui:"):
                 shown.trouble = line
     return shown
-
-
-def _watch_variables(python: str) -> dict[str, str]:
-    return dict(watched_environment(find_interpreter(python), quiet=True))
 
 
 def _look(pid: int, shown: Shown, readers: dict[Path, TelemetryReader]) -> None:

@@ -1,5 +1,6 @@
 """Numbers that the infos of a watched training have only from some step on."""
 
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -36,6 +37,16 @@ class Walk(gymnasium.Env):
         if over:
             info["succeeded"] = bool(action)
         return np.full(2, self.at, np.float32), 1.0, over, False, info
+
+
+class Told(Walk):
+    """Reports only where it is, from the reset on."""
+
+    def reset(self, **_):
+        return super().reset()[0], {"at": 0}
+
+    def step(self, action):
+        return *super().step(action)[:4], {"at": self.at}
 
 
 @pytest.fixture(params=[AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=lambda mode: mode.value)
@@ -85,6 +96,17 @@ def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
     figures = script.counter.counts.figures()
     expected = {"at": LENGTH, "parts.action": 0.5, "succeeded": 0.5, "episode.r": LENGTH, "episode.l": LENGTH}
     assert {name: figures[f"info/{name}"] for name in expected} == expected
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_numbers_of_the_first_reset_are_known_at_once(mode):
+    """They are seen at every step, at an end those of the ended episode."""
+    with closing(WatchedVectorEnv(SyncVectorEnv([Told] * 2, autoreset_mode=mode))) as envs:
+        envs.reset(seed=1)
+        assert names(envs._script) == ["at"]
+        for _ in range(20):
+            buffer = stepped(envs, 1).mirror.buffer
+        assert np.array_equal(buffer["at"][1:21], buffer["episode_length"][1:21])
 
 
 def test_what_was_counted_and_kept_stays_when_numbers_are_found(envs):

@@ -1,5 +1,6 @@
 """What is seen of a watched training: what its environments observe, draw and tell, now and while it stands still."""
 
+from contextlib import closing
 from functools import partial
 
 import gymnasium
@@ -60,38 +61,13 @@ def test_what_is_observed_is_inspected_while_it_runs():
             assert observed(started, 1).any()
 
 
-class Fading(gymnasium.Wrapper):
-    """Observes what is no number at one step."""
-
-    count = 0
-
-    def step(self, action):
-        self.count += 1
-        observation, *rest = super().step(action)
-        return (np.full_like(observation, np.nan) if self.count == 7 else observation, *rest)
-
-
-def test_a_breakpoint_asks_for_observations_that_nobody_looks_at(monkeypatch):
-    """It hits at the one step whose observation is no number, and at no later one."""
-    monkeypatch.setattr(mirror, "STEPS_PER_FLUSH", 2 * mirror.MIN_SLOTS)
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: gymnasium.make("CartPole-v1"), lambda: Fading(cart())]))
-    envs.reset(seed=1)
-    assert envs._script
-    monitor = envs._script.monitor
-    hits: list[tuple[int, int, str]] = []
-    monitor.debugger.breakpoints.add("any: nan(obs)", 2)
-    monitor.debugger.on_breakpoint = lambda text, env: hits.append((steps, env, text))
-    for steps in range(1, 2 * envs._script.mirror.buffer.slots):
-        envs.step(np.array([steps % 2] * 2))
-    assert hits == [(7, 1, "break: env 2: nan(obs)")]
-    envs.close()
-
-
 class Endless(gymnasium.Env):
     """Counts its steps, none of which ends an episode; observes what is no number at step `at`."""
 
     action_space, observation_space = Discrete(2), Box(-np.inf, np.inf, (1,), np.float32)
-    count, at = 0, 0
+
+    def __init__(self, at=0):
+        self.count, self.at = 0, at
 
     def reset(self, **_):
         return np.zeros(1, np.float32), {}
@@ -99,6 +75,29 @@ class Endless(gymnasium.Env):
     def step(self, _action):
         self.count += 1
         return np.full(1, np.nan if self.count == self.at else self.count, np.float32), 0.0, False, False, {}
+
+
+def hits_of(condition, envs, steps):
+    """Make steps with a breakpoint and without a viewer; return the step, environment and text of each hit."""
+    hits, made, watched = [], [0], WatchedVectorEnv(envs)
+    watched.reset(seed=1)
+    with closing(watched):
+        assert watched._script
+        debugger = watched._script.monitor.debugger
+        debugger.breakpoints.add(condition, 2)
+        debugger.on_breakpoint = lambda text, env: hits.append((made[-1], env, text))
+        watched._script.process_soon()
+        for step in range(1, steps + 1):
+            made.append(step)
+            watched.step(np.zeros(2, np.int64))
+    return hits
+
+
+def test_a_breakpoint_asks_for_observations_that_nobody_looks_at(monkeypatch):
+    """It hits at the one step whose observation is no number, and at no later one."""
+    monkeypatch.setattr(mirror, "STEPS_PER_FLUSH", 2 * mirror.MIN_SLOTS)
+    envs = SyncVectorEnv([Endless, lambda: Endless(at=7)])
+    assert hits_of("any: nan(obs)", envs, 3 * mirror.MIN_SLOTS) == [(7, 1, "break: env 2: nan(obs)")]
 
 
 def test_a_breakpoint_holds_a_script_before_it_has_the_step():
@@ -213,60 +212,8 @@ class LastUnknown(Short):
 def test_a_breakpoint_sees_the_last_observation_before_a_reset_in_the_same_step():
     """It hits at the step that ends the episode, in an environment that no viewer displays."""
     make = [lambda: LastUnknown(Box(0, 9, (2,), np.float32))] * 2
-    envs = WatchedVectorEnv(SyncVectorEnv(make, autoreset_mode=AutoresetMode.SAME_STEP))
-    envs.reset(seed=1)
-    assert envs._script
-    debugger = envs._script.monitor.debugger
-    hits: list[int] = []
-    debugger.breakpoints.add("env 2: nan(obs)", 2)
-    debugger.on_breakpoint = lambda _text, env: hits.append(env)
-    envs._script.process_soon()
-    for _ in range(4):
-        envs.step(np.array([0, 0]))
-    assert hits == []
-    envs.step(np.array([0, 0]))
-    assert hits == [1]
-    envs.close()
-
-
-def cart():
-    """A pole on a cart."""
-    return gymnasium.make("CartPole-v1", max_episode_steps=100)
-
-
-class Telling(gymnasium.Wrapper):
-    """Tells how many steps its episode has, what they are worth from the third on, and other things."""
-
-    def reset(self, **arguments):
-        self.count = 0
-        return super().reset(**arguments)[0], self.tell()
-
-    def step(self, action):
-        self.count += 1
-        return *super().step(action)[:4], self.tell()
-
-    def tell(self):
-        later = {"worth": self.count / 2} if self.count > 2 else {}
-        return {"count": self.count, "worth": 0.0, "name": "x", "at": np.zeros(2), **later}
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_the_numbers_of_infos_are_seen(mode):
-    """At every step, at an end those of the ended episode."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Telling(cart())] * 2, autoreset_mode=mode))
-    envs.reset(seed=1)
-    assert envs._script
-    assert [item.name for item in envs._script.task.info] == ["count", "worth"]
-    for _ in range(60):
-        envs.step(np.array([0, 1]))
-        monitor = counted_by(envs)
-    buffer = envs._script.mirror.buffer
-    assert monitor.counter.counts.episodes > 4
-    span = slice(1, 61)
-    assert np.array_equal(buffer["count"][span], buffer["episode_length"][span])
-    assert np.array_equal(buffer["worth"][span], np.where(buffer["count"][span] > 2, buffer["count"][span] / 2, 0))
-    assert monitor.counter.counts.figures()["info/count"] == monitor.counter.counts.length_mean
-    envs.close()
+    envs = SyncVectorEnv(make, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert hits_of("env 2: nan(obs)", envs, 5) == [(5, 1, "break: env 2: nan(obs)")]
 
 
 class Nested(Short):

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -33,7 +32,7 @@ def both_ways(arguments, folder):
 def write(folder, name, text):
     path = folder / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(textwrap.dedent(text))
+    path.write_text(text)
     return path
 
 
@@ -127,38 +126,34 @@ def test_signals_end_a_script(tmp_path, number):
     assert ("KeyboardInterrupt" in err) == (number == signal.SIGINT)
 
 
+ROLES = """
+import sys
+import gymnasium
+envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+eval_env = gymnasium.make("CartPole-v1")
+def evaluate():
+    env = gymnasium.make("Acrobot-v1")
+    env.reset(seed=1)
+    env.step(0)
+    return env
+for env, action in ((envs, [0, 0]), (eval_env, 0)):
+    env.reset(seed=1)
+    env.step(action)
+kept = evaluate()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
 def test_training_and_evaluation_are_told_apart(tmp_path):
     """By the variable or the function in which an environment is made; one that another contains has no session."""
-    write(
-        tmp_path,
-        "train.py",
-        """
-        import sys
-        import gymnasium
-        envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
-        eval_env = gymnasium.make("CartPole-v1")
-        def evaluate():
-            env = gymnasium.make("Acrobot-v1")
-            env.reset(seed=1)
-            env.step(0)
-            return env
-        for env, action in ((envs, [0, 0]), (eval_env, 0)):
-            env.reset(seed=1)
-            env.step(action)
-        kept = evaluate()
-        print("ready", flush=True)
-        sys.stdin.read()
-        """,
-    )
+    write(tmp_path, "train.py", ROLES)
     process = start(["train.py"], tmp_path, watched=True)
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     found = {session.name: session for session in sessions() if session.pid == process.pid}
-    assert {name: session.snapshot.description.task for name, session in found.items()} == {
-        "train": "CartPole-v1",
-        "train-eval": "CartPole-v1",
-        "train-eval-2": "Acrobot-v1",
-    }
+    tasks = {name: session.snapshot.description.task for name, session in found.items()}
+    assert tasks == {"train": "CartPole-v1", "train-eval": "CartPole-v1", "train-eval-2": "Acrobot-v1"}
     process.communicate(timeout=LIMIT)
     assert process.returncode == 0
 

@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 from ...programs import talking
+from ...waiting import LIMIT, until
 
 pytestmark = pytest.mark.session
 
@@ -24,18 +24,11 @@ PAGE = Path(__file__).parents[3] / "docs" / "watch.md"
 SCRIPTS = dict(
     re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 )
-LIMIT = 90.0
 
 
-def until(condition, script, what):
-    """Wait for a condition, as long as the script runs."""
-    end = time.monotonic() + LIMIT
-    while not (found := condition()):
-        assert time.monotonic() < end, what
-        if script.poll() is not None:
-            raise AssertionError(f"{what}: the script has ended: {script.communicate()[1]}")
-        time.sleep(0.02)
-    return found
+def ended(script):
+    """Fail if a script has ended."""
+    assert script.poll() is None, script.communicate()[1]
 
 
 def test_there_are_three():
@@ -50,17 +43,16 @@ def test_a_script_runs_and_can_be_paused(tmp_path, title):
         pytest.skip("Stable-Baselines3 is not installed: pip install pac-tui[peers]")
     path = tmp_path / f"documented{list(SCRIPTS).index(title)}.py"
     path.write_text(SCRIPTS[title].replace("STEPS = 3_000", "STEPS = 30_000"))  # it must not end before it is paused
-    # Small networks: more threads than free cores wait for each other.
-    environ = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environ = {**os.environ, "OMP_NUM_THREADS": "1"}  # more threads than free cores wait for each other
     script = talking(path, stderr=subprocess.PIPE, cwd=tmp_path, env=environ)
     try:
-        (found,) = until(lambda: [each for each in sessions() if each.name == path.stem], script, "it stands")
+        (found,) = until(lambda: ended(script) or [each for each in sessions() if each.name == path.stem], "it stands")
         with contextlib.closing(SessionClient(found.directory)) as client:
             client.call("pause")
             reader = TelemetryReader(found.directory)
-            until(lambda: take_snapshot(reader, ViewRequest()).phase is Phase.PAUSED, script, "paused")
+            until(lambda: ended(script) or take_snapshot(reader, ViewRequest()).phase is Phase.PAUSED, "paused")
             client.call("step", count=5)
-            until(lambda: take_snapshot(reader, ViewRequest()).state["steps"] > 0, script, "it steps")
+            until(lambda: ended(script) or take_snapshot(reader, ViewRequest()).state["steps"] > 0, "it steps")
             client.call("resume")
         _, said = script.communicate(timeout=LIMIT)
     finally:

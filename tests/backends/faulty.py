@@ -15,9 +15,12 @@ from gymnasium.spaces import Box, Discrete
 
 
 class Counter(gymnasium.Env):
-    """Counts its steps and ends after `length`; the observation is the count, the seed and the last action."""
+    """Counts its steps and ends after `length`; the observation is the count, the seed and the last action.
 
-    def __init__(self, length: int = 7, *, truncates: bool = False) -> None:
+    An end is a truncation if it `truncates`, or "both".
+    """
+
+    def __init__(self, length: int = 7, *, truncates: bool | str = False) -> None:
         self.observation_space = Box(-np.inf, np.inf, (3,), np.float32)
         self.action_space = Discrete(4)
         self.length, self.truncates = length, truncates
@@ -35,7 +38,7 @@ class Counter(gymnasium.Env):
     def step(self, action):
         self.count += 1
         end = self.count >= self.length
-        terminated, truncated = (False, end) if self.truncates else (end, False)
+        terminated, truncated = end and self.truncates is not True, end and bool(self.truncates)
         return self.observe(action), float(action), terminated, truncated, {}
 
 
@@ -74,7 +77,7 @@ class Touchy(Fragile):
 
     def step(self, action):
         self.how = {0: "hang", 2: "raise", 3: "kill"}.get(int(action), "")
-        if self.how:
+        if self.how and self.flag:
             self.flag.touch()
             self.fail()
         return super().step(action)

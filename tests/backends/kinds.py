@@ -267,8 +267,8 @@ class Tag:
         out = self.count == 3
         over = self.count == LENGTH
         rewards = {agent: float(action) for agent, action in actions.items()}
-        gone = {"a": over and not self.truncates, "b": out}
-        cut = {"a": over and self.truncates, "b": False}
+        gone = {"a": over and self.truncates is not True, "b": out}
+        cut = {"a": over and bool(self.truncates), "b": False}
         self.agents = [agent for agent in self.agents if not gone[agent] and not cut[agent]]
         return self.observe(), rewards, gone, cut, self.masks()
 

@@ -61,6 +61,22 @@ def test_arguments_reach_the_environment():
     assert (buffers["outcome"] == 2).all()
 
 
+@pytest.mark.parametrize("spec", ["faulty:Counter:length=2,truncates={}", "kinds:Tag,truncates={}"])
+def test_a_step_that_ends_an_episode_in_both_ways_terminates_it(spec):
+    """Everything that is written is the same as without the truncation, and not as without the termination."""
+    both, terminated, truncated = (begun(spec.format(how))[1:] for how in ("'both'", False, True))
+    ends = 0
+    for step in range(12):
+        for buffers, environments in (both, terminated, truncated):
+            buffers["action"][:] = step % 2
+            environments.step(0)
+        for name, array in both[0].items():
+            assert np.array_equal(array, terminated[0][name], equal_nan=True), name
+        assert not (both[0]["terminated"] & both[0]["truncated"]).any()
+        ends += not np.array_equal(both[0]["outcome"], truncated[0]["outcome"])
+    assert ends == (6 if "Counter" in spec else 2)
+
+
 def test_masks_from_info_and_from_a_method():
     """A mask in `info` or from `action_masks()` makes the task masked; otherwise it is not."""
     for spec, masks in (

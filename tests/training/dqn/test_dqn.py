@@ -127,14 +127,72 @@ def test_another_number_of_environments_keeps_the_replay(prioritized):
         assert trainer.learner.replays == [old, trainer._replay]
 
 
-def test_targets_are_copied_after_target_update_decisions():
-    """Before, the target network has the first weights."""
-    with training(target_update=1_024, learning_starts=100) as (trainer, _):
-        first = weights(trainer)
-        run(trainer, 1)
-        assert equal(dict(trainer.learner._target.state_dict()), first)
-        run(trainer, 1)
-        assert equal(dict(trainer.learner._target.state_dict()), weights(trainer))
+RATES, EPSILONS = np.array([(100, 1e-3), (400, 1e-4), (700, 2e-4)]), np.array([(50, 0.0), (300, 0.7), (900, 0.2)])
+SCHEDULES = {"learning_rate": RATES.tolist(), "epsilon": EPSILONS.tolist()}
+
+
+def scheduled(points, decisions):
+    return np.interp(decisions, points[:, 0], points[:, 1])
+
+
+def test_settings_take_effect_at_the_decisions_that_they_name():
+    """Gradient steps, target updates, epsilon and the learning rate, against a loop; a step is 7 decisions."""
+    done: list[tuple[object, ...]] = []
+    expected: list[tuple[object, ...]] = []
+    chosen = {"learning_starts": 100, "train_frequency": 10, "gradient_steps": 2, "target_update": 45, **SCHEDULES}
+    with training(corridor(), num_envs=7, **chosen) as (trainer, made):
+        learner, envs = trainer.learner, made[-1]
+        update, update_target, advance, noise = learner.update, learner.update_target, envs.advance, trainer._noise
+
+        def update_and_note(decisions):
+            found = update(decisions)
+            done.append(("update", decisions, pytest.approx(learner.learning_rate)))
+            return found
+
+        def target_and_note():
+            update_target()
+            assert equal(dict(learner._target.state_dict()), weights(trainer))
+            done.append(("target", trainer.decisions))
+
+        def advance_and_look(slot):
+            step, decisions = len(steps), 7 * len(steps)
+            steps.append(slot)
+            with torch.no_grad():
+                seen = (torch.tensor(envs.buffer[name][slot]) for name in ("observation", "action_mask"))
+                best = envs.buffer["action"][slot] == trainer.policy(*seen).argmax(-1).numpy()
+            explores = noise.uniform(step, 1)[0, :, 0].numpy() <= scheduled(EPSILONS, decisions)
+            assert best[~explores].all()
+            explored.extend(best[explores])
+            advance(slot)
+
+        steps: list[int] = []
+        explored: list[bool] = []
+        learner.update, learner.update_target, envs.advance = update_and_note, target_and_note, advance_and_look
+        figures = run(trainer, 2)
+    for before in range(0, 7 * len(steps), 7):
+        after = before + 7
+        if after >= 100:
+            if after // 10 > before // 10:
+                expected += 2 * [("update", after, scheduled(RATES, after))]
+            if after // 45 > before // 45:
+                expected.append(("target", after))
+    assert done == expected
+    assert 0.2 < np.mean(explored) < 0.8
+    assert figures["epsilon"] == pytest.approx(scheduled(EPSILONS, before))
+    assert figures["learning_rate"] == pytest.approx(scheduled(RATES, expected[-1][1]))
+    assert (figures["decisions"], figures["updates"]) == (after, sum(name == "update" for name, *_ in done))
+
+
+@pytest.mark.parametrize("kind", [DQN, IQN])
+def test_an_episode_that_ends_in_both_ways_is_terminated(kind):
+    """What is learned is the same as without the truncations that come with terminations."""
+    learned = []
+    for both in (False, True):
+        with training(corridor(both=both), kind=kind, learning_starts=100, n_step=2, epsilon=1.0) as (trainer, made):
+            run(trainer, 1)
+            learned.append(weights(trainer))
+            assert (made[-1].buffer["terminated"] & made[-1].buffer["truncated"]).any() == both
+    assert equal(*learned)
 
 
 def test_a_training_that_is_stopped_at_once_can_be_saved():

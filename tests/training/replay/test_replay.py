@@ -66,7 +66,7 @@ class World:
         return np.where(self.random.random(self.rows) < self.waiting, WAITS, DECIDES).astype(np.uint8)
 
     def step(self) -> None:
-        """Make one step: some seats decide, some die, some episodes end or are truncated."""
+        """Make one step: some seats decide, some die, some episodes end, are truncated, or both."""
         random, buffer, rows = self.random, self.buffer, self.rows
         if self.trouble:
             self.interrupt()
@@ -76,7 +76,8 @@ class World:
         ends = np.repeat(random.random(rows // self.players) < 0.12, self.players)
         cut = ends & np.repeat(random.random(rows // self.players) < 0.5, self.players)
         out = (buffer["active"][before] == OUT) | (random.random(rows) < 0.03)
-        buffer["terminated"][slot], buffer["truncated"][slot] = ends & ~cut, cut
+        both = ends & (random.random(rows) < 0.2)
+        buffer["terminated"][slot], buffer["truncated"][slot] = ends & ~cut | both, cut | both
         final = random.integers(0, 256, (rows, 2)).astype(np.uint8)
         buffer["final_observation"][slot][ends] = final[ends]
         self.slot = slot

@@ -155,6 +155,7 @@ def workers(make):
         fake.process(row, "learner", index=row - 2, pid=5000 + row, name=name, device=b"cuda:1", rate=56.0)
     for level in Level:
         fake.event(level, f"{level.name.lower()}: worker {level + 1} was replaced")
+    fake.event(Level.INFO, "a text that is longer than a line of a terminal with 80 columns has, and is cut at its end")
     fake.history(
         return_mean=list(np.linspace(-1, 1, 50)),
         fps=list(np.linspace(2000, 2500, 50)),
@@ -280,7 +281,7 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "summary-solver": (solver, USUAL, [], {"styles": True}),
     "summary-stopped": (stopped, SMALL, []),
     "summary-inspecting": (stopped, USUAL, ["i"], {"env": 2}),
-    "summary-learners": (workers, USUAL, []),
+    "summary-learners": (workers, WIDE, []),
     "summary-unknown": (unknown, SMALL, []),
     "workers-watched": (watched, SLIM, [], {"view": "workers"}),
     "environment-autochess-small": (autochess, SMALL, [], {"view": "environment"}),

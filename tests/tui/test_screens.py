@@ -368,7 +368,7 @@ SCREENS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(SCREENS, key=lambda name: SCREENS[name][1]))
+@pytest.mark.parametrize("name", [name for name, _ in sorted(SCREENS.items(), key=lambda item: item[1][1])])
 def test_the_screen_is_as_stored(name, still, stage, stored):
     """Each view and dialog, at the sizes at which it differs."""
     session, size, keys, *options = SCREENS[name]

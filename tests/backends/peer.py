@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -13,32 +12,27 @@ from typing import Self
 from pac.backends.socket_backend.protocol import HEADER, FrameKind, FrameSizes, SocketFrame, frame, parse
 from pac.envs import Task, find
 
+from ..programs import talking
 from ..waiting import LIMIT
 
 SEED = 7
 ENVS = 3
 TASK = find("CartPole-v1")
-SERVER = """
-import sys
-from pathlib import Path
-sys.path.append({here!r})
-from pac.backends.socket_backend.server import serve
-from pac.envs import find
-serve(find(sys.argv[1]), Path(sys.argv[2]), 0, {envs}, {seed}, ready=lambda: print("ready", flush=True))
-"""
 
 
 class Running:
-    """A server process."""
+    """A process that serves `ENVS` environments."""
 
     def __init__(self, spec: str, path: Path) -> None:
         self.path = path
-        code = SERVER.format(here=str(Path(__file__).parent), envs=ENVS, seed=SEED)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, spec, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n", self.process.communicate()[1]
+        options = ("--backend", "socket", "--num-envs", str(ENVS), "--seed", str(SEED), "--path", path)
+        command = ("-m", "pac.tui", "env-server", "--task", spec, *options)
+        self.process = talking(*command, stderr=subprocess.PIPE, cwd=Path(__file__).parent)
+        assert self.process.stderr is not None
+        said = ""
+        while not said.startswith("serving"):
+            said = self.process.stderr.readline()
+            assert said, self.process.wait()
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -247,14 +247,14 @@ def test_an_environment_that_fails(runtime_directory):
         assert running.end() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_cleanly(runtime_directory, number):
-    """On SIGTERM and on Ctrl-C it ends with exit code 0 and removes its socket, also with a client connected."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_ends_cleanly(runtime_directory, number, code):
+    """On SIGTERM and on Ctrl-C it ends and removes its socket, also with a client connected."""
     running = Running(TASK.spec, runtime_directory / "clean")
     assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
     with Peer(running.path) as peer:
         peer.ask(FrameKind.RESET_REQ)
-        assert running.end(number) == 0
+        assert running.end(number) == code
         assert peer.hear() is None
     assert not running.path.exists()
 

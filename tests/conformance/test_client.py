@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +12,13 @@ import pytest
 from pac.backends.servers.hosting import HostedEnvironment
 from pac.envs import find
 
+from ..backends.peer import SEED, Running
+from ..programs import program as run
+
 SOURCE = Path(__file__).parent / "client.c"
 pytestmark = pytest.mark.session
 
-STEPS = 400
-SEED = 5
-SERVER = """
-import sys
-from pathlib import Path
-from pac.backends.socket_backend.server import serve
-from pac.envs import find
-serve(find(sys.argv[1]), Path(sys.argv[2]), 0, 2, int(sys.argv[3]), ready=lambda: print("ready", flush=True))
-"""
+STEPS = 200
 TAIL = np.dtype("<f4, u1, u1, <u2, <u2, <u2, u1, u1, u1, u1, u1")
 NUMBERS = ("rank", "life", "gold", "stage", "board_size", "level", "kinds_active", "items_held", "actions_taken")
 
@@ -74,17 +67,12 @@ def expected(spec: str) -> str:
 @pytest.mark.parametrize("spec", ["CartPole-v1", "autochess"])
 def test_a_client_in_c(client, runtime_directory, spec):
     """Its checksum of all answers, with the ends of episodes, equals the one computed here."""
-    path = runtime_directory / "conformance"
-    server = subprocess.Popen([sys.executable, "-c", SERVER, spec, path, str(SEED)], stdout=subprocess.PIPE, text=True)
+    server = Running(spec, runtime_directory / "conformance")
     try:
-        assert server.stdout is not None
-        assert server.stdout.readline() == "ready\n"
-        done = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=120, check=False)
+        done = run(client, server.path, str(STEPS))
         assert done.stderr == ""
         assert done.stdout == expected(spec)
         assert spec != "CartPole-v1" or int(done.stdout.split()[0]) > 10
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=120)
-    assert server.returncode == 0
-    assert not path.exists()
+        assert server.end() == 0
+    assert not server.path.exists()

@@ -7,10 +7,11 @@ import http.client
 import json
 import threading
 from base64 import b64decode
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.backends import BackendUnavailable, make
@@ -55,9 +56,9 @@ class Client:
         self.thread.join(20)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve():
-    """Start servers that end with the test."""
+    """Start servers that end with the module."""
     clients = []
 
     def start(task, **options):
@@ -69,13 +70,14 @@ def serve():
         client.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def counter(serve, toy):
     return serve(toy("Counter", length=3))
 
 
-def test_health_and_spaces(counter):
+def test_health_and_spaces(serve, toy):
     """They say whether an episode has begun, and what goes in and out."""
+    counter = serve(toy("Counter"))
     assert counter.ask("GET", "/health")[1]["initialized"] is False
     counter.post("/reset")
     health, spaces = counter.ask("GET", "/health")[1], counter.ask("GET", "/spaces")[1]
@@ -98,7 +100,7 @@ def test_composite_and_continuous_actions(serve):
 
 def test_an_episode(counter):
     """Nothing resets itself: the last observation stays, no action is legal, and a reset begins the next episode."""
-    first = counter.post("/reset")
+    first = counter.post("/reset", seed=3)
     assert (first["observation"][0], first["reward"], first["done"], first["episode"]) == (0, 0, False, 0)
     assert first["action_mask"] == [1, 1, 1, 1]
     for action in (1, 2):
@@ -114,8 +116,9 @@ def test_an_episode(counter):
     assert second["observation"][1] != first["observation"][1]
 
 
-def test_environments_are_independent(counter):
+def test_environments_are_independent(serve, toy):
     """Each has a number, an episode and seeds of its own; a GET takes the number as a parameter."""
+    counter = serve(toy("Counter"))
     counter.post("/reset", env=1)
     assert counter.ask("GET", "/observe?env=0")[0] == 409
     one = counter.ask("GET", "/observe?env=1")[1]["observation"]
@@ -131,17 +134,14 @@ def test_seeds_and_episodes_can_be_chosen(counter):
     assert counter.post("/reset", seed=9)["observation"] == episodes[0]["observation"]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("token", ["", "another", TOKEN + "x", "ä"])
-def test_requests_without_the_token_are_refused(counter, token):
+def test_requests_without_the_token_are_refused(counter):
     """A missing or another token opens nothing, not even what is not there."""
-    for path in ("/health", "/nothing"):
+    for token, path in product(("", "another", TOKEN + "x", "ä"), ("/health", "/nothing")):
         status, answer = counter.ask("GET", path, token=token)
         assert status == 401
         assert "Bearer TOKEN" in answer["error"]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "asked", "part"),
     [
@@ -187,7 +187,6 @@ def test_what_is_refused(counter, status, asked, part):
         ),
     ),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_gets_an_answer(counter, path, body):
     """Whatever a body holds, the answer is a result or a sentence, and the server goes on."""
     counter.post("/reset")
@@ -219,14 +218,10 @@ def test_an_environment_that_fails(serve, toy):
     assert client.ask("GET", "/observe?env=1")[0] == 200
 
 
-def test_the_info_of_the_only_seat(serve):
-    """They are numbers, not lists of one."""
+def test_several_seats(serve):
+    """A task of several seats takes an action from each and answers each; the only seat's info are single numbers."""
     info = serve("autochess").post("/reset")["info"]
     assert (info["life"], info["stage"]) == (100, 1)
-
-
-def test_several_seats(serve):
-    """A task of several seats takes an action from each and answers each."""
     client = serve("autochess:players=8")
     seats = client.post("/reset")["results"]
     assert [len(seat["observation"]) for seat in seats] == [612] * 8

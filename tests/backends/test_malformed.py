@@ -71,12 +71,16 @@ CUT = {
 }
 
 
+@pytest.fixture(scope="module")
+def counter(serve, toy):
+    return serve(toy("Counter", length=3))
+
+
 @pytest.fixture
-def server(serve, toy, caplog, capfd):
+def server(counter, caplog, capfd):
     """A server that has a good client's answer at the end, and nothing in the log."""
-    started = serve(toy("Counter", length=3))
-    yield started
-    started.post("/reset")
+    yield counter
+    counter.post("/reset")
     records = [record for phase in ("call", "teardown") for record in caplog.get_records(phase)]
     assert not [record for record in records if record.levelno >= logging.WARNING]
     assert "Traceback" not in capfd.readouterr().err
@@ -86,7 +90,6 @@ def connected(server) -> socket.socket:
     return socket.create_connection((http_server.HOME, server.port), timeout=20)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_malformed_request_is_refused(server, name):
     """By an answer from 400 to 499, or by a closed connection."""
@@ -99,7 +102,6 @@ def test_a_malformed_request_is_refused(server, name):
         assert not answer or answer.split(b" ")[1].startswith(b"4"), answer
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("rude", [False, True])
 @pytest.mark.parametrize("name", CUT)
 def test_a_client_that_disconnects_is_not_logged(server, name, rude):

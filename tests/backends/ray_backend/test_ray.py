@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,51 +16,48 @@ from pac.backends import BackendUnavailable, make
 from pac.backends.core.base import Backend
 from pac.backends.core.status import EnvStatus
 from pac.envs import find
-from pac.training.bench.backends.rates import RandomLegal
+
+from ...waiting import until
+from ..playing import trajectory
+from .conftest import NODE
 
 pytestmark = [pytest.mark.session, pytest.mark.timeout(120)]
-
-LIMIT = 60.0
-
-
-def trajectory(envs: Backend, steps: int = 40) -> list[bytes]:
-    """Return all fields after every step with random legal actions, as bytes."""
-    seen = []
-    envs.start()
-    choose, slot = RandomLegal(envs.task, envs.num_envs), 0
-    for _ in range(steps):
-        if envs.order.full:
-            envs.carry()
-            slot = 0
-        choose(envs, slot)
-        envs.advance(slot)
-        slot = envs.order.newest
-        at = {"action": envs.order.acted(slot)}
-        seen.append(b"".join(array[at.get(name, slot) % len(array)].tobytes() for name, array in envs.buffer.items()))
-    return seen
+STEPS = 40
 
 
-def step_until(envs: Backend, condition: Callable[[], object]) -> None:
-    """Step in place with action 0 until the condition is true."""
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, "the condition did not become true in time"
-        envs.buffer["action"][0] = 0
-        envs.advance(0)
+@pytest.fixture(scope="module")
+def envs(on_cluster: Callable[..., Backend]) -> Backend:
+    """Started environments of two workers, one on each node."""
+    made = on_cluster("noop", 5)
+    made.start()
+    return made
+
+
+def step(envs: Backend) -> None:
+    """Step in place with action 0."""
+    envs.buffer["action"][0] = 0
+    envs.advance(0)
+
+
+def step_until(envs: Backend, condition: Callable[[], Any]) -> None:
+    """Step until the condition is true."""
+    until(lambda: step(envs) or condition())
 
 
 @pytest.mark.parametrize(
-    "spec", ["drmario:level=2", "autochess", pytest.param("kuhn", marks=pytest.mark.slow), "CartPole-v1"]
+    "spec", ["kuhn", "CartPole-v1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("drmario", "autochess"))]
 )
 def test_nodes_give_the_bytes_of_inline(on_cluster, spec):
-    """Native games with one and several seats, and a Gymnasium environment, over several rollouts."""
-    with closing(make(find(spec), 5, "inline", slots=5, seed=11)) as expected:
-        assert trajectory(on_cluster(find(spec), 5, slots=5, seed=11)) == trajectory(expected)
+    """A native game of several seats and a Gymnasium environment, over several rollouts."""
+    with (
+        closing(make(find(spec), 5, "inline", slots=5, seed=11)) as expected,
+        closing(on_cluster(find(spec), 5, slots=5, seed=11)) as envs,
+    ):
+        assert trajectory(envs, STEPS) == trajectory(expected, STEPS)
 
 
-def test_workers_have_the_names_of_their_nodes(on_cluster):
+def test_workers_have_the_names_of_their_nodes(envs):
     """Two nodes with one worker each, numbered from 0, whose slices are disjoint."""
-    envs = on_cluster("noop", 5)
     first, second = envs.workers
     assert first.node != second.node
     assert [(one.index, one.lo, one.hi) for one in envs.workers] == [(0, 0, 2), (1, 2, 5)]
@@ -80,27 +75,22 @@ def test_an_environment_that_a_node_does_not_have_is_reported_with_the_node(on_c
         on_cluster(task, 4)
 
 
-def test_a_killed_worker_is_replaced_on_its_node(on_cluster):
+def test_a_killed_worker_is_replaced_on_its_node(envs, alive):
     """Its episodes are truncated; the other node's continue."""
-    envs = on_cluster("noop", 4)
-    envs.start()
-    before = [worker.pid for worker in envs.workers]
-    os.kill(before[0], signal.SIGKILL)
-    truncated = np.zeros(4, np.bool_)
-
-    def truncated_and_replaced() -> bool:
-        truncated[:] |= envs.buffer["truncated"][0].astype(np.bool_)
-        return replaced(envs, before[0]) and bool(truncated[:2].all())
-
-    step_until(envs, truncated_and_replaced)
-    assert envs.workers[1].pid == before[1]
+    lose_worker(envs, alive)
 
 
-def test_a_killed_actor_is_replaced_and_leaves_no_process(on_cluster, alive):
+def test_a_killed_actor_is_replaced_and_leaves_no_process(envs, alive):
     """Its workers die with it, and its node starts another one."""
-    envs = on_cluster("noop", 4)
-    envs.start()
-    lose_actors(envs, 1, alive)
+    lose_actor(envs, alive)
+
+
+def test_a_lost_node_is_replaced_by_one_that_joins(envs, cluster):
+    """Environments of the other node continue meanwhile; afterwards those of the lost one are truncated."""
+    envs.drain_events()
+    lose_node(envs, cluster)
+    assert sorted(event.level for event in envs.drain_events()) == ["info", "warning"]
+    assert envs.buffer["truncated"][0].any()
 
 
 @pytest.mark.slow
@@ -108,54 +98,48 @@ def test_a_killed_actor_is_replaced_and_leaves_no_process(on_cluster, alive):
 def test_twenty_killed_workers(on_cluster, alive):
     """Each is replaced on its node, and the other node's worker stays. A third within a minute would not be."""
     for _ in range(20 // 2):
-        envs = on_cluster("noop", 4)
-        envs.start()
-        for _ in range(2):
-            before = [worker.pid for worker in envs.workers]
-            os.kill(before[0], signal.SIGKILL)
-            step_until(envs, partial(replaced, envs, before[0]))
-            step_until(envs, lambda: EnvStatus.DEAD not in envs.buffer["status"][0])  # noqa: B023 - called now
-            assert envs.workers[1].pid == before[1]
-            assert not alive(before[0])
-        envs.close()
+        with closing(on_cluster("noop", 5)) as envs:
+            envs.start()
+            for _ in range(2):
+                lose_worker(envs, alive)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_twenty_killed_actors(on_cluster, alive, monkeypatch):
+@pytest.mark.timeout(2000)
+def test_twenty_killed_actors_and_lost_nodes(envs, cluster, alive, monkeypatch):
     """Every one is replaced, and no worker of any is left."""
     monkeypatch.setattr("pac.backends.ray_backend.backend.MOST_LOSSES", 100)
-    envs = on_cluster("noop", 4)
-    envs.start()
-    lose_actors(envs, 20, alive)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_twenty_lost_nodes(on_cluster, cluster, monkeypatch):
-    """Every one is replaced by a node that joins."""
-    monkeypatch.setattr("pac.backends.ray_backend.backend.MOST_LOSSES", 100)
-    envs = on_cluster("noop", 4)
-    envs.start()
+    for _ in range(20):
+        lose_actor(envs, alive)
     for _ in range(20):
         lose_node(envs, cluster)
 
 
-def lose_actors(envs: Backend, times: int, alive: Callable[[int], bool]) -> None:
-    """Kill the actor of a node so many times, and step until it is back each time."""
-    status = envs.buffer["status"][0]
-    for _ in range(times):
-        worker = envs.workers[0].pid
-        os.kill(psutil.Process(worker).ppid(), signal.SIGKILL)
-        step_until(envs, lambda: EnvStatus.DEAD in status)
-        step_until(envs, lambda: EnvStatus.DEAD not in status)
-        step_until(envs, partial(replaced, envs, worker))
-        assert not alive(worker)
+def lose_worker(envs: Backend, alive: Callable[[int], bool]) -> None:
+    """Kill the second node's worker, and step until its environments are back."""
+    pids = [worker.pid for worker in envs.workers]
+    os.kill(pids[1], signal.SIGKILL)
+    truncated = np.zeros(5, np.bool_)
+
+    def back() -> bool:
+        truncated[:] |= envs.buffer["truncated"][0].astype(np.bool_)
+        return bool(truncated.any()) and EnvStatus.DEAD not in envs.buffer["status"][0]
+
+    step_until(envs, back)
+    step_until(envs, lambda: envs.workers[1].pid != pids[1])
+    assert truncated.tolist() == [False, False, True, True, True]
+    assert envs.workers[0].pid == pids[0]
+    assert not alive(pids[1])
 
 
-def replaced(envs: Backend, pid: int) -> bool:
-    """Return whether the first worker is no longer this process."""
-    return envs.workers[0].pid != pid
+def lose_actor(envs: Backend, alive: Callable[[int], bool]) -> None:
+    """Kill the actor of a node, and step until it is back."""
+    status, worker = envs.buffer["status"][0], envs.workers[0].pid
+    os.kill(psutil.Process(worker).ppid(), signal.SIGKILL)
+    step_until(envs, lambda: EnvStatus.DEAD in status)
+    step_until(envs, lambda: EnvStatus.DEAD not in status)
+    step_until(envs, lambda: envs.workers[0].pid != worker)
+    assert not alive(worker)
 
 
 def lose_node(envs: Backend, cluster: Any) -> None:
@@ -165,14 +149,5 @@ def lose_node(envs: Backend, cluster: Any) -> None:
     status = envs.buffer["status"][0]
     step_until(envs, lambda: EnvStatus.DEAD in status)
     assert envs.buffer["active"][0].any()
-    cluster.add_node(num_cpus=1, include_dashboard=False)
+    cluster.add_node(**NODE)
     step_until(envs, lambda: EnvStatus.DEAD not in status)
-
-
-def test_a_lost_node_is_replaced_by_one_that_joins(on_cluster, cluster):
-    """Environments of the other node continue meanwhile; afterwards those of the lost one are truncated."""
-    envs = on_cluster("noop", 4)
-    envs.start()
-    lose_node(envs, cluster)
-    assert sorted(event.level for event in envs.drain_events()) == ["info", "warning"]
-    assert envs.buffer["truncated"][0].any()

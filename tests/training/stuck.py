@@ -1,4 +1,4 @@
-"""An environment that blocks forever, for tests of stopping."""
+"""An environment that blocks forever, for tests of stopping. The watchdog of its session is less patient than usual."""
 
 import ctypes
 import subprocess
@@ -7,6 +7,10 @@ from pathlib import Path
 
 import gymnasium
 import numpy as np
+
+from pac.training.session import watchdog
+
+watchdog.PERIOD, watchdog.MARGIN, watchdog.REPEAT_SECONDS, watchdog.BUSY_FACTOR = 0.05, 2.0, 0.3, 4
 
 
 class Stuck(gymnasium.Env):

@@ -16,8 +16,6 @@ from ..watched import running, session
 
 pytestmark = pytest.mark.session
 
-QUICK = {"trainer": "ppo", "device": "cpu", "settings": {"batch": 64, "minibatch": 64, "epochs": 1}}
-
 
 @pytest.fixture
 def stuck(tmp_path):
@@ -25,9 +23,9 @@ def stuck(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    def started(where="step", *, stop_timeout=1.0, steps=300, **options):
+    def started(where="step", *, stop_timeout=0.3, steps=300, **options):
         task = f"tests.training.stuck:Stuck:pipe={pipe},where={where},steps={steps}"
-        return session(tmp_path, task=task, name="run", num_envs=1, stop_timeout=stop_timeout, **QUICK, **options)
+        return session(tmp_path, task=task, name="run", num_envs=1, stop_timeout=stop_timeout, **options)
 
     return started
 
@@ -48,14 +46,19 @@ def metadata(tmp_path):
 
 
 def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
-    """After `stop_timeout` without progress: it reports where, saves what was learned, and leaves nothing behind."""
-    with stuck() as watched:
+    """After `stop_timeout` without progress: it reports where, saves what was learned, and leaves nothing behind.
+
+    Not even a process that an environment has started in the session's own process.
+    """
+    with stuck("process") as watched:
         gets_stuck(tmp_path)
+        sleeping = psutil.Process(int((tmp_path / "pipe.pid").read_text()))
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match=r"made no progress for \d+ s; its main thread is in .*stuck"):
             outcome(watched)
         assert watched.process.poll() == 1
         assert not watched.process.directory.exists()
+        sleeping.wait(60)
     assert metadata(tmp_path)["state"] == "failed"
     assert "made no progress" in metadata(tmp_path)["error"]
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 1
@@ -95,7 +98,7 @@ def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
             return watched.process.poll() is not None
 
         until(signalled, "the end of the session")
-        assert time.monotonic() - begun >= 1
+        assert time.monotonic() - begun >= 0.3
         with pytest.raises(SessionFailed, match="SIGINT"):
             outcome(watched)
         assert watched.process.poll() == 130
@@ -124,8 +127,8 @@ def crowded():
 
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_session_that_computes_has_more_time(stuck, crowded, tmp_path, alone):
-    """A step that computes has ten times the limit, also if it has to share its core."""
-    with stuck("spin", stop_timeout=0.3) as watched:
+    """A step that computes has several times the limit, also if it has to share its core."""
+    with stuck("spin") as watched:
         gets_stuck(tmp_path)
         if not alone:
             crowded(watched.process.pid)
@@ -133,12 +136,12 @@ def test_a_session_that_computes_has_more_time(stuck, crowded, tmp_path, alone):
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress"):
             outcome(watched)
-        assert time.monotonic() - begun >= 3
+        assert time.monotonic() - begun >= 4 * 0.3
 
 
 def test_native_code_that_keeps_the_gil_is_ended_by_a_timer(stuck, tmp_path):
     """No Python code can run; the timer logs the traceback, and the process that started the session cleans up."""
-    with stuck("close", stop_timeout=0.3, steps=10**6) as watched:
+    with stuck("close", steps=10**6) as watched:
         watched.until(running)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="without a report"):
@@ -147,17 +150,6 @@ def test_native_code_that_keeps_the_gil_is_ended_by_a_timer(stuck, tmp_path):
     log = (tmp_path / "run" / "session.log").read_text()
     assert "Timeout" in log
     assert 'stuck.py", line' in log
-
-
-def test_what_an_environment_started_ends_with_its_session(stuck, tmp_path):
-    """A process that an environment started in the session's own process is not left running."""
-    with stuck("process") as watched:
-        gets_stuck(tmp_path)
-        sleeping = psutil.Process(int((tmp_path / "pipe.pid").read_text()))
-        os.kill(watched.process.pid, signal.SIGTERM)
-        with pytest.raises(SessionFailed, match="made no progress"):
-            outcome(watched)
-        sleeping.wait(60)
 
 
 def test_a_thread_of_an_environment_does_not_keep_the_process_alive(stuck):

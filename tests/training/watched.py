@@ -10,6 +10,7 @@ from pac.backends.system import segment
 from pac.training.config import Config
 from pac.training.session.control import SessionClient
 from pac.training.session.host import SessionFailed, SessionThread, launch
+from pac.training.session.session import Session
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
@@ -81,6 +82,17 @@ class Watched:
         with contextlib.suppress(SessionFailed):
             self.process.report()
         segment.remove_directory(self.process.directory)
+
+
+def run_here(runs_dir, *, begin=None, **options):
+    """Run a session in this process, after `begin` was called with it; return its report and the session."""
+    made = Session(Config.model_validate({"runs_dir": runs_dir, **options}), segment.new_directory(), headless=True)
+    if begin is not None:
+        begin(made)
+    try:
+        return made.run(), made
+    finally:
+        segment.remove_directory(made.directory)
 
 
 @contextlib.contextmanager

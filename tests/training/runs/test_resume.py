@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pac.training.config import Config
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
@@ -17,7 +16,7 @@ from pac.training.session.checkpoint_manager import STATES
 from pac.training.session.session import Session
 
 from ..wanderer import WANDERER
-from ..watched import session
+from ..watched import run_here, session
 
 pytestmark = pytest.mark.session
 STEPS = 1024
@@ -29,19 +28,19 @@ def trained(runs_dir, *, stop_at: int = 0, **changes: Any) -> tuple[dict[str, An
     """Run a session in this process to its limit, or stop it after a step; return report and last checkpoint."""
     common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "steps": STEPS}
     common |= {"trainer": "mccfr", "settings": MCCFR} if changes.get("task") == "leduc" else {"settings": PPO}
-    config = Config.model_validate({**common, "runs_dir": runs_dir, **changes})
-    (folder := runs_dir / f"session {len(list(runs_dir.iterdir()))}").mkdir()
-    session, steps = Session(config, folder, headless=True), count(1)
-    look = session.monitor.step
 
-    def step() -> None:
-        look()
-        if next(steps) == stop_at:
-            session.stop()
+    def begin(made: Session) -> None:
+        look, steps = made.monitor.step, count(1)
 
-    session.monitor.step = step  # type: ignore[method-assign]
-    report = session.run()
-    return report, load_newest(RunFolder.find(runs_dir, str(config.resume or config.name)).checkpoints)
+        def step() -> None:
+            look()
+            if next(steps) == stop_at:
+                made.stop()
+
+        made.monitor.step = step  # type: ignore[method-assign]
+
+    report, made = run_here(runs_dir, begin=begin, **common | changes)
+    return report, load_newest(RunFolder.find(runs_dir, report["run"] or made.config.resume).checkpoints)
 
 
 @pytest.fixture(scope="module")

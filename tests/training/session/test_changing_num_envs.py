@@ -7,13 +7,11 @@ import psutil
 import pytest
 
 from pac.backends import TooManyEnvironments
-from pac.training.config import Config
 from pac.training.session.control import CommandRefused
-from pac.training.session.session import Session
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.throughput import TrainingClock
 
-from ..watched import running, session
+from ..watched import run_here, running, session
 
 pytestmark = pytest.mark.session
 
@@ -87,11 +85,8 @@ def crowd(tmp_path, monkeypatch):
     monkeypatch.setattr("pac.backends.core.memory.available_memory", lambda: 400 << 10)
 
     def run(*, num_envs=1000, restart=0, **options):
-        options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}
-        session = Session(Config(num_envs=num_envs, steps=500, **options), tmp_path, headless=True)
-        if restart:
-            session.envs.restart(restart)
-        return session.run()
+        options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "num_envs": num_envs}
+        return run_here(tmp_path, steps=500, begin=lambda made: restart and made.envs.restart(restart), **options)[0]
 
     return run
 

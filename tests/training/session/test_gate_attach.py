@@ -14,7 +14,6 @@ import pytest
 from pac.backends.system.segment import new_directory, remove_directory
 from pac.training.session.control import SessionGone
 from pac.training.session.gate import Gate
-from pac.training.telemetry.records import Phase
 from pac.training.trainer import Interrupted, Stopped
 
 from ...waiting import LIMIT, until
@@ -75,8 +74,10 @@ def learner(watched, tmp_path):
 
 
 @pytest.mark.session
-def test_pause_and_step_hold_for_an_attached_process(watched, learner):
-    """A pause blocks it, `step` allows exactly so many passes, and after `resume` it continues."""
+def test_an_attached_process_is_held_as_the_session_and_leaves_nothing_behind(watched, learner):
+    """A pause blocks it, `step` allows exactly so many passes, `resume` and the speed limit hold; it may be killed."""
+    directory = watched.process.directory
+    before = sorted(directory.iterdir())
     learner.passes(1000)
     watched.call("pause")
     count = learner.blocks()
@@ -87,33 +88,27 @@ def test_pause_and_step_hold_for_an_attached_process(watched, learner):
         assert learner.blocks() == count
     watched.call("resume")
     learner.passes(count + 1000)
-
-
-@pytest.mark.session
-def test_the_speed_limit_holds_for_an_attached_process(watched, learner):
-    """At 400 steps per second of 4 environments, 20 passes take at least 190 ms."""
-    watched.call("speed", sps=400)
+    watched.call("speed", sps=400)  # of 4 environments: 20 passes take at least 190 ms
     learner.blocks()
     begin, count = time.monotonic(), learner.count
     learner.passes(count + 21)
     assert time.monotonic() - begin >= 0.19
+    steps = watched.pause().state["steps"]
+    learner.blocks()
+    learner.process.send_signal(signal.SIGKILL)
+    assert learner.ends() == ("", -signal.SIGKILL)
+    watched.call("step", count=3)
+    watched.until(lambda snapshot: snapshot.state["steps"] == steps + 12)
+    assert sorted(directory.iterdir()) == before
 
 
 @pytest.mark.session
 @pytest.mark.parametrize("first", ["pause", "resume"])
-def test_a_stop_ends_an_attached_process(watched, learner, first):
-    """A stopped session ends it, whether the gate was closed or open."""
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_the_end_of_a_session_ends_an_attached_process(watched, learner, first, end):
+    """Whether the gate was closed or open, and also if nothing changes the gate any more."""
     watched.call(first)
-    watched.end()
-    assert learner.ends() == ("stopped\n", 0)
-
-
-@pytest.mark.session
-@pytest.mark.parametrize("first", ["pause", "resume"])
-def test_a_killed_session_ends_an_attached_process(watched, learner, first):
-    """Nothing changes the gate any more, so it checks whether the session's process is alive."""
-    watched.call(first)
-    watched.process.kill()
+    watched.end() if end == "stopped" else watched.process.kill()
     assert learner.ends() == ("stopped\n", 0)
 
 
@@ -126,21 +121,6 @@ def test_a_session_that_reaches_its_limit_ends_an_attached_process(tmp_path):
             watched.call("resume")
             watched.process.report()
             assert learner.ends() == ("stopped\n", 0)
-
-
-@pytest.mark.session
-def test_a_killed_attached_process_leaves_nothing_behind(watched, learner):
-    """The session continues with the same files in its directory."""
-    directory = watched.process.directory
-    before = sorted(directory.iterdir())
-    watched.call("pause")
-    learner.blocks()
-    learner.process.send_signal(signal.SIGKILL)
-    assert learner.ends() == ("", -signal.SIGKILL)
-    steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
-    watched.call("step", count=3)
-    watched.until(lambda snapshot: snapshot.state["steps"] == steps + 12)
-    assert sorted(directory.iterdir()) == before
 
 
 @pytest.fixture

@@ -14,26 +14,23 @@ from pac.backends.core.layout import Layout
 from pac.backends.device import memory
 from pac.backends.device.memory import DeviceMemory
 from pac.envs.fields import DECIDES
-from pac.training.config import Config
 from pac.training.session import publishing
 from pac.training.session.gate import Gate
 from pac.training.session.monitor import Monitor
-from pac.training.session.session import Session
 from pac.training.telemetry.throughput import TrainingClock
 from pac.training.trainer import Timer
 
 from ...backends.late import LateTransfer
+from ..watched import run_here
 from .source import TASK, N, segment
 
-SETTINGS = {"batch": 960, "minibatch": 480, "epochs": 1, "threads": 1}
+SETTINGS = {"batch": 360, "minibatch": 180, "epochs": 1, "threads": 1, "channels": 8, "hidden": 16}
 
 
 def trained(folder: Path, task: str) -> tuple[dict[str, object], list[object]]:
     """Train for three rollouts; return the counts of the report, and what viewers can see of the past."""
-    folder.mkdir()
-    options = {"trainer": "ppo", "settings": SETTINGS, "backend": "device", "device": "cpu", "runs_dir": folder}
-    session = Session(Config(task=task, num_envs=6, steps=2880, seed=3, **options), folder, headless=True)
-    report = session.run()
+    options = {"trainer": "ppo", "settings": SETTINGS, "backend": "device", "device": "cpu", "num_envs": 6, "seed": 3}
+    report, session = run_here(folder, task=task, steps=1080, **options)
     history, table = session.debugger.history, session.counter.counts.table
     kept = [history._actions, history._rewards, history._ends, history._values, history._decided]
     frames = [(frame.step, frame.states.tolist()) for frame in history._frames]

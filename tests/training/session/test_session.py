@@ -97,12 +97,16 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
     with session(tmp_path, task="autochess:players=8", breakpoints=("env 3: length == 60",)) as watched:
         watched.call("look", focus=2, count=4, detail=True)
         watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
-        watched.until(lambda _: (now := watched.see(focus=2)).moment and now.moment.env == 2 and now.moment.shown)
-        shown = watched.see(focus=2)
-        at = [shown.description.info.index(name) for name in ("life", "rank")]
-        first = shown.focus_boards["seats"].reshape(8, 2)[0].tolist()
-        assert shown.info[2, at].tolist() == shown.moment.info[at].tolist() == first
-        assert first[1] > 0
+
+        def seen(_):
+            shown = watched.see(focus=2)  # blocks of telemetry are read one after the other
+            if shown.moment is None or shown.moment.env != 2:
+                return False
+            at = [shown.description.info.index(name) for name in ("life", "rank")]
+            first = shown.focus_boards["seats"].reshape(8, 2)[0].tolist()
+            return shown.info[2, at].tolist() == shown.moment.info[at].tolist() == first and first[1] > 0
+
+        watched.until(seen)
 
 
 @pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])

@@ -14,6 +14,8 @@ from pac.backends.core.layout import Layout
 from pac.backends.device import memory
 from pac.backends.device.memory import DeviceMemory
 from pac.envs import Field, Outcome, Task
+from pac.envs.slots import Span
+from pac.training.telemetry.moments import fill_moment, moment_dtype
 from pac.training.telemetry.step_results import StepReader, StepResults
 
 from ...backends.late import LateTransfer
@@ -126,3 +128,19 @@ def test_results_of_a_gpu_are_those_of_the_host(task: Task) -> None:
     expected, found, _ = Both(task, "cuda").run()
     for one, other in zip(found, expected, strict=True):
         check_equal(one, other)
+
+
+def test_a_step_that_ends_an_episode_in_both_ways_terminates_it() -> None:
+    """In what counters read, and in what viewers inspect."""
+    buffer, moment = Layout(GAME, 4, 2).map(), np.zeros((), moment_dtype(GAME))
+    buffer["terminated"][1], buffer["truncated"][1], buffer["episode"][0] = [0, 1, 0, 1], [0, 0, 1, 1], 5
+    reader = StepReader(GAME, buffer)
+    reader.request(Span(slice(1, 2), slice(1)))
+    (results,) = reader.delivered()
+    assert results.ends.tolist() == [[0, 1, 2, 1]]
+    assert results.ended_envs.tolist() == [1, 2, 3]
+    shown = []
+    for env in range(4):
+        fill_moment(moment, GAME, buffer, 1, env)
+        shown.append((int(moment["end"]), int(moment["episode"])))
+    assert shown == [(0, 5), (1, 4), (2, 4), (1, 4)]

@@ -94,18 +94,28 @@ def test_a_nan_is_found_on_the_device(envs: Backend) -> None:
     assert any("environment 5 returned a reward that is NaN" in event.text for event in envs.drain_events())
 
 
-def test_states_are_restored(envs: Backend) -> None:
-    """Environments continue from saved states; states that are impossible change nothing."""
-    before = {name: np.array(envs.buffer[name][0]) for name in ("state", "observation", "action_mask")}
-    for slot in range(SLOTS - 1):
-        act(envs, slot)
-        envs.advance(slot)
-    assert envs.restore(before["state"])
-    for name, array in before.items():
-        assert np.array_equal(envs.buffer[name][0], array), name
-    with pytest.raises(ImpossibleState):
-        envs.restore(before["state"] + np.uint64(1 << 60))
-    assert np.array_equal(envs.buffer["state"][0], before["state"])
+@pytest.mark.parametrize("options", [{"backend": "inline"}, {"backend": "device", "device": "apart"}])
+def test_states_are_restored(options: dict[str, str]) -> None:
+    """Environments continue from saved states as they did before; states that are impossible change nothing."""
+    with closing(make("drmario:level=2", NUM_ENVS, slots=SLOTS, **options)) as envs:
+        envs.start()
+        begun = {name: np.array(envs.buffer[name][0]) for name in ("state", "observation", "action_mask")}
+        played = []
+        for _ in range(2):
+            for slot in range(SLOTS - 1):
+                act(envs, slot)
+                envs.advance(slot)
+            played.append([np.array(envs.buffer[name][1:]).tobytes() for name in (*begun, "reward", "episode_length")])
+            envs.carry()
+            assert envs.restore(begun["state"])
+            for name, array in begun.items():
+                assert np.array_equal(envs.buffer[name][0], array), name
+            impossible = begun["state"].copy()
+            impossible[1] = 2**63
+            with pytest.raises(ImpossibleState, match=r"drmario cannot be in the state that .* for environment 1"):
+                envs.restore(impossible)
+            assert np.array_equal(envs.buffer["state"][0], begun["state"])
+        assert played[0] == played[1]
 
 
 def test_what_was_written_last_can_be_read_after_the_end() -> None:

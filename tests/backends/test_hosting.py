@@ -7,7 +7,7 @@ import pytest
 
 from pac.backends import BackendBusy, BadAction, make
 from pac.backends.servers.hosting import STILL, HostedEnvironment
-from pac.envs import PacError, allocate, find
+from pac.envs import PacError, find
 from pac.envs.task import ASKED
 
 AFTER_A_RESET = {"action", "active", "episode", "status", "heartbeat", "final_observation"}
@@ -19,16 +19,7 @@ def choose(host: HostedEnvironment, rng: np.random.Generator) -> list[int]:
     return [int(rng.choice(np.flatnonzero(row))) for row in host.mask()]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("spec", "env"),
-    [
-        ("drmario:level=0", 2),
-        ("autochess", 0),
-        pytest.param("autochess:players=8", 1, marks=pytest.mark.thorough),
-        ("CartPole-v1", 1),
-    ],
-)
+@pytest.mark.parametrize(("spec", "env"), [("kuhn", 2), ("treasure:turns=10", 1), ("CartPole-v1", 0)])
 def test_the_episodes_are_those_of_the_reference(spec, env):
     """Through ends and resets, every field has the bytes that the same environment has on `inline`."""
     task = find(spec)
@@ -39,7 +30,7 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
     if "looked_at" not in envs.buffer:
         envs.buffer["final_drawn"][0, env] = ASKED
     host.reset()
-    for _ in range(900):
+    for _ in range(120):
         if host.ended:
             ends += 1
             assert np.array_equal(host.stored("observation"), envs.buffer["final_observation"][0, mine["action"]])
@@ -55,12 +46,12 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
             there = f"final_{item.name}" if host.ended and f"final_{item.name}" in envs.buffer else item.name
             if not host.ended or item.name != "action_mask":
                 assert host.stored(item.name).tobytes() == envs.buffer[there][0, mine[item.name]].tobytes(), item
-    assert ends or task.name == "autochess"
+    assert ends > 1
     envs.close()
     host.close()
 
 
-@pytest.mark.parametrize("spec", ["drmario:level=0", "autochess", "CartPole-v1"])
+@pytest.mark.parametrize("spec", ["drmario:level=20", "treasure:turns=10", "CartPole-v1"])
 def test_a_reset_after_an_end_starts_the_next_episode(spec):
     """Its observation, mask, numbers and boards are those that a reset of the next episode writes."""
     task, rng = find(spec), np.random.default_rng(1)
@@ -74,24 +65,6 @@ def test_a_reset_after_an_end_starts_the_next_episode(spec):
     for item in task.fields:
         if item.name not in AFTER_A_RESET and item not in task.last_boards:
             assert np.array_equal(host.stored(item.name), other.stored(item.name)), item.name
-
-
-def test_hosted_environments_share_buffers():
-    """Hosts over the same arrays play as if each had its own."""
-    task, rng = find("drmario:level=3"), np.random.default_rng(2)
-    shared = allocate(task, 3)
-    pairs = [(HostedEnvironment(task, env, 9, shared), HostedEnvironment(task, env, 9)) for env in range(3)]
-    for one, other in pairs:
-        one.reset()
-        other.reset()
-    for _ in range(20):
-        for one, other in pairs:
-            actions = choose(other, rng)
-            one.step(actions)
-            other.step(actions)
-    for one, other in pairs:
-        for name in ("observation", "action_mask", "state", "episode_return"):
-            assert np.array_equal(one.stored(name), other.stored(name))
 
 
 def test_a_seed_begins_at_its_first_episode(toy):
@@ -119,25 +92,20 @@ def test_calls_in_the_wrong_order(toy):
     assert host.observe()[0].tolist() == host.stored("final_observation").tolist()
 
 
-@pytest.mark.parametrize(("actions", "text"), [([], "expected 1 actions"), ([4], "0 to 3"), ([-1], "0 to 3")])
-def test_bad_actions(toy, actions, text):
-    """Too few actions, or one out of range, are refused, and the episode goes on."""
-    host = HostedEnvironment(toy("Counter"))
+def test_bad_actions(toy):
+    """Too few actions, one out of range, or one that the mask forbids, are refused, and the episode goes on."""
+    host, masked = HostedEnvironment(toy("Counter")), HostedEnvironment(find("kuhn"))
     host.reset()
-    with pytest.raises(BadAction, match=text):
-        host.step(actions)
+    masked.reset()
+    for actions, text in (([], "expected 1 actions"), ([4], "0 to 3"), ([-1], "0 to 3")):
+        with pytest.raises(BadAction, match=text):
+            host.step(actions)
     host.step([3])
     assert host.decoded("observation")[0, 0] == 1
-
-
-def test_a_masked_action():
-    """What the mask forbids is refused by the game, and the episode goes on."""
-    host = HostedEnvironment(find("drmario"))
-    host.reset()
     with pytest.raises(PacError, match="action_mask"):
-        host.step([int(np.flatnonzero(~host.mask()[0])[0])])
-    host.step(choose(host, np.random.default_rng(0)))
-    assert host.stored("episode_length") == 1
+        masked.step([int(row.argmin()) for row in masked.mask()])
+    masked.step(choose(masked, np.random.default_rng(0)))
+    assert masked.stored("episode_length") == 1
 
 
 def test_boards_are_drawn_on_request(toy):

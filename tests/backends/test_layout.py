@@ -70,22 +70,11 @@ def test_a_short_segment_is_refused():
         layout.map(memory)
 
 
-def test_two_mappings_are_one_buffer():
-    """What one side writes the other reads."""
-    layout = Layout(TASK, 2, 2)
-    memory = stamped(layout)
-    layout.map(memory)["reward"][1, 1] = 2.5
-    assert layout.map(memory)["reward"][1, 1] == 2.5
-
-
-def test_no_episode_has_begun_in_a_fresh_buffer():
-    """Episodes are counted from 0, so a fresh buffer says -1."""
-    assert (Layout(TASK, 3).map()["episode"] == -1).all()
-
-
-def test_a_buffer_is_in_memory_of_the_cpu():
-    """It says so, and another device is refused with the devices that there are."""
-    assert Layout(TASK, 1).map().device == "cpu"
+def test_a_fresh_buffer():
+    """No episode has begun; it is in memory of the CPU, and other devices are refused with those that there are."""
+    fresh = Layout(TASK, 3).map()
+    assert (fresh["episode"] == -1).all()
+    assert fresh.device == "cpu"
     with pytest.raises(BadParameter, match="cannot write into memory of the device 'mps'; use cpu, cuda, cuda:K"):
         Layout(TASK, 1, device="mps")
 

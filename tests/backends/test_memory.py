@@ -26,19 +26,15 @@ def little(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "files",
+    ("limit", "used", "cached"),
     [
-        {"memory.max": 100 * MIB, "memory.current": 60 * MIB, "memory.stat": f"anon 5\ninactive_file {10 * MIB}"},
-        {
-            "memory.limit_in_bytes": 100 * MIB,
-            "memory.usage_in_bytes": 60 * MIB,
-            "memory.stat": f"total_inactive_file {10 * MIB}",
-        },
+        ("memory.max", "memory.current", f"anon 5\ninactive_file {10 * MIB}"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", f"total_inactive_file {10 * MIB}"),
     ],
 )
-def test_a_container_s_limit_counts(monkeypatch, tmp_path, files):
+def test_a_container_s_limit_counts(monkeypatch, tmp_path, limit, used, cached):
     """What a control group of either version has left is the limit, where the machine has more."""
-    for name, text in files.items():
+    for name, text in {limit: 100 * MIB, used: 60 * MIB, "memory.stat": cached}.items():
         (tmp_path / name).write_text(f"{text}\n")
     monkeypatch.setattr(memory, "folders", lambda _: [tmp_path])
     assert memory.available_memory() == 50 * MIB
@@ -70,30 +66,20 @@ def test_too_many_environments_are_refused_with_a_number_that_fits():
 
 
 @pytest.mark.usefixtures("little")
-def test_not_even_one_environment_fits():
-    """Where one environment does not fit, no number is proposed."""
+def test_fewer_environments_are_no_remedy():
+    """No number is proposed where one environment does not fit, and where a replay is too long for any number."""
     with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(TASK, 1, "inline", slots=100_000)
-
-
-@pytest.mark.usefixtures("little")
-def test_a_ring_that_does_not_fit_is_not_blamed_on_the_environments():
-    """Fewer of them would need as much memory, so the size of the replay is to be lowered."""
     with pytest.raises(BadParameter, match=r"a replay of 100,000 steps of N=4 .* lower replay_size"):
         make(TASK, 4, "inline", slots=100_000, ring=True)
 
 
 @pytest.mark.session
-def test_the_memory_of_an_environment_is_measured(toy):
-    """An environment that holds 4 MiB takes about 4 MiB; what cannot be made takes nothing that is known."""
+def test_the_memory_of_an_environment_is_measured(toy, monkeypatch):
+    """One that holds 4 MiB takes 4 MiB, which count beside the buffer; what cannot be made takes nothing known."""
     assert memory.footprint(toy("Heavy", mebibytes=4).spec) == pytest.approx(4 * MIB, rel=0.2)
     assert memory.footprint(toy("Masked").spec) < MIB
     assert memory.footprint("faulty:Nothing") == 0
-
-
-@pytest.mark.session
-def test_the_memory_of_environments_counts(toy, monkeypatch):
-    """Environments outside the buffer are counted with it."""
     monkeypatch.setattr(memory, "available_memory", lambda: 100 * MIB)
     with pytest.raises(TooManyEnvironments) as caught:
         make(toy("Heavy", mebibytes=4), 1000, "inline")
@@ -112,7 +98,7 @@ def test_the_buffer_of_a_closed_backend_goes_with_it(backend):
     """No garbage collection is needed: a restart with more environments needs the memory."""
     gc.disable()
     try:
-        envs = make("noop", 2, backend, workers=2)
+        envs = make("noop", 2, backend, workers=1)
         buffer = weakref.ref(envs.buffer)
         envs.start()
         envs.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +19,13 @@ from pac.backends.socket_backend.loop import SocketServer
 from pac.backends.socket_backend.protocol import NUMBERS, FrameKind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import Task, find
-from pac.training.bench.backends.rates import RandomLegal
 
 from ..tui.attack_text import ATTACK, smuggled
+from .playing import trajectory
 
 SEED = 3
 ENVS = 3
-STEPS = 120
+STEPS = 60
 PLAIN = range(0x01, 0x0D)
 
 
@@ -40,12 +41,12 @@ class Foreign(SocketServer):
 
 
 @pytest.fixture
-def served(runtime_directory) -> Iterator[Callable[..., object]]:
+def served(runtime_directory) -> Iterator[Callable[..., Path]]:
     """Serve a task in a thread of this process, in a way of doing without the other types; give the path."""
     path, ends = runtime_directory / "elsewhere", threading.Event()
     threads = []
 
-    def serve(task: Task, manner: str) -> object:
+    def serve(task: Task, manner: str) -> Path:
         server = Foreign(task, listen(path), 0, ENVS, SEED)
         if manner:
             getattr(server, manner)()
@@ -66,31 +67,16 @@ def served(runtime_directory) -> Iterator[Callable[..., object]]:
     path.unlink(missing_ok=True)
 
 
-def played(envs, fields: list[str]) -> list[bytes]:
-    """Return some fields after every step, as bytes; play in two slots."""
-    choose, seen = RandomLegal(envs.task, envs.num_envs), []
-    envs.start()
-    for _ in range(STEPS):
-        choose(envs, 0)
-        envs.advance(0)
-        seen.append(b"".join(envs.buffer[name][1 if len(envs.buffer[name]) > 1 else 0].tobytes() for name in fields))
-        envs.carry()
-    return seen
-
-
 def test_a_server_of_this_program(served):
     """Everything comes as from `inline`, with the seed that was asked for."""
-    task = find("drmario:level=1")
-    names = [item.name for item in task.fields]
+    task = find("leduc")
     path = served(task, "")
     envs, reference = RemoteBackend(task, ENVS, path, slots=2, seed=8), make(task, ENVS, "inline", slots=2, seed=8)
-    assert played(envs, names) == played(reference, names)
+    assert trajectory(envs, STEPS) == trajectory(reference, STEPS)
     envs.close()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("manner", ["refuse_more", "ignore_more"])
-@pytest.mark.parametrize("spec", ["CartPole-v1", "drmario:level=1"])
+@pytest.mark.parametrize(("spec", "manner"), [("CartPole-v1", "refuse_more"), ("drmario:level=20", "ignore_more")])
 def test_a_server_with_only_the_plain_types(served, manner, spec):
     """Its results equal those of `inline` with the server's seed, including returns, lengths and episodes."""
     task = find(spec)
@@ -98,7 +84,7 @@ def test_a_server_with_only_the_plain_types(served, manner, spec):
     names += ["episode_return", "episode_length"] + (["action_mask"] if task.masked else ["outcome", "frames"])
     path = served(task, manner)
     envs, reference = RemoteBackend(task, ENVS, path, slots=2), make(task, ENVS, "inline", slots=2, seed=SEED)
-    assert played(envs, names) == played(reference, names)
+    assert trajectory(envs, STEPS, names) == trajectory(reference, STEPS, names)
     assert reference.buffer["episode"].max() > 0
     with pytest.raises(BackendBroken, match="accepts no seed"):
         envs.reset(seed=1)
@@ -110,29 +96,21 @@ def test_plain_types_carry_the_numbers_of_every_seat(served):
     task = find("autochess:players=8")
     envs = RemoteBackend(task, ENVS, served(task, "refuse_more"), slots=2)
     reference = make(task, ENVS, "inline", slots=2, seed=SEED)
-    assert played(envs, list(NUMBERS)) == played(reference, list(NUMBERS))
+    assert trajectory(envs, STEPS, NUMBERS) == trajectory(reference, STEPS, NUMBERS)
     assert len(np.unique(reference.buffer["rank"])) > 1
     envs.close()
 
 
-def test_a_server_of_another_task(served):
-    """It is refused at once, with what was expected."""
+@pytest.mark.parametrize(
+    ("spec", "num_envs", "text"), [("drmario", ENVS, "as answer to SPACES_REQ"), ("CartPole-v1", ENVS + 1, "not free")]
+)
+def test_a_server_that_does_not_fit(served, spec, num_envs, text):
+    """One of another task or with too few environments is refused at once, with what was expected."""
     path = served(find("CartPole-v1"), "")
-    with pytest.raises(BackendUnavailable, match="as answer to SPACES_REQ"):
-        RemoteBackend(find("drmario"), ENVS, path)
-
-
-def test_more_environments_than_there_are(served):
-    """A server that has too few says so."""
-    path = served(find("CartPole-v1"), "")
-    with pytest.raises(BackendUnavailable, match="not free"):
-        RemoteBackend(find("CartPole-v1"), ENVS + 1, path)
-
-
-def test_a_missing_server(tmp_path):
-    """Without a server, the error has the path."""
+    with pytest.raises(BackendUnavailable, match=text):
+        RemoteBackend(find(spec), num_envs, path)
     with pytest.raises(BackendUnavailable, match="nobody"):
-        RemoteBackend(find("CartPole-v1"), 1, tmp_path / "nobody")
+        RemoteBackend(find(spec), 1, path.with_name("nobody"))
 
 
 def test_a_partial_reset(served):

@@ -23,31 +23,19 @@ from ..waiting import until
 UNSEEN = 2**31 - 1  # no process has this number
 
 
-def refused(tmp_path, monkeypatch):
-    """Return what is said of a runtime directory below `tmp_path`."""
+@pytest.mark.parametrize("own", [True, False])
+def test_a_runtime_directory_that_others_may_enter_is_refused(tmp_path, monkeypatch, own):
+    """Its own user can remove it, or choose another; that of another user is named with its owner."""
     monkeypatch.setenv("PAC_RUNTIME_DIR", str(tmp_path))
-    with pytest.raises(UnsafeDirectory) as caught:
-        runtime_directory()
-    return str(caught.value)
-
-
-def test_a_runtime_directory_of_another_user_is_refused(tmp_path, monkeypatch):
-    """The sentence names its owner, and the variable that leads elsewhere."""
     path = tmp_path / f"pac-{os.getuid()}"
-    path.mkdir(0o700)
-    if os.getuid():
-        pytest.skip("only root can give a directory away")
-    os.chown(path, 12345, -1)
-    message = refused(tmp_path, monkeypatch)
-    assert "belongs to user 12345: set PAC_RUNTIME_DIR" in message
-    assert "remove" not in message
-
-
-def test_a_runtime_directory_that_others_may_enter_is_refused(tmp_path, monkeypatch):
-    """Its own user can remove it, or choose another."""
-    (tmp_path / f"pac-{os.getuid()}").mkdir(0o755)
-    message = refused(tmp_path, monkeypatch)
-    assert "mode 0700: remove it, or set PAC_RUNTIME_DIR" in message
+    path.mkdir(0o755 if own else 0o700)
+    if not own:
+        if os.getuid():
+            pytest.skip("only root can give a directory away")
+        os.chown(path, 12345, -1)
+    text = "mode 0700: remove it, or set PAC_RUNTIME_DIR" if own else "belongs to user 12345: set PAC_RUNTIME_DIR"
+    with pytest.raises(UnsafeDirectory, match=text):
+        runtime_directory()
 
 
 @pytest.fixture
@@ -76,19 +64,14 @@ def test_every_process_has_its_own_directory():
 
 
 def test_a_directory_of_a_dead_process_is_removed(elsewhere):
-    """There is no process of that number, and no lock."""
+    """Not with telemetry: a second session's restart must not take the last state of one that was killed just now."""
     assert not is_owned(elsewhere)
-    assert elsewhere in remove_stale()
-    assert not elsewhere.exists()
-
-
-def test_telemetry_of_a_dead_process_is_kept(elsewhere):
-    """A second session's restart must not take the last state of one that was killed just now."""
     telemetry = elsewhere / "telemetry.1"
     telemetry.touch()
     assert elsewhere not in remove_stale()
     telemetry.unlink()
     assert elsewhere in remove_stale()
+    assert not elsewhere.exists()
 
 
 @pytest.mark.session

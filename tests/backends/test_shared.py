@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from pac.backends import BackendUnavailable, TooManyEnvironments, make
@@ -26,7 +25,7 @@ def tally():
 
 @pytest.mark.parametrize("backend", ["inline", "shm"])
 def test_all_write_into_one_table(tally, backend):
-    """Environments of two workers add to one table, each the given number."""
+    """Environments of two workers add to one table, each the given number; a reset keeps it."""
     with closing(make(tally, backend=backend, workers=2, slots=4)) as envs:
         assert envs.environments == 3
         assert envs.buffer["table"].shape == (1, 1, CELLS)
@@ -35,6 +34,7 @@ def test_all_write_into_one_table(tally, backend):
         for slot in range(2):
             envs.buffer["action"][slot] = 0
             envs.advance(slot)
+        envs.start()
         assert envs.buffer["table"][0, 0].tolist() == [10, 14, 22, 0, 0, 0]
 
 
@@ -77,15 +77,3 @@ def test_a_table_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 23)
     with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(transformed(find("noop"), ("tally:dress", {"cells": 1 << 20})), 4, "inline")
-
-
-def test_the_table_outlives_a_reset(tally):
-    """A reset keeps the shared table."""
-    envs = make(tally, 2, "inline")
-    envs.start()
-    envs.buffer["weight"][0] = 1
-    envs.buffer["action"][0] = 0
-    envs.advance(0)
-    envs.start()
-    assert np.count_nonzero(envs.buffer["table"]) == 2
-    envs.close()

@@ -98,13 +98,17 @@ def test_a_value_that_does_not_fit(parameter, text, complaint):
         parameter.parse(text)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.thorough if name == "holdem" else ()) for name in sorted(families())]
+VARIANTS = (
+    *("autochess:players=8,reward=v3", "frames:steps=20,tau=0.2", "gameboy:game=walk", "liars_dice:faces=2"),
+    *("holdem:betting=fcpa", "holdem:stack=20,betting=wide", "noop:length=3", "treasure:bots=1,agents=3,turns=20"),
 )
-def test_every_registered_task_conforms(name):
-    """Each task keeps what trainers and backends rely on."""
-    check(find(name))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("spec", [*sorted(families()), *VARIANTS])
+def test_every_registered_task_conforms(spec):
+    """Each task keeps what trainers and backends rely on, with other parameters too."""
+    check(find(spec), steps=60 if spec.startswith("holdem") else 200)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +137,8 @@ def test_planes_that_are_told_to_be_uniform_are_looked_at():
 
 @pytest.mark.session
 def test_describing_loads_no_rules():
-    """Importing the tasks loads neither torch, numba nor gymnasium."""
+    """Finding the tasks of this package loads neither torch, numba nor gymnasium."""
     heavy = "', '.join({'torch', 'numba', 'gymnasium'} & set(sys.modules))"
-    code = f"import sys, pac.envs; pac.envs.find('drmario'); sys.exit({heavy} or None)"
+    code = f"import sys, pac.envs as e; [e.find(name) for name in e.families()]; sys.exit({heavy} or None)"
     result = python("-c", code)
     assert result.returncode == 0, result.stderr

@@ -5,49 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs import allocate, check, find
-from pac.envs.autochess.driver import AutochessEnvironments
 from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, RANK, SEATS, STAGE, TURN_ACTIONS
-from pac.envs.errors import IllegalAction
 from pac.envs.fields import OUT
 
 from .play import Match, Seat
 
 EIGHT = "autochess:players=8,reward=v3"
 BOTH = pytest.mark.parametrize("spec", ["autochess", EIGHT])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("spec", [pytest.param("autochess", marks=pytest.mark.thorough), EIGHT])
-def test_it_conforms(spec: str):
-    """The public conformance test passes: bytes, slices, returns, masks, restored states."""
-    check(find(spec), steps=300)
-
-
-@BOTH
-def test_a_restored_state_goes_on_bit_for_bit(spec: str):
-    """The state's bytes, put into other buffers under another seed, are the same game to its end and beyond."""
-    match, other = Match(spec, 2, 11).advance(70), Match(spec, 2, 12)
-    other.state[:] = match.state
-    other.games.show(0)
-    for _ in range(400):
-        actions = match.random_actions()
-        match.step(actions)
-        other.step(actions)
-        for field in ("observation", "action_mask", "active", "reward", "state", "creatures", "episode_return"):
-            assert (match.buffers[field] == other.buffers[field]).all(), field
-
-
-def test_a_rollouts_slots_hold_what_stepping_in_place_gives():
-    """Slot k + 1 of a rollout is what the k-th step in place wrote."""
-    rollout, place = Match("autochess:players=8", 2, 1, slots=61), Match("autochess:players=8", 2, 1)
-    for step in range(60):
-        actions = place.random_actions()
-        rollout.step(actions, step)
-        place.step(actions)
-        for field in place.task.fields:
-            if field.timed and field.name not in {"action", "final_observation"}:
-                assert (rollout.buffers[field.name][step + 1] == place.buffers[field.name][0]).all(), field.name
 
 
 def test_who_ended_the_turn_waits():
@@ -139,26 +103,6 @@ def test_the_learners_death_ends_the_game():
     final = match.buffers["final_observation"][0, 0]
     assert (final[0], final[5], final[6]) == (0, 0, np.float32(rank / 8))
     assert match.buffers["observation"][0, 0, 0] == 1
-
-
-def test_an_illegal_action_is_explained():
-    """The error names the environment, the seat and the action; nothing is stepped."""
-    match = Match("autochess:players=8", 2)
-    saved = match.state.copy()
-    actions = match.mask().argmax(axis=1)
-    actions[11] = 6
-    with pytest.raises(IllegalAction, match=r"environment 1, seat 3 .* got 6 \(refresh\)"):
-        match.step(actions)
-    assert (match.state == saved).all()
-
-
-def test_fields_must_be_whole():
-    """A strided field is refused."""
-    task = find("autochess")
-    buffers = allocate(task, 2)
-    buffers["reward"] = np.zeros((1, 4), np.float32)[:, ::2]
-    with pytest.raises(ValueError, match="contiguous"):
-        AutochessEnvironments(task, 0, 2, buffers, 0)
 
 
 def test_life_only_falls():

@@ -12,16 +12,7 @@ from pac.envs.autochess.items import ITEMS
 from pac.envs.autochess.kinds import KINDS
 from pac.envs.autochess.looks import CODES, FIGHT_GLYPHS, GLYPHS, SHOP_GLYPHS
 
-from ...programs import python
 from .play import Match
-
-
-@pytest.mark.session
-def test_the_description_loads_no_compiler():
-    """Finding the task imports neither numba, torch nor gymnasium."""
-    code = "import sys, pac.envs as e; e.find('autochess'); print({'numba', 'torch', 'gymnasium'} & {*sys.modules})"
-    found = python("-c", code, check=True)
-    assert found.stdout.strip() == "set()"
 
 
 def test_glyphs_have_their_width_and_lines_their_letters():

@@ -9,18 +9,7 @@ from rich.cells import cell_len
 from pac.envs import BadParameter, UnknownName, find
 from pac.envs.drmario.looks import GLYPHS
 
-from ...programs import python
 from .play import Game
-
-
-@pytest.mark.session
-def test_the_description_loads_no_compiler():
-    """Finding the task imports neither numba, torch nor gymnasium."""
-    code = (
-        "import sys, pac.envs as e; e.find('drmario:level=3'); print({'numba', 'torch', 'gymnasium'} & {*sys.modules})"
-    )
-    found = python("-c", code, check=True)
-    assert found.stdout.strip() == "set()"
 
 
 def test_glyphs_have_their_width():

@@ -19,12 +19,10 @@ F = np.float32
 
 def glow(shape: int, center: tuple[float, float]) -> NDArray[np.uint8]:
     """A picture with one shape."""
-    picture = np.zeros((HIGHEST, WIDEST), np.uint8)
-    for row in range(HIGHEST):
-        for column in range(WIDEST):
-            down, right = abs(row - center[0]), abs(column - center[1])
-            far = [max(down, right), down + right, np.hypot(down, right)][shape]
-            picture[row, column] = sum(far < radius for radius in (20, 12, 4))
+    rows, columns = np.indices((HIGHEST, WIDEST))
+    down, right = abs(rows - center[0]), abs(columns - center[1])
+    far = [np.maximum(down, right), down + right, np.hypot(down, right)][shape]
+    picture: NDArray[np.uint8] = np.sum([far < radius for radius in (20, 12, 4)], axis=0, dtype=np.uint8)
     return picture
 
 

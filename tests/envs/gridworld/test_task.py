@@ -8,7 +8,6 @@ import pytest
 from rich.cells import cell_len
 
 from pac.envs import BadParameter, find
-from pac.envs.errors import IllegalAction
 from pac.envs.gridworld.layout import MOST_AGENTS
 from pac.envs.gym import GAMES
 
@@ -52,14 +51,6 @@ def test_bad_parameters_are_refused(spec: str, complaint: str):
     """Parameters out of range, or that do not fit together, are errors that say what was expected."""
     with pytest.raises(BadParameter, match=complaint):
         find(spec)
-
-
-def test_an_illegal_action_is_explained():
-    """The treasure hunt has no action to wait; the error names environment and seat."""
-    _, buffers, environments = begun("treasure", 2, seed=0)
-    buffers["action"][0, 5] = 4
-    with pytest.raises(IllegalAction, match="environment 1, seat 2 expects an action from 0 to 3, got 4"):
-        environments.step(0)
 
 
 def returns_of(spec: str) -> tuple[float, float]:

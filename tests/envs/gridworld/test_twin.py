@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter, Task, allocate, find
-from pac.envs.fields import Array
 
+from ..begun import compare
 from .twin import Meadow
 
 NUM_ENVS, SEED = 2, 5
@@ -50,20 +50,6 @@ def found_or_none(spec: str) -> Task | None:
         return find(spec)
     except BadParameter:
         return None
-
-
-def rows_of(task: Task, buffers: dict[str, Array], name: str, env: int) -> Array:
-    """An environment's decoded part of a field."""
-    item = next(item for item in task.fields if item.name == name)
-    stored = item.decode(buffers[name][0])
-    return stored[env * task.players : (env + 1) * task.players] if item.per == "seat" else stored[env]
-
-
-def compare(task: Task, buffers: dict[str, Array], env: int, expected: dict[str, Any]) -> None:
-    """Compare fields of an environment with what they should be."""
-    for name, value in expected.items():
-        found = rows_of(task, buffers, name, env)
-        assert np.array_equal(found, np.asarray(value, found.dtype)), (name, env)
 
 
 def play(spec: str, turns: int, seed: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import select
 import signal
 import socket
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,7 @@ from hypothesis import strategies as some
 
 from pac.backends import BackendUnavailable
 from pac.backends.servers.hosting import HostedEnvironment
-from pac.backends.socket_backend.loop import SPARE
+from pac.backends.socket_backend.loop import SPARE, SocketServer
 from pac.backends.socket_backend.protocol import (
     ANY,
     HEADER,
@@ -30,7 +33,6 @@ from pac.backends.socket_backend.protocol import (
 )
 from pac.backends.socket_backend.server import listen
 
-from ..programs import python
 from ..waiting import LIMIT, until
 from .peer import ENVS, TASK, Peer, Running
 
@@ -112,23 +114,17 @@ def test_boards_are_sent_on_request(server):
         assert peer.ask(FrameKind.HEALTH_REQ).kind == FrameKind.HEALTH_RESP
 
 
-def test_an_observation_can_be_requested(server):
-    """It is the one of the last result, with its mask."""
-    with Peer(server) as peer:
-        result = peer.ask(FrameKind.RESET_REQ).body
-        assert peer.ask(FrameKind.OBSERVE_REQ).body == result[: 4 * 4 + 2]
-
-
 def test_requests_need_not_wait_for_answers(server):
-    """Several in one piece, and one in many pieces, are answered in order."""
+    """Several in one piece, and one in many pieces, are answered in order; the last observation, with its mask, too."""
     with Peer(server) as peer:
         asked = [frame(FrameKind.RESET_REQ, 1), *(frame(FrameKind.STEP_REQ, ident, LEFT) for ident in range(2, 6))]
         peer.say(b"".join(asked))
         assert [found.ident for _ in asked if (found := peer.hear())] == [1, 2, 3, 4, 5]
         for byte in frame(FrameKind.STEP_REQ, 6, LEFT):
             peer.say(bytes([byte]))
-        assert (found := peer.hear())
-        assert found.ident == 6
+        assert (result := peer.hear())
+        assert result.ident == 6
+        assert peer.ask(FrameKind.OBSERVE_REQ).body == result.body[: 4 * 4 + 2]
 
 
 def test_an_invalid_action(server):
@@ -140,20 +136,25 @@ def test_an_invalid_action(server):
         assert peer.ask(FrameKind.STEP_REQ, LEFT).kind == FrameKind.STEP_RESP
 
 
+UNFIT = ((VERSION + 1, 0, 0), (VERSION, ENVS, 0), (VERSION, -2, 0))
+MALFORMED = (frame(0x0D, 1), frame(FrameKind.STEP_RESP, 1), frame(FrameKind.STEP_REQ, 1, b"\x00"))
+EARLY = (
+    (FrameKind.STEP_REQ, LEFT),
+    (FrameKind.OBSERVE_REQ, b""),
+    (FrameKind.LOOK, b"\x01"),
+    (FrameKind.STATE, bytes(8)),
+)
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (frame(0x0D, 1), Code.MALFORMED),
-        (frame(FrameKind.STEP_RESP, 1), Code.MALFORMED),
-        (frame(FrameKind.STEP_REQ, 1, b"\x00"), Code.MALFORMED),
-        (HEADER.pack(FrameKind.STEP_REQ, 1, 0xFFFF_FFFF), Code.MALFORMED),
-        (frame(FrameKind.STEP_REQ, 1, LEFT), Code.OUT_OF_TURN),
-        (frame(FrameKind.OBSERVE_REQ, 1), Code.OUT_OF_TURN),
-        (frame(FrameKind.LOOK, 1, b"\x01"), Code.OUT_OF_TURN),
-        (frame(FrameKind.STATE, 1, bytes(8)), Code.OUT_OF_TURN),
-        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION + 1, 0, 0)), Code.VERSION),
-        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, ENVS, 0)), Code.BUSY),
-        (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, -2, 0)), Code.BUSY),
+        *((data, Code.MALFORMED) for data in (*MALFORMED, HEADER.pack(FrameKind.STEP_REQ, 1, 0xFFFF_FFFF))),
+        *((frame(kind, 1, body), Code.OUT_OF_TURN) for kind, body in EARLY),
+        *(
+            (frame(FrameKind.HELLO_REQ, 1, HELLO_REQ.pack(*unfit)), code)
+            for unfit, code in zip(UNFIT, (Code.VERSION, Code.BUSY, Code.BUSY), strict=True)
+        ),
     ],
 )
 def test_invalid_requests(server, data, code):
@@ -259,8 +260,14 @@ def test_it_ends_cleanly(runtime_directory, number, code):
     assert not running.path.exists()
 
 
-def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
-    """Killed, it leaves its socket; the next server takes the path over."""
+def test_an_occupied_path(server, tmp_path, runtime_directory):
+    """A live server, another file, and what is no place are refused; the socket of a killed server is replaced."""
+    (tmp_path / "file").touch()
+    nowhere = ((tmp_path / "none" / "server", "cannot create a socket"), (tmp_path / ("x" * 200), "short path"))
+    for path, text in ((server, "is served by another process"), (tmp_path / "file", "is not a socket"), *nowhere):
+        with pytest.raises(BackendUnavailable, match=text):
+            listen(path)
+    plays(server)
     path = runtime_directory / "stale"
     assert Running(TASK.spec, path).end(signal.SIGKILL) == -signal.SIGKILL
     assert path.exists()
@@ -269,53 +276,22 @@ def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
     path.unlink()
 
 
-def test_an_occupied_path(server, tmp_path):
-    """A live server, another file, and a folder that does not exist are each refused with a sentence."""
-    with pytest.raises(BackendUnavailable, match="is served by another process"):
-        listen(server)
-    (tmp_path / "file").touch()
-    with pytest.raises(BackendUnavailable, match="is not a socket"):
-        listen(tmp_path / "file")
-    with pytest.raises(BackendUnavailable, match="cannot create a socket"):
-        listen(tmp_path / "none" / "server")
-    with pytest.raises(BackendUnavailable, match="short path"):
-        listen(tmp_path / ("x" * 200))
-    plays(server)
-
-
-OUT_OF_FILES = """
-import os, resource, socket, sys
-from pathlib import Path
-from pac.backends.socket_backend.loop import SocketServer
-from pac.backends.socket_backend.protocol import FrameKind, frame
-from pac.backends.socket_backend.server import listen
-from pac.envs import find
-
-server = SocketServer(find("noop"), listen(Path(sys.argv[1])), 0, 1, 0)
-client = socket.socket(socket.AF_UNIX)
-client.connect(sys.argv[1])
-client.sendall(frame(FrameKind.HEALTH_REQ, 7))
-resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-taken = []
-try:
-    while True:
-        taken.append(os.dup(0))
-except OSError:
-    print(sum(server.turn(0.1) for _ in range(4)), flush=True)
-for descriptor in taken:
-    os.close(descriptor)
-client.setblocking(False)
-while True:
-    server.turn(0.1)
-    try:
-        print(client.recv(64)[-1])
-        break
-    except BlockingIOError:
-        pass
-"""
-
-
 def test_a_server_without_free_files_waits_instead_of_spinning(runtime_directory):
     """It tries once, then waits before it accepts again, and serves the connection when there are files."""
-    done = python("-c", OUT_OF_FILES, runtime_directory / "full", check=True)
-    assert done.stdout.split() == ["1", "1"]
+    path, (soft, hard), taken = runtime_directory / "full", resource.getrlimit(resource.RLIMIT_NOFILE), []
+    with closing(SocketServer(TASK, listen(path), 0, 1, 0)) as server, Peer(path) as client:
+        client.say(frame(FrameKind.HEALTH_REQ, 7))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        try:
+            with suppress(OSError):
+                while True:
+                    taken.append(os.dup(0))
+            assert sum(server.turn(0.1) for _ in range(4)) == 1
+        finally:
+            for descriptor in taken:
+                os.close(descriptor)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        until(lambda: server.turn(0.1) and select.select([client.wire], [], [], 0)[0])
+        assert (answer := client.hear())
+        assert bytes(answer.body) == b"\x01"
+    path.unlink()

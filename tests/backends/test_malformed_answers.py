@@ -20,6 +20,9 @@ from pac.envs import BadParameter, allocate, find
 
 from ..tui.attack_text import ATTACK, smuggled
 
+MISSING = object()
+SEAT = ("results", 0)
+
 
 class Server:
     """Answers every request with the same bytes, on a thread of this process."""
@@ -74,12 +77,6 @@ def sound() -> dict[str, Any]:
     return answer
 
 
-def test_the_right_answer_is_decoded(ask, sound):
-    """The other tests change it in one place each."""
-    lines = ask(json.dumps(sound).encode())
-    assert lines.took.tolist() == [5]
-
-
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -103,27 +100,22 @@ def test_what_is_not_an_answer(ask, body, reason):
         ask(body)
 
 
-def without(*path: Any) -> Callable[[dict[str, Any]], None]:
-    def change(answer: Any) -> None:
-        *way, last = path
-        for step in way:
-            answer = answer[step]
-        del answer[last]
-
-    return change
-
-
-def with_value(value: Any, *path: Any) -> Callable[[dict[str, Any]], None]:
+def with_value(value: Any, *path: Any) -> Callable[[Any], None]:
     def change(answer: Any) -> None:
         *way, last = path
         for step in way:
             answer = answer[step]
         answer[last] = value
+        if value is MISSING:
+            del answer[last]
 
     return change
 
 
-SEAT = ("results", 0)
+def without(*path: Any) -> Callable[[Any], None]:
+    return with_value(MISSING, *path)
+
+
 CHANGES = {
     "no info": (without("info"), "it lacks 'info'"),
     "no number of the info": (without("info", "age"), "it lacks 'age'"),
@@ -156,10 +148,10 @@ CHANGES = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)
 def test_an_answer_that_is_wrong_in_one_place(ask, sound, change, reason):
     """What is missing, or of another type, length or size, is one sentence, and nothing is broadcast or cut."""
+    assert ask(json.dumps(sound).encode()).took.tolist() == [5]
     change(sound)
     with pytest.raises(BackendBroken, match=f"malformed answer: .*{re.escape(reason)}") as caught:
         ask(json.dumps(sound).encode())

@@ -19,6 +19,8 @@ class Small(gymnasium.Env):
     observation_space: Any = Discrete(4)
     metadata: dict[str, Any] = {}  # noqa: RUF012
     length = LENGTH
+    breaks = ""
+    """What it says at its third step, if anything."""
 
     def observe(self):
         return int(self.np_random.integers(4))
@@ -34,6 +36,8 @@ class Small(gymnasium.Env):
     def step(self, action):
         assert action in self.action_space, action
         self.count += 1
+        if self.count == 3 and self.breaks:
+            raise ValueError(self.breaks)
         return self.observe(), self.score(action), self.count >= self.length, False, {}
 
 
@@ -57,12 +61,7 @@ class Arm(Small):
 
 
 class Brittle(Arm):
-    """Breaks at its third step."""
-
-    def step(self, action):
-        if self.count == 2:
-            raise ValueError("the arm broke")
-        return super().step(action)
+    breaks = "the arm broke"
 
 
 class Levers(Small):
@@ -127,16 +126,10 @@ class Blind(Screen):
         return super().render()
 
 
-class Unseen(Small):
+class Unseen(Blind):
     """Could draw a picture if a package were there, and nothing else."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-
-    def __init__(self, render_mode=None):
-        self.render_mode = render_mode
-
-    def render(self):
-        raise gymnasium.error.DependencyNotInstalled("painter is not installed")
 
 
 class Shrinking(Small):
@@ -200,12 +193,7 @@ class Crane(Small):
 
 
 class Crashing(Pilot):
-    """Breaks at its third step."""
-
-    def step(self, action):
-        if self.count == 2:
-            raise ValueError("the plane crashed")
-        return super().step(action)
+    breaks = "the plane crashed"
 
 
 class Mixed(Small):

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
+from pac.backends.core.layout import Layout
 from pac.backends.core.status import EnvStatus
 from pac.backends.system.segment import own_directory
-from pac.envs import EnvironmentFailed
+from pac.backends.workers.absent_rows import AbsentRows
+from pac.envs import EnvironmentFailed, find
+from pac.envs.fields import DECIDES, OUT, WAITS
 
 from ..waiting import until
 
@@ -258,6 +261,29 @@ def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive, monkeypatc
     pid = envs.workers[0].pid
     envs.close()
     assert not alive(pid)
+
+
+def test_a_seat_that_was_eliminated_in_the_interrupted_step_stays_so():
+    """Otherwise its last decision would be valued as if it had lived on; the others wait."""
+    task = find("treasure:agents=3")
+    buffer = Layout(task, 2, 4).map()
+    buffer["active"][1] = np.array([DECIDES, OUT, DECIDES, DECIDES, OUT, DECIDES])
+    AbsentRows(task, buffer, 0, 1, 1)
+    assert buffer["active"][1].tolist() == [WAITS, OUT, WAITS, DECIDES, OUT, DECIDES]
+
+
+@pytest.mark.parametrize("backend", ["shm", "socket"])
+def test_a_buffer_of_two_rollouts_is_awaited_without_polls(backend, monkeypatch):
+    """Where another thread learns, this process blocks at once; it never yields in a loop of Python."""
+    yields: list[None] = []
+    monkeypatch.setattr(os, "sched_yield", lambda: yields.append(None))
+    with closing(make("noop", 2, backend, strict=True, slots=10, rollouts=2, workers=1)) as envs:
+        envs.start()
+        for _ in range(3):
+            for _ in range(4):
+                envs.advance(envs.order.newest)
+            envs.carry()
+    assert yields == []
 
 
 def test_nan_and_infinity_are_reported(toy, monkeypatch):

@@ -44,22 +44,13 @@ def test_a_run_that_could_not_begin_leaves_nothing(tmp_path, kept):
 
 
 def test_a_run_is_found_by_name_and_by_folder(tmp_path):
-    """Both the name and the path lead to the run."""
-    run = RunFolder.create(tmp_path, "a")
-    run.write_metadata({"task": "drmario"})
-    assert RunFolder.find(tmp_path, "a").path == RunFolder.find(tmp_path, str(run.path)).path == run.path
-
-
-def test_an_unknown_run_lists_the_known_ones(tmp_path):
-    """The nearest name is suggested."""
-    RunFolder.create(tmp_path, "drmario-1").write_metadata({})
-    with pytest.raises(UnknownName, match="Did you mean drmario-1"):
-        RunFolder.find(tmp_path, "drmario-2")
-
-
-def test_without_any_run_there_is_nothing_to_suggest(tmp_path):
-    """The sentence says how to begin one."""
+    """The error about an unknown name suggests the nearest one; without any run, it says how to begin one."""
     with pytest.raises(BadParameter, match="no runs yet"):
+        RunFolder.find(tmp_path, "drmario-2")
+    run = RunFolder.create(tmp_path, "drmario-1")
+    run.write_metadata({"task": "drmario"})
+    assert RunFolder.find(tmp_path, "drmario-1").path == RunFolder.find(tmp_path, str(run.path)).path == run.path
+    with pytest.raises(UnknownName, match="Did you mean drmario-1"):
         RunFolder.find(tmp_path, "drmario-2")
 
 
@@ -81,30 +72,24 @@ def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):
         RunFolder.create(tmp_path / "runs", "a")
 
 
-def test_metadata_is_json_without_nan(tmp_path):
-    """Before the first episode has ended there is no return."""
+@pytest.mark.parametrize(
+    ("lines", "counted"),
+    [
+        # A resumed run goes on from where it had saved: what it had done after that, and lost, is no part of it.
+        (((1, 10), (2, 20), (3, 30), (4, 40), (3, 31), (4, 41), (5, 51), (5, 52)), [10, 20, 31, 41, 52]),
+        # The line of an unfinished rollout comes after that of the last whole iteration, which stays ...
+        (((1, 10), (1, 17, 7)), [10, 17]),
+        # ... until a resumed run has made its steps again.
+        (((1, 10), (1, 17, 7), (2, 20)), [10, 20]),
+    ],
+)
+def test_steps_that_were_made_again_count_once(tmp_path, lines, counted):
+    """Whether iterations were lost, or a rollout was not finished."""
     run = RunFolder.create(tmp_path, "a")
-    run.write_metadata({"steps": 3, "return_mean": float("nan")})
-    assert run.metadata() == {"steps": 3, "return_mean": None}
-
-
-def test_iterations_that_were_made_again_count_once(tmp_path):
-    """A resumed run goes on from where it had saved: what it had done after that, and lost, is no part of it."""
-    run = RunFolder.create(tmp_path, "a")
-    for iterations, steps in ((1, 10), (2, 20), (3, 30), (4, 40), (3, 31), (4, 41), (5, 51), (5, 52)):
-        run.append_metrics({"iterations": iterations, "steps": steps})
-    assert [row["steps"] for row in run.metrics()] == [10, 20, 31, 41, 52]
+    for iterations, steps, *discarded in lines:
+        run.append_metrics({"iterations": iterations, "steps": steps, **dict.fromkeys([DISCARDED] * len(discarded), 7)})
+    assert [row["steps"] for row in run.metrics()] == counted
     assert run.sample_metrics(100) == run.metrics()
-
-
-def test_an_unfinished_rollout_is_void_once_the_run_goes_on(tmp_path):
-    """Its line comes after that of the last whole iteration, which stays; a resumed run makes its steps again."""
-    run = RunFolder.create(tmp_path, "a")
-    run.append_metrics({"iterations": 1, "steps": 10})
-    run.append_metrics({"iterations": 1, "steps": 17, DISCARDED: 7})
-    assert [row["steps"] for row in run.metrics()] == [10, 17]
-    run.append_metrics({"iterations": 2, "steps": 20})
-    assert [row["steps"] for row in run.metrics()] == [10, 20]
 
 
 def test_lines_that_are_no_metrics_are_passed_over(tmp_path):
@@ -166,13 +151,13 @@ def test_changed_metadata_is_an_error(tmp_path):
 
 
 def test_metadata_is_not_written_through_a_link(tmp_path):
-    """A run folder from elsewhere cannot lead to a file outside of it being overwritten."""
+    """A run folder from elsewhere cannot lead to a file outside of it being overwritten; NaN is written as null."""
     run = RunFolder.create(tmp_path / "runs", "a")
     (tmp_path / "precious").write_text("mine")
     (run.path / ".run.json").symlink_to(tmp_path / "precious")
-    run.write_metadata({"steps": 3})
+    run.write_metadata({"steps": 3, "return_mean": float("nan")})
     assert (tmp_path / "precious").read_text() == "mine"
-    assert run.metadata() == {"steps": 3}
+    assert run.metadata() == {"steps": 3, "return_mean": None}
 
 
 def test_a_run_is_known_before_its_metadata_is_written(tmp_path):
@@ -237,22 +222,9 @@ def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
     assert steps[-1] >= 2980
 
 
-def test_a_run_has_one_writer(tmp_path):
-    """Another one gets its name; it may begin when the first has left."""
-    run = RunFolder.create(tmp_path, "mine")
-    run.write_metadata({})
-    run.claim()
-    other = RunFolder.find(tmp_path, "mine")
-    with pytest.raises(BadParameter, match=f"being trained by process {os.getpid()}"):
-        other.claim()
-    run.release()
-    other.claim()
-    other.release()
-
-
 @pytest.mark.session
 def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
-    """The claim ends with the process, however it ends."""
+    """The claim ends with the process, however it ends; meanwhile another one gets its name."""
     run = RunFolder.create(tmp_path, "mine")
     with talking("-c", CLAIMING, run.path) as process:
         assert process.stdout is not None
@@ -261,4 +233,6 @@ def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
             run.claim()
         process.kill()
     run.claim()
+    with pytest.raises(BadParameter, match=f"being trained by process {os.getpid()}"):
+        RunFolder(run.path).claim()
     run.release()

@@ -103,46 +103,42 @@ def test_damaged_telemetry_of_a_dead_session_is_nobodys_trouble(tmp_path, make):
     assert not died.exists()
 
 
-def test_two_sessions_of_one_name_are_ambiguous(monkeypatch, tmp_path):
-    """Unlike the ranks of one training, of which the first is meant."""
+@pytest.fixture
+def found(tmp_path):
+    """Return a function that returns a session as it is found, with other facts about it."""
     directory, writer = dead_session(tmp_path)
     died = read_session(directory, 0, alive=False)
     assert died is not None
 
-    def named(pid, run, **facts):
+    def get(pid, run, started=0.0, **facts):
         about = replace(died.snapshot.description, run=run, **facts)
-        return replace(died, pid=pid, alive=True, snapshot=replace(died.snapshot, description=about))
+        state = {**died.snapshot.state, "started": started}
+        return replace(died, pid=pid, alive=True, snapshot=replace(died.snapshot, description=about, state=state))
 
-    twins = [named(1, "same"), named(2, "same")]
+    yield get
+    writer.unlink()
+    directory.rmdir()
+
+
+def test_two_sessions_of_one_name_are_ambiguous(monkeypatch, tmp_path, found):
+    """Unlike the ranks of one training, of which the first is meant."""
+    twins = [found(1, "same"), found(2, "same")]
     monkeypatch.setattr(module, "sessions", lambda: twins)
     with pytest.raises(AmbiguousSession, match=r"same \(process 1\), same \(process 2\)"):
         find_session("same", tmp_path)
-    ranks = [named(3, "t.rank1", rank=1, ranks=2), named(4, "t", rank=0, ranks=2)]
+    ranks = [found(3, "t.rank1", rank=1, ranks=2), found(4, "t", rank=0, ranks=2)]
     monkeypatch.setattr(module, "sessions", lambda: ranks)
     assert find_session("t", tmp_path).pid == 4
-    writer.unlink()
-    directory.rmdir()
 
 
-def test_ranks_are_listed_in_order(monkeypatch, tmp_path):
+def test_ranks_are_listed_in_order(monkeypatch, found):
     """Whichever started first; trainings are listed by the start of their first rank."""
-    directory, writer = dead_session(tmp_path)
-    died = read_session(directory, 0, alive=False)
-    assert died is not None
-
-    def begun(started, run, **facts):
-        about = replace(died.snapshot.description, run=run, **facts)
-        state = {**died.snapshot.state, "started": started}
-        return replace(died, snapshot=replace(died.snapshot, description=about, state=state))
-
-    found = {
-        "late": begun(4.0, "late"),
-        "t": begun(2.0, "t", rank=0, ranks=2),
-        "t.rank1": begun(1.0, "t.rank1", rank=1, ranks=2),
-        "between": begun(1.5, "between"),
+    known = {
+        "late": found(1, "late", 4.0),
+        "t": found(1, "t", 2.0, rank=0, ranks=2),
+        "t.rank1": found(1, "t.rank1", 1.0, rank=1, ranks=2),
+        "between": found(1, "between", 1.5),
     }
-    monkeypatch.setattr(module, "directories", lambda: [(name, 1, True) for name in found])
-    monkeypatch.setattr(module, "read_session", lambda path, _pid, **_: found[path])
+    monkeypatch.setattr(module, "directories", lambda: [(name, 1, True) for name in known])
+    monkeypatch.setattr(module, "read_session", lambda path, _pid, **_: known[path])
     assert [session.name for session in sessions()] == ["t", "t.rank1", "between", "late"]
-    writer.unlink()
-    directory.rmdir()

@@ -24,9 +24,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def change(folder, old, new):
-    path = folder / FILE
-    path.write_text(path.read_text().replace(old, new, 1))
+def text_of(folder):
+    return (folder / FILE).read_text()
 
 
 def test_what_was_written_comes_back(folder):
@@ -35,29 +34,12 @@ def test_what_was_written_comes_back(folder):
     assert all(re.fullmatch(r".*, \"checksum\": \"[0-9a-f]{16}\"}", line) for line in text_of(folder).splitlines())
 
 
-def text_of(folder):
-    return (folder / FILE).read_text()
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('"steps": 20', '"steps": 21'),
-        ('"steps": 20, "checksum": "', '"steps": 20, "checksum": "0'),
-        ('"steps": 20', '"steps": 20 '),
-    ],
-)
-def test_a_changed_line_is_skipped_and_counted(folder, old, new):
+@pytest.mark.parametrize("new", ['"steps": 21', '"steps": 20 ', '"steps": 20, "steps": 20'])
+def test_a_changed_line_is_skipped_and_counted(folder, new):
     """Its checksum shows it."""
-    change(folder, old, new)
+    path = folder / FILE
+    path.write_text(text_of(folder).replace('"steps": 20', new, 1))
     assert metrics.read(folder) == (rows(1, 3), 1)
-
-
-def test_lines_of_older_versions_are_read(folder):
-    """They have no checksum."""
-    with (folder / FILE).open("a") as file:
-        file.write('{"iterations": 4, "steps": 40}\n')
-    assert metrics.read(folder) == (rows(1, 2, 3, 4), 0)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +63,7 @@ def test_a_damaged_line_is_skipped_and_counted(folder, line):
 
 
 def test_unknown_and_infinite_values_are_missing_and_written_as_null(folder):
-    """The rest of their line is there."""
+    """The rest of their line is there, also if it has no checksum, as in older versions."""
     with (folder / FILE).open("a") as file:
         file.write('{"iterations": 4, "steps": 40, "fps": null, "kl": 1e999, "loss": NaN}\n')
     assert metrics.read(folder) == (rows(1, 2, 3, 4), 0)

@@ -25,14 +25,15 @@ def kept(runtime_directory, tmp_path):
 
 
 def test_runs_come_newest_first_with_the_state_they_are_in(kept, tmp_path):
-    """What says that it runs and does not was killed; what cannot be read says why, and the others are there."""
-    kept("a")
+    """What says that it runs and does not was killed; what cannot be read says why; what saved can be resumed."""
+    (kept("a").checkpoints / "step-000000000001").mkdir()
     kept("b", state="running")
     (kept("c").path / "run.json").write_text("{")
     found = overviews(tmp_path)
     assert {run.name: run.state for run in found} == {"a": "completed", "b": "died", "c": "damaged"}
     assert [run.name for run in found][1:] == ["b", "a"]
     assert "cannot be read" in found[0].error
+    assert [run.resumable for run in found[1:]] == [False, True]
     assert not found[0].resumable
 
 
@@ -47,13 +48,6 @@ def test_the_goal_is_that_of_the_trainer(kept, tmp_path):
     assert found["solver"].points("frames") == [(0.0, 3.0), (10.0, 1.0), (20.0, 2.0)]
     assert (found["learner"].goal.name, found["learner"].best) == ("return_mean", 4.0)
     assert found["stranger"].best == 4.0
-
-
-def test_only_what_saved_can_be_resumed(kept, tmp_path):
-    """A run without a checkpoint cannot."""
-    kept("a")
-    (kept("b").checkpoints / "step-000000000001").mkdir()
-    assert {run.name: run.resumable for run in overviews(tmp_path)} == {"a": False, "b": True}
 
 
 def test_more_metrics_are_seen(kept, tmp_path):

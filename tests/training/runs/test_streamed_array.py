@@ -116,8 +116,7 @@ def test_an_error_that_nobody_foresaw_is_told(tmp_path: Path):
     saver = CheckpointWriter(tmp_path, lambda _step, error: reported.append(str(error)))
     saver.save(1, {"table": np.zeros(2, complex)}, {})
     saver.wait()
-    assert len(reported) == 1
-    assert "complex" in reported[0]
+    assert ["complex" in error for error in reported] == [True]
 
 
 @given(

@@ -1,6 +1,7 @@
 """Commands over the socket: answers, refusals, malformed lines, and viewers that leave."""
 
 import socket
+from contextlib import closing
 
 import pytest
 
@@ -29,28 +30,23 @@ def server(folder, viewers):
     made.close()
 
 
-def test_a_command_is_answered(server, folder):
-    """Arguments arrive and the answer comes back."""
-    client = SessionClient(folder)
+@pytest.fixture
+def client(server, folder):
+    with closing(SessionClient(folder)) as made:
+        yield made
+
+
+def test_a_command_is_answered_or_refused(client, folder):
+    """Arguments arrive and the answer comes back; a refusal and a failure are errors with their sentences.
+
+    Only this user can connect.
+    """
     assert client.call("step", count=3) == {"heard": {"command": "step", "count": 3}}
-    client.close()
-
-
-def test_a_refusal_is_an_error_with_its_sentence(server, folder):
-    """The client raises `CommandRefused`."""
-    client = SessionClient(folder)
-    with pytest.raises(CommandRefused, match="not today"):
-        client.call("refuse")
-    client.close()
-
-
-def test_a_handler_that_fails_does_not_end_the_server(server, folder):
-    """A bad argument is answered; the next command works."""
-    client = SessionClient(folder)
-    with pytest.raises(CommandRefused, match="boom"):
-        client.call("crash")
+    for command, sentence in (("refuse", "not today"), ("crash", "boom")):
+        with pytest.raises(CommandRefused, match=sentence):
+            client.call(command)
     assert client.call("again")
-    client.close()
+    assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("line", [b"\n", b"[]\n", b"{\n", b'{"no": 1}\n', b"\xff\xfe\n", b"x" * 70_000 + b"\n"])
@@ -74,20 +70,20 @@ def test_a_line_that_is_too_long_has_one_answer(server, folder):
         assert b'"ok": true' in stream.readline()
 
 
-def test_too_many_viewers_are_rejected(server, viewers, folder, monkeypatch):
+def test_open_connections_are_the_viewers_and_too_many_are_rejected(client, viewers, folder, monkeypatch):
     """With the reason; when one disconnects, the next is accepted."""
     monkeypatch.setattr("pac.training.session.control.MAX_CONNECTIONS", 1)
-    first = SessionClient(folder)
-    assert first.call("hello")
-    second = SessionClient(folder)
-    with pytest.raises((CommandRefused, SessionGone), match=r"limit of 1 viewers|closed|reset|pipe"):
+    assert client.call("hello")
+    assert len(viewers) == 1
+    with (
+        closing(SessionClient(folder)) as second,
+        pytest.raises((CommandRefused, SessionGone), match=r"limit of 1 viewers|closed|reset|pipe"),
+    ):
         second.call("hello")
-    second.close()
-    first.close()
+    client.close()
     until(lambda: not len(viewers))
-    third = SessionClient(folder)
-    assert third.call("hello")
-    third.close()
+    with closing(SessionClient(folder)) as third:
+        assert third.call("hello")
 
 
 def test_a_server_that_cannot_accept_a_connection_tries_again(server, folder, monkeypatch):
@@ -106,36 +102,16 @@ def test_a_server_that_cannot_accept_a_connection_tries_again(server, folder, mo
     real, server._socket = server._socket, Refusing()
     monkeypatch.setattr("pac.training.session.control.RETRY_DELAY", 0.001)
     for _ in range(2):  # the first is still taken by the accept that was under way
-        client = SessionClient(folder)
-        assert client.call("hello")
-        client.close()
+        with closing(SessionClient(folder)) as client:
+            assert client.call("hello")
     assert next(failures, None) is None
 
 
-def test_a_closed_server_accepts_no_connection(folder, viewers):
-    """The client raises `SessionGone`."""
-    made = ControlServer(folder, lambda _viewer, _request: None, viewers)
-    made.close()
-    with pytest.raises(SessionGone, match="no session answers"):
-        SessionClient(folder)
-
-
-def test_only_this_user_can_connect(server, folder):
-    """Mode 0600."""
-    assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
-
-
-def test_open_connections_are_the_viewers(server, viewers, folder):
-    """A viewer counts while it is connected."""
-    client = SessionClient(folder)
-    client.call("hello")
-    assert len(viewers) == 1
-    client.close()
-    until(lambda: not len(viewers))
-
-
-def test_no_session_is_a_clear_error(folder):
-    """The client names the directory."""
+@pytest.mark.parametrize("closed", [True, False])
+def test_no_session_is_a_clear_error(folder, viewers, closed):
+    """Whether there was a server or not."""
+    if closed:
+        ControlServer(folder, lambda _viewer, _request: None, viewers).close()
     with pytest.raises(SessionGone, match="no session answers"):
         SessionClient(folder)
 

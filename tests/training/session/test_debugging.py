@@ -25,15 +25,11 @@ class Debugged:
         self.reader = StepReader(TASK, self.source.buffer)
         self.breaks: list[tuple[str, int]] = []
         self.alarms: list[tuple[str, int]] = []
-        self.debugger = Debugger(
-            TASK,
-            self.view,
-            self.counts,
-            TrainingClock(),
-            self.gate,
-            on_breakpoint=lambda text, env: self.breaks.append((text, env)),
-            on_alarm=lambda text, env: self.alarms.append((text, env)),
-        )
+        report = {
+            "on_breakpoint": lambda text, env: self.breaks.append((text, env)),
+            "on_alarm": lambda text, env: self.alarms.append((text, env)),
+        }
+        self.debugger = Debugger(TASK, self.view, self.counts, TrainingClock(), self.gate, **report)
         self.counts.resize(N)
         self.debugger.resize(N)
         self.debugger.begin(self.source)
@@ -61,22 +57,15 @@ def debugged(tmp_path):
 
 
 def test_a_breakpoint_reports_where_it_hits(debugged):
-    """Once, though the condition stays true in the same episode."""
+    """Once, though the condition stays true in the same episode; the environment is marked until the next step."""
     debugged.debugger.breakpoints.add("reward > 1", N)
     assert debugged.debugger.needs_every_step
     debugged.step()
     debugged.step(reward=[0, 0, 3, 0])
-    debugged.step(reward=[0, 0, 3, 0])
-    assert debugged.breaks == [("break: env 3: reward > 1 (reward 3)", 2)]
-
-
-def test_the_environments_of_a_breakpoint_are_marked(debugged):
-    """In the table of environments, until the next step."""
-    debugged.debugger.breakpoints.add("reward > 1", N)
-    debugged.step(reward=[0, 0, 3, 0])
     assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, Notice.BREAK, 0]
-    debugged.step()
+    debugged.step(reward=[0, 0, 3, 0])
     assert not debugged.debugger.columns(N)["notice"].any()
+    assert debugged.breaks == [("break: env 3: reward > 1 (reward 3)", 2)]
 
 
 def test_a_breakpoint_reads_the_policy(debugged):

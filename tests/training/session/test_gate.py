@@ -48,19 +48,16 @@ def walker(gate):
     assert not thread.is_alive()
 
 
-def test_an_open_gate_is_passed_without_waiting(gate):
-    """`enter` returns at once, and returns that it did not wait."""
+def test_a_gate_returns_the_time_until_the_next_step(gate, tmp_path):
+    """An open one is passed without waiting; zero, the rest of a period, or infinity. Only this user can read it."""
     assert gate.enter() is False
-
-
-def test_a_gate_returns_the_time_until_the_next_step(gate):
-    """Zero, the rest of a period, or infinity."""
     assert gate.wait_seconds == 0
     gate.set_speed(1e-6)
     gate.enter()
     assert 0 < gate.wait_seconds <= 1e6
     gate.pause()
     assert gate.wait_seconds == math.inf
+    assert (tmp_path / "gate").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):
@@ -74,30 +71,20 @@ def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):
         assert not walker.moved.wait_for(lambda: walker.passed > 3, timeout=0.2)
 
 
-def test_resume_opens_a_closed_gate(gate, walker):
-    """A paused thread continues when resumed."""
-    gate.pause()
-    walker.start()
-    gate.resume()
-    assert walker.wait_for(100)
-
-
-def test_waiting_is_called_while_the_gate_is_closed(tmp_path):
-    """The callback runs in the waiting thread, where telemetry is published."""
+def test_resume_opens_a_closed_gate_and_stop_ends_its_waiting(tmp_path):
+    """Meanwhile the callback runs in the waiting thread, where telemetry is published."""
     called = threading.Event()
     gate = Gate(tmp_path, waiting=called.set)
     gate.pause()
     walker = Walker(gate)
     walker.start()
     assert called.wait(120)
-    gate.stop()
-    walker.join(60)
-
-
-def test_stop_is_raised_even_behind_a_closed_gate(gate, walker):
-    """A paused session can be stopped."""
+    assert not walker.passed
+    gate.resume()
+    assert walker.wait_for(100)
     gate.pause()
-    walker.start()
+    called.clear()
+    assert called.wait(120)
     gate.stop()
     walker.join(60)
     assert not walker.is_alive()
@@ -111,15 +98,6 @@ def test_interrupt_is_raised_once(gate):
     assert gate.enter() is False
 
 
-def test_a_speed_limit_spaces_the_passes(gate):
-    """At 200 passes per second, 20 passes take at least 95 ms, and `enter` returns that it waited."""
-    gate.set_speed(200)
-    begin = time.monotonic()
-    waited = [gate.enter() for _ in range(20)]
-    assert time.monotonic() - begin >= 0.09
-    assert any(waited)
-
-
 def test_late_passes_are_made_up_for(gate):
     """A thread that comes 8 ms late passes the next times without waiting, so that the limit is reached on average."""
     gate.set_speed(1000)
@@ -129,33 +107,24 @@ def test_late_passes_are_made_up_for(gate):
     assert not any(gate.enter() for _ in range(5))
 
 
-def test_a_speed_limit_counts_all_environments(gate):
-    """At 1,000 steps per second, 50 environments pass every 50 ms, whether N or the limit was set last."""
+@pytest.mark.parametrize("num_envs", [1, 50])
+def test_a_speed_limit_counts_all_environments(gate, num_envs):
+    """At 20 times as many steps per second, they pass every 50 ms, whether N or the limit was set last."""
     gate.set_num_envs(5)
-    gate.set_speed(1000)
-    gate.set_num_envs(50)
+    gate.set_speed(20 * num_envs)
+    gate.set_num_envs(num_envs)
     begin = time.monotonic()
-    for _ in range(4):
-        gate.enter()
-    assert time.monotonic() - begin >= 0.09
+    waited = [gate.enter() for _ in range(4)]
+    assert time.monotonic() - begin >= 0.14
+    assert any(waited)
 
 
 @pytest.mark.parametrize("sps", [1e-300, 5e-324, 1e300])
 def test_no_finite_speed_is_too_large_or_too_small(gate, sps):
-    """The time between two passes is limited to what its word can hold."""
+    """The time between two passes is limited to what its word can hold; speed 0 removes the limit."""
     gate.set_num_envs(1000)
     gate.set_speed(sps)
     gate.enter()
     assert gate.wait_seconds >= 0
-
-
-def test_no_speed_limit_after_zero(gate):
-    """Speed 0 removes the limit."""
-    gate.set_speed(1)
     gate.set_speed(0)
     assert [gate.enter() for _ in range(5)] == [False] * 5
-
-
-def test_only_this_user_can_read_the_gate(gate, tmp_path):
-    """The segment is mode 0600."""
-    assert (tmp_path / "gate").stat().st_mode & 0o777 == 0o600

@@ -140,25 +140,19 @@ def passer(gate, directory):
     return Gate.attach(directory)
 
 
-def test_every_attached_gate_has_its_own_count(gate, passer):
-    """A grant of two steps allows two passes in each process, and a pause cancels the rest."""
+def test_every_attached_gate_has_its_own_count(gate, passer, directory):
+    """A grant of two steps allows two passes in each process, but not in later ones; a pause cancels the rest."""
     gate.step(2)
     gate.enter()
     gate.enter()
     assert (gate.credits, passer.credits) == (0, 2)
     passer.enter()
-    assert passer.credits == 1
+    later = Gate.attach(directory)
+    assert (passer.credits, later.credits) == (1, 0)
     gate.pause()
     assert passer.credits == 0
-
-
-def test_a_grant_does_not_count_for_later_processes(gate, directory):
-    """A process that attaches to a paused session waits for the next step."""
     gate.step(2)
-    passer = Gate.attach(directory)
-    assert (gate.credits, passer.credits) == (2, 0)
-    gate.step(2)
-    assert passer.credits == 2
+    assert (gate.credits, passer.credits, later.credits) == (2, 2, 2)
 
 
 def test_an_interruption_is_only_for_the_training_thread(gate, passer):
@@ -178,14 +172,10 @@ def test_the_end_of_a_training_stops_attached_processes_alone(gate, passer):
         passer.enter()
 
 
-def test_an_attached_gate_cannot_be_changed(passer):
-    """Its mapping is read-only."""
+def test_attaching_needs_a_session_and_does_not_change_it(passer, tmp_path):
+    """The mapping is read-only. The error says that there is no session, or that it has ended."""
     with pytest.raises(TypeError):
         passer.attention[0] = 1
-
-
-def test_attaching_needs_a_session(tmp_path):
-    """The error says that there is no session, or that it has ended."""
     with pytest.raises(SessionGone, match="there is no session at"):
         Gate.attach(tmp_path)
     Gate(tmp_path)  # nobody owns this directory

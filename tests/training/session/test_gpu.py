@@ -55,13 +55,8 @@ def test_the_gpu_is_the_one_that_the_policy_runs_on(device, visible, name):
 
 
 def test_the_unique_id_from_pytorch_has_priority():
-    """By default, CUDA puts the fastest GPU first."""
-    assert read("cuda:0", SMALL, LARGE, uuid="bbbb-2") == "Large"
+    """CUDA puts the fastest GPU first. Before PyTorch has started, the order of the bus is the best guess."""
     assert read("cuda:0", SMALL, LARGE, uuid="GPU-bbbb-2") == "Large"
-
-
-def test_the_gpu_is_found_again_when_pytorch_has_started():
-    """Before, its number in the order of the bus is the best guess."""
     known = iter((None, "bbbb-2", "bbbb-2"))
     gpu = Gpu(FakeNvml(SMALL, LARGE), uuid=lambda _: next(known), environment={})
     assert [gpu.read("cuda:0")["gpu_name"] for _ in range(3)] == [b"Small", b"Large", b"Large"]
@@ -85,11 +80,17 @@ def test_a_mig_instance_is_read_instead_of_its_gpu(visible, uuid, name):
     assert read("cuda:0", *devices, visible=visible, uuid=uuid) == name
 
 
-def test_the_load_of_a_mig_instance_is_unknown():
-    """NVML provides only its memory."""
+def test_the_load_of_a_mig_instance_is_unknown_and_a_long_name_is_cut():
+    """NVML provides only its memory; the figures fit into the record of telemetry."""
     found = Gpu(FakeNvml(DIVIDED), uuid=lambda _: None, environment={}).read("cuda:0")
-    assert math.isnan(found["gpu"])
     assert (found["vram"], found["vram_total"]) == (PART.total // 4, PART.total)
+    long = Device("MIG-1", "é" * 100, 1 << 30)
+    record = np.zeros((), SYSTEM)
+    for name, value in Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0").items():
+        record[name] = value
+    assert record["gpu_name"].item().decode().startswith("éé")
+    assert math.isnan(found["gpu"])
+    assert np.isnan(record["gpu"])
 
 
 def test_all_gpus_are_listed_with_their_memory():
@@ -97,16 +98,6 @@ def test_all_gpus_are_listed_with_their_memory():
     listed = Gpu(FakeNvml(SMALL, DIVIDED)).all()
     assert listed == ["Small 8.0 GiB", "Divided MIG 3g.71gb 71.0 GiB"]
     assert Gpu(FakeNvml(broken=True)).all() == []
-
-
-def test_figures_fit_into_the_record():
-    """A long name is cut, and an unknown load is NaN."""
-    long = Device("MIG-1", "é" * 100, 1 << 30)
-    record = np.zeros((), SYSTEM)
-    for name, value in Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0").items():
-        record[name] = value
-    assert record["gpu_name"].item().decode().startswith("éé")
-    assert np.isnan(record["gpu"])
 
 
 @pytest.mark.parametrize("nvml", [FakeNvml(broken=True), FakeNvml()])
@@ -117,16 +108,12 @@ def test_a_missing_driver_is_loaded_once(nvml):
     assert nvml.begun == 1
 
 
-def test_a_process_that_does_not_use_cuda_has_no_unique_id():
-    """And the call does not initialize CUDA."""
+@pytest.mark.parametrize("parts", [None, {}, {"cuda": ModuleType("torch.cuda")}], ids=["loaded", "torch", "torch.cuda"])
+def test_a_process_that_does_not_use_cuda_has_no_unique_id(monkeypatch, parts):
+    """The call does not initialize CUDA, nor use a module that the training thread is importing meanwhile."""
+    if parts is not None:
+        torch = ModuleType("torch")
+        vars(torch).update(parts)
+        monkeypatch.setitem(sys.modules, "torch", torch)
     assert cuda_uuid(0) is None
-    assert "torch" not in sys.modules or not sys.modules["torch"].cuda.is_initialized()
-
-
-@pytest.mark.parametrize("parts", [{}, {"cuda": ModuleType("torch.cuda")}], ids=["torch", "torch.cuda"])
-def test_a_module_that_another_thread_is_importing_is_not_used(monkeypatch, parts):
-    """The first passes of the sampler are made while the training thread imports PyTorch."""
-    torch = ModuleType("torch")
-    vars(torch).update(parts)
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    assert cuda_uuid(0) is None
+    assert parts is not None or "torch" not in sys.modules or not sys.modules["torch"].cuda.is_initialized()

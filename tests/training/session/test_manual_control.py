@@ -71,16 +71,6 @@ def test_nothing_is_learned_from_the_action_and_its_rewards(buffer):
     assert before[1, 2] == 1 + values[2, 2] - values[1, 2]
 
 
-def test_a_terminated_episode_stays_terminated(buffer):
-    """It is not marked as truncated."""
-    buffer["terminated"][2, 2] = 1
-    control = ManualControl(TOY)
-    control.request(1, 0, 1, buffer, 0)
-    control.apply(buffer, 2)
-    assert buffer["truncated"][2, 2] == 0
-    assert buffer["active"][2, 2] == PLAYED
-
-
 @pytest.mark.parametrize(
     ("env", "seat", "action", "sentence"),
     [
@@ -100,13 +90,16 @@ def test_an_impossible_action_is_refused(buffer, env, seat, action, sentence):
     assert control.requested is None
 
 
-def test_another_seat_is_played(buffer):
-    """Only the requested one."""
+@pytest.mark.parametrize("terminated", [0, 1])
+def test_another_seat_is_played(buffer, terminated):
+    """Only the requested one; an episode that has terminated is not marked as truncated."""
+    buffer["terminated"][2, 3] = terminated
     control = ManualControl(TOY)
     control.request(1, 1, 9, buffer, 0)
     control.apply(buffer, 2)
     assert buffer["action"][2].tolist() == [0, 0, 0, 9, 0, 0]
     assert buffer["active"][2].tolist() == [DECIDES] * 3 + [PLAYED] + [DECIDES] * 2
+    assert buffer["truncated"][2].tolist() == [0, 0, 0, 1 - terminated, 0, 0]
 
 
 def test_an_action_with_several_components_needs_each_to_be_legal():

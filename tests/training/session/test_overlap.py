@@ -54,23 +54,15 @@ def paused(snapshot):
     return snapshot.phase is Phase.PAUSED and not snapshot.state["credits"]
 
 
-def test_a_breakpoint_at_the_hand_over_pauses_between_two_rollouts(tmp_path):
-    """The iteration is over, with the update beside it; `n` makes the first step of the next rollout."""
-    with session(tmp_path, **STEPPED, breakpoints=(f"env 1: length == {2 * T}",)) as watched:
-        seen = watched.until(lambda snapshot: paused(snapshot) and snapshot.state["iterations"] == 2)
-        assert (seen.state["steps"], seen.metrics["updates"]) == (2 * N * T, 1)
-        watched.call("step")
-        seen = watched.until(lambda snapshot: snapshot.state["steps"] == (2 * T + 1) * N)
-        assert seen.state["iterations"] == 2
-
-
-def test_steps_across_the_hand_over_wait_for_the_update(tmp_path):
-    """Exactly as many steps are made, and the next rollout has begun with the update over."""
-    with session(tmp_path, **STEPPED, breakpoints=(f"env 1: length == {2 * T - 1}",)) as watched:
-        seen = watched.until(paused)
-        assert seen.state["iterations"] == 1
-        watched.call("step", count=3)
-        seen = watched.until(lambda snapshot: snapshot.state["steps"] == (2 * T + 2) * N and paused(snapshot))
+@pytest.mark.parametrize(("length", "before", "steps"), [(2 * T, 2, 1), (2 * T - 1, 1, 3)])
+def test_steps_across_the_hand_over_wait_for_the_update(tmp_path, length, before, steps):
+    """A breakpoint there pauses between two rollouts; exactly as many steps are made, with the update over."""
+    with session(tmp_path, **STEPPED, breakpoints=(f"env 1: length == {length}",)) as watched:
+        seen = watched.until(lambda snapshot: paused(snapshot) and snapshot.state["iterations"] == before)
+        assert (seen.state["steps"], seen.metrics.get("updates", 0)) == (length * N, before - 1)
+        watched.call("step", count=steps)
+        goal = (length + steps) * N
+        seen = watched.until(lambda snapshot: snapshot.state["steps"] == goal and paused(snapshot))
         assert (seen.state["iterations"], seen.metrics["updates"], seen.metrics["policy_lag"]) == (2, 1, 0)
 
 

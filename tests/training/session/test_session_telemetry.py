@@ -3,6 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -63,10 +64,15 @@ def seen(session, **look):
 
 
 def test_all_metrics_of_a_trainer_are_kept(tmp_path, monkeypatch):
-    """On the screen and in `metrics.jsonl`: the last one too."""
+    """On the screen and in `metrics.jsonl`: the last one too. The training thread has a lane with its last phases."""
     with running(tmp_path, monkeypatch) as (session, _):
         until(lambda: "figure149" in seen(session, curves=("figure149",)).curves, "the last metric")
         assert seen(session).metrics["figure149"] == 149
+        (lane,) = until(lambda: [lane for lane in seen(session, timeline=True).lanes if lane.laps], "phases")
+    assert (lane.name, lane.pid) == ("training", os.getpid())
+    assert {lap.phase for lap in lane.laps} <= set(PHASES)
+    assert all(lap.begin <= lap.end for lap in lane.laps)
+    assert all(lap.end <= after.begin for lap, after in pairwise(lane.laps))
     assert RunFolder.find(tmp_path, "run").metrics()[-1]["figure149"] == 149
 
 
@@ -77,13 +83,3 @@ def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
         pytest.raises(TooManyMetrics, match=f"limit of {MAX_METRICS} metrics reached"),
     ):
         ended.result(60)
-
-
-def test_the_training_thread_has_a_lane(tmp_path, monkeypatch):
-    """With the phases of its last steps, one after the other."""
-    with running(tmp_path, monkeypatch) as (session, _):
-        (lane,) = until(lambda: [lane for lane in seen(session, timeline=True).lanes if lane.laps], "phases")
-        assert (lane.name, lane.pid) == ("training", os.getpid())
-        assert {lap.phase for lap in lane.laps} <= set(PHASES)
-        assert all(lap.begin <= lap.end for lap in lane.laps)
-        assert all(lap.end <= after.begin for lap, after in zip(lane.laps, lane.laps[1:], strict=False))

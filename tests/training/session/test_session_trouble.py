@@ -10,10 +10,9 @@ import pytest
 from pac.training.config import Config
 from pac.training.runs.folder import RunFolder
 from pac.training.session.host import SessionFailed, launch
-from pac.training.session.session import Session
 from pac.training.telemetry.records import Level, Notice
 
-from ..watched import running, session, unwritable
+from ..watched import run_here, running, session, unwritable
 
 pytestmark = pytest.mark.session
 
@@ -74,9 +73,7 @@ def test_a_killed_worker_is_replaced_and_training_continues(tmp_path, backend):
 
 def test_an_alarm_ends_a_session_with_alarm_exit(tmp_path):
     """A failed worker is an alarm: the session fails with its text, and what was learned is saved."""
-    quick = {"batch": 64, "minibatch": 64, "epochs": 1}
-    options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
-    with session(tmp_path, name="run", **options) as watched:
+    with session(tmp_path, name="run", backend="shm", alarm_exit=True) as watched:
         seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.processes))
         os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
         with pytest.raises(SessionFailed, match="SIGKILL") as caught:
@@ -149,9 +146,8 @@ def test_final_figures_that_fail_do_not_prevent_a_checkpoint(tmp_path, monkeypat
         raise ArithmeticError("no best response")
 
     monkeypatch.setattr("pac.training.mccfr.trainer.MCCFR.finish", finish)
-    config = Config(task="kuhn", backend="inline", frames=100, settings={"batch": 50}, name="run", runs_dir=tmp_path)
     with pytest.raises(ArithmeticError, match="no best response"):
-        Session(config, tmp_path, headless=True).run()
+        run_here(tmp_path, task="kuhn", backend="inline", frames=100, settings={"batch": 50}, name="run")
     folder = RunFolder.find(tmp_path, "run")
     assert folder.metadata()["state"] == "failed"
     assert list(folder.checkpoints.iterdir())

@@ -8,7 +8,6 @@ import psutil
 import pytest
 
 from pac.training.session.host import SessionFailed
-from pac.training.telemetry.records import Phase
 
 from ...packages import install
 from ...waiting import until
@@ -52,12 +51,17 @@ def process_of(watched):
 
 @pytest.mark.parametrize("backend", ["inline", "shm"])
 def test_a_process_reads_the_observations_in_the_buffer(following, lines, backend):
-    """The first number that noop's environments observe is the share of the episode that is over."""
+    """The first number that noop's environments observe is the share of the episode that is over.
+
+    The process is listed among those of the session, as a learner, with the number of its passes.
+    """
     with following(backend) as watched:
         watched.until(running)
         until(lambda: len(set(lines())) > 1, "observations that change")
-        roles = watched.until(lambda snapshot: b"learner" in snapshot.processes["role"]).processes["role"].tolist()
-        assert roles[-2:] == [b"actor", b"learner"]
+        table = watched.until(lambda snapshot: b"learner" in snapshot.processes["role"]).processes
+        assert table["role"].tolist()[-2:] == [b"actor", b"learner"]
+        assert table[-1]["name"] == b"process 1 of follower:follow"
+        watched.until(lambda snapshot: snapshot.processes["count"][-1] > 0)
         assert {round(7 * float(line), 4) for line in lines()} <= set(range(8))
         assert watched.end()["steps"] > 0
 
@@ -68,8 +72,7 @@ def test_pause_and_stop_hold_for_a_process(following, lines):
         watched.until(running)
         process = process_of(watched)
         until(lines, "a pass of the gate")
-        watched.call("pause")
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        watched.pause()
         until(lambda: process.status() == psutil.STATUS_SLEEPING, "the gate blocks the process")
         count = len(lines())
         watched.call("step")
@@ -83,8 +86,7 @@ def test_the_death_of_a_process_ends_the_session_with_an_error(following):
     with following() as watched:
         watched.until(running)
         process = process_of(watched)
-        watched.call("pause")
-        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        watched.pause()
         process.send_signal(signal.SIGKILL)
         watched.until(lambda snapshot: any("killed by SIGKILL" in event.text for event in snapshot.events))
         watched.call("resume")
@@ -123,12 +125,3 @@ def test_a_restart_with_another_n_stops_the_old_process(following):
         assert process_of(watched).is_running()
         report = watched.end()
         assert report["restarts"] == 1
-
-
-def test_a_process_is_listed_among_those_of_the_session(following, lines):
-    """As a learner, with the number of its passes."""
-    with following() as watched:
-        until(lines, "a pass of the gate")
-        named = watched.until(lambda snapshot: (snapshot.processes["role"] == b"learner").any()).processes[-1]
-        assert named["name"] == b"process 1 of follower:follow"
-        watched.until(lambda snapshot: snapshot.processes["count"][-1] > 0)

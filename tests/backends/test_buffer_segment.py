@@ -42,7 +42,8 @@ sys.stdin.read()
 def test_another_process_reads_the_same_bytes():
     """Every field of a mapped buffer equals the owner's, after steps, on every backend."""
     with ExitStack() as stack:
-        arguments, expected = [], []
+        arguments: list[str | Path] = []
+        expected = []
         for name, spec in SPECS:
             envs = make(spec, 3, name, slots=4, workers=1, segment=True, strict=True)
             stack.enter_context(closing(envs))

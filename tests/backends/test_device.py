@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def compare(spec: str, num_envs: int, steps: int, workers: int, device: str = "c
     skipped = {FINAL_OBSERVATION} if device != "cpu" else set()  # devices have those of all slots
     found = []
     for game, backend, where in games:
-        options = {"slots": SLOTS, "seed": 5, "workers": workers, "device": where, "strict": True}
+        options: dict[str, Any] = {"slots": SLOTS, "seed": 5, "workers": workers, "device": where, "strict": True}
         with closing(make(game, num_envs, backend, **options)) as envs:
             found.append(trajectory(envs, steps, sorted(set(envs.buffer) - skipped)))
             ended = np.any(envs.buffer["episode"][0])

@@ -94,10 +94,10 @@ def test_a_nan_is_found_on_the_device(envs: Backend) -> None:
     assert any("environment 5 returned a reward that is NaN" in event.text for event in envs.drain_events())
 
 
-@pytest.mark.parametrize("options", [{"backend": "inline"}, {"backend": "device", "device": "apart"}])
-def test_states_are_restored(options: dict[str, str]) -> None:
+@pytest.mark.parametrize(("backend", "device"), [("inline", "cpu"), ("device", "apart")])
+def test_states_are_restored(backend: str, device: str) -> None:
     """Environments continue from saved states as they did before; states that are impossible change nothing."""
-    with closing(make("drmario:level=2", NUM_ENVS, slots=SLOTS, **options)) as envs:
+    with closing(make("drmario:level=2", NUM_ENVS, backend, slots=SLOTS, device=device)) as envs:
         envs.start()
         begun = {name: np.array(envs.buffer[name][0]) for name in ("state", "observation", "action_mask")}
         played = []

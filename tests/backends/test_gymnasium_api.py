@@ -91,7 +91,8 @@ def test_masks_and_packed_observations_are_booleans():
     """A built-in game shows its bit planes and its mask decoded, and its figures in infos."""
     with closing(make(find("drmario"), 2, "inline")) as envs:
         observations, infos = envs.reset(seed=1)
-        assert (observations.dtype, observations.shape) == (np.bool_, (2, 20, 16, 8))
+        assert observations.dtype == np.bool_
+        assert observations.shape == (2, 20, 16, 8)
         assert np.array_equal(infos["action_mask"], envs.action_masks())
         assert infos["action_mask"].shape == (2, 512)
         assert infos["viruses"].tolist() == [4, 4]

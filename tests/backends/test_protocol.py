@@ -90,7 +90,7 @@ def host() -> HostedEnvironment:
     return golden_host(TASK)
 
 
-def sent(host: HostedEnvironment, kind: int = FrameKind.STEP_RESP, took: int = 0, *, more: bool = False) -> bytes:
+def sent(host: HostedEnvironment, kind: FrameKind = FrameKind.STEP_RESP, took: int = 0, *, more: bool = False) -> bytes:
     """Return the frame of a result, on request with those of a record and a board."""
     answers = Responses(host, FrameSizes(host.task))
     return b"".join(answers.results(kind, IDENT, took, record=more, board=more))

@@ -43,7 +43,8 @@ class Foreign(SocketServer):
 @pytest.fixture
 def served(runtime_directory) -> Iterator[Callable[..., Path]]:
     """Serve a task in a thread of this process, in a way of doing without the other types; give the path."""
-    path, ends = runtime_directory / "elsewhere", threading.Event()
+    path: Path = runtime_directory / "elsewhere"
+    ends = threading.Event()
     threads = []
 
     def serve(task: Task, manner: str) -> Path:

@@ -176,7 +176,7 @@ def test_a_report_names_the_right_one_of_several_workers(toy, backend, monkeypat
         flag.unlink()
         envs.send(0)
         until(flag.exists)
-        envs._fleet.hang_timeout = 0.3  # from here on nothing that is only slow can be taken for a hang
+        vars(envs)["_fleet"].hang_timeout = 0.3  # from here on nothing that is only slow can be taken for a hang
         with pytest.raises(WorkerFailed, match="worker 3 ") as caught:
             envs.wait()
         failure = caught.value.failure

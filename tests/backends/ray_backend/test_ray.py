@@ -33,15 +33,15 @@ def envs(on_cluster: Callable[..., Backend]) -> Backend:
     return made
 
 
-def step(envs: Backend) -> None:
-    """Step in place with action 0."""
-    envs.buffer["action"][0] = 0
-    envs.advance(0)
-
-
 def step_until(envs: Backend, condition: Callable[[], Any]) -> None:
-    """Step until the condition is true."""
-    until(lambda: step(envs) or condition())
+    """Step in place with action 0 until the condition is true."""
+
+    def found() -> Any:
+        envs.buffer["action"][0] = 0
+        envs.advance(0)
+        return condition()
+
+    until(found)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 from pac.envs import allocate, find
-from pac.envs.errors import IllegalAction
+from pac.envs.errors import IllegalAction, ImpossibleState
+from pac.envs.frames.layout import COLUMN, COLUMNS
+from pac.envs.native import ALL_LEGAL
 
-from .begun import begun, legal_actions
+from .begun import begun, legal_actions, step_by_phases
 
 SPECS = (
     *("drmario", "drmario-frames", "autochess", "autochess:players=8,reward=v3", "treasure:turns=20"),
@@ -60,6 +63,19 @@ def test_an_episodes_numbers_add_up(spec: str):
 
 
 @native
+def test_boards_hold_codes_with_a_glyph(spec: str):
+    """Throughout a play; a wide glyph takes two columns of a terminal, a narrow one a column."""
+    task, buffers, environments = begun(spec, 4, seed=1)
+    random = np.random.default_rng(1)
+    drawn = [panel for panel in task.panels if panel.kind in {"cells", "list"}]
+    assert {(cell_len(glyph.wide), cell_len(glyph.narrow)) for panel in drawn for glyph in panel.glyphs} <= {(2, 1)}
+    for _ in range(120 if drawn else 0):
+        assert all(buffers[panel.field].max() < len(panel.glyphs) for panel in drawn)
+        buffers["action"][0] = legal_actions(task, buffers, 0, random)
+        environments.step(0)
+
+
+@native
 def test_a_restored_state_goes_on_under_another_seed(spec: str):
     """The state's bytes, put into other buffers, are the same game to its end and beyond; else the seed matters."""
     random = np.random.default_rng(1)
@@ -103,6 +119,19 @@ def test_an_illegal_action_changes_nothing(spec: str, row: int, action: int, com
     assert [name for name, array in buffers.items() if array.tobytes() != before[name].tobytes()] == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("spec", ["autochess:players=8,combat=device", "gameboy"])
+def test_phases_leave_a_game_with_an_illegal_action_as_it_is(spec: str):
+    """The first one returns the row, and the others do nothing with that game."""
+    task, buffers, environments = begun(spec, 3, 2)
+    before, row = buffers["state"][0, 1].copy(), 2 * task.players - 1
+    buffers["action"][0] = legal_actions(task, buffers, 0, np.random.default_rng(0))
+    buffers["action"][0, row] = task.num_actions
+    assert [found for found in step_by_phases(environments, 0) if found != ALL_LEGAL] == [row]
+    assert np.array_equal(buffers["state"][0, 1], before)
+    assert buffers["episode_length"][1].tolist() == [1, 0, 1]
+
+
 @native
 def test_new_environments_go_on_with_the_episodes(spec: str):
     """Before the first one the count is -1; over used buffers it goes on: a new worker deals no episode again."""
@@ -130,7 +159,7 @@ def test_scattered_buffers_are_refused(spec: str):
 @pytest.mark.parametrize("slot", [-1, 3])
 def test_slots_masks_and_environments_outside_of_the_buffer_are_refused(slot: int):
     """They would make kernels write elsewhere."""
-    task, buffers, environments = begun("drmario", COUNT, 3)
+    task, buffers, environments = begun("treasure", COUNT, 3)
     for call in (environments.step, environments.show, lambda slot: environments.reset(np.ones(COUNT, np.bool_), slot)):
         with pytest.raises(IndexError, match="from 0 to 2"):
             call(slot)
@@ -139,3 +168,11 @@ def test_slots_masks_and_environments_outside_of_the_buffer_are_refused(slot: in
     for bounds in ((0, 3), (-1, 1), (1, 1)):
         with pytest.raises(ValueError, match="0 <= lo < hi <= 2"):
             task.make(*bounds, buffers, 0)
+
+
+def test_an_impossible_state_is_refused():
+    """The error names the environment whose state kernels cannot run."""
+    _, buffers, environments = begun("frames", COUNT)
+    buffers["state"][0, 1, COLUMN] = COLUMNS
+    with pytest.raises(ImpossibleState, match="given for environment 1:"):
+        environments.restore(0)

@@ -57,13 +57,37 @@ def test_an_unknown_name_where_none_is_known():
         find("kuhn:foo=2")
 
 
-def test_a_parameter_of_another_type():
-    """The error says in words what it takes."""
-    with pytest.raises(BadParameter, match="level expects a whole number, got 'high'"):
-        find("drmario:level=high")
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("drmario:level=high", "level expects a whole number, got 'high'"),
+        ("drmario:level=21", "level expects 0 to 20"),
+        ("drmario:speed=warp", "speed expects one of low, med, hi"),
+        ("autochess:players=9", "players expects 1 to 8"),
+        ("autochess:bots=8", "bots expects 0 to 7"),
+        ("autochess:reward=v2", "reward expects one of v1, v3"),
+        ("autochess:turn_actions=0", "turn_actions expects 1 to 30"),
+        ("autochess:turn_actions=31", "turn_actions expects 1 to 30"),
+        ("treasure:agents=1", "agents expects 2 to 16"),
+        ("treasure:size=49", "size expects 5 to 48"),
+        ("treasure:view=0", "view expects 1 to 7"),
+        ("treasure:agents=3,bots=3", "bots must be fewer than the 3 agents"),
+        ("treasure:size=5,agents=16,resources=0.5", "must fit on the grid"),
+        ("staghunt:size=5", "use a larger size"),
+        ("staghunt:prey=wolf", "prey expects one of stag, hare"),
+    ],
+)
+def test_bad_parameters_are_refused(spec, complaint):
+    """Of another type, out of range, or not fitting together: the error says what was expected."""
+    with pytest.raises(BadParameter, match=complaint):
+        find(spec)
 
 
-def test_an_unknown_parameter():
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [("drmario:levl=3", "of drmario 'levl'. Did you mean level"), ("autochess:bot=1", "of autochess 'bot'")],
+)
+def test_an_unknown_parameter(spec, complaint):
     """The error names the task and lists its parameters."""
-    with pytest.raises(UnknownName, match=r"parameter of drmario 'levl'. Did you mean level"):
-        find("drmario:levl=3")
+    with pytest.raises(UnknownName, match=f"parameter {complaint}"):
+        find(spec)

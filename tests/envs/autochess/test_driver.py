@@ -106,7 +106,7 @@ def test_the_learners_death_ends_the_game():
 
 
 def test_life_only_falls():
-    """Nobody's life ever rises within a game."""
+    """Nobody's life ever rises within a game, and the board shows it."""
     match = Match("autochess:players=8", 4, 9)
     lives = np.full((4, SEATS), 100)
     for _ in range(200):
@@ -114,4 +114,5 @@ def test_life_only_falls():
         now = np.array([[Seat(game, seat)[LIFE] for seat in range(SEATS)] for game in match.state])
         begun = match.buffers["outcome"][0] > 0
         assert (now[~begun] <= lives[~begun]).all()
+        assert (match.buffers["seats"][0, :, :, 0] == now).all()
         lives = now

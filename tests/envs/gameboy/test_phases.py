@@ -123,15 +123,3 @@ def test_the_phases_equal_a_step(tmp_path: Path, name: str):
         assert set(step_by_phases(parts, slot)) == {ALL_LEGAL}
         for field, array in expected.items():
             assert array.tobytes() == found[field].tobytes(), f"{field} after {step + 1} steps"
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(900)
-def test_an_illegal_action_leaves_a_console_as_it_is():
-    """The first phase returns its environment, and the others do nothing with it."""
-    _, buffers, envs = begun("gameboy", 3, 2)
-    before = buffers["state"][0, 1].copy()
-    buffers["action"][0] = [0, 3, 1]
-    assert [row for row in step_by_phases(envs, 0) if row != ALL_LEGAL] == [1]
-    assert np.array_equal(buffers["state"][0, 1], before)
-    assert buffers["episode_length"][1].tolist() == [1, 0, 1]

@@ -99,12 +99,12 @@ def test_stag_hunts_are_the_same(spec: str, seed: int):
 @pytest.mark.parametrize(
     "spec",
     [
-        "treasure:agents=16,size=48,view=7,turns=150,resources=0.5",
-        "treasure:agents=16,size=5,view=3,turns=150,resources=0.3,regrowth=0.5",
-        "staghunt:agents=16,size=9,hunters=1,stags=4,hares=4,view=2,turns=150",
-        "staghunt:agents=16,size=11,hunters=3,risk=2,turns=150",
+        "treasure:agents=16,size=48,view=7,turns=100,resources=0.5",
+        "treasure:agents=16,size=5,view=3,turns=100,resources=0.3,regrowth=0.5",
+        "staghunt:agents=16,size=9,hunters=1,stags=4,hares=4,view=2,turns=100",
+        "staghunt:agents=16,size=11,hunters=3,risk=2,turns=100",
     ],
 )
 def test_long_crowded_episodes_are_the_same(spec: str):
     """Many conflicts about cells, full grids, and the largest sizes."""
-    play(spec, 310, 1)
+    play(spec, 120, 1)

@@ -5,6 +5,7 @@ import signal
 import psutil
 import pytest
 
+from pac.training.independent import learners
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.replay.replay import Replay
 from pac.training.trainer import ProcessFailed
@@ -15,7 +16,7 @@ from .harness import equal, run, tensors, training
 pytestmark = pytest.mark.session
 
 
-def learners(trainer):
+def processes_of(trainer):
     """Return the processes of the learners, by agent."""
     return {status.index: psutil.Process(status.pid) for status in trainer.supervisor.statuses()}
 
@@ -70,12 +71,12 @@ def test_a_learner_that_dies_is_replaced_from_what_it_published():
     """The other one is unaffected, and both go on."""
     with training(processes=True, max_behind=4, publish_interval=4) as trainer:
         run(trainer, 2)
-        before = learners(trainer)
+        before = processes_of(trainer)
         before[0].send_signal(signal.SIGKILL)
         until(lambda: not before[0].is_running() or before[0].status() == psutil.STATUS_ZOMBIE, "its end")
         updates = trainer._agents[0].counts.updates
         until(lambda: trainer.iterate()["updates"] > updates, "gradient steps of the new one")
-        after = learners(trainer)
+        after = processes_of(trainer)
         assert after[1].pid == before[1].pid
         assert after[0].pid != before[0].pid
         assert any("agent 1 has a new learner, which continues after gradient step" in note for note in trainer.notes)
@@ -86,7 +87,7 @@ def test_a_learner_that_dies_again_and_again_ends_the_training():
     with training(processes=True, max_behind=0) as trainer:
 
         def killed():
-            learners(trainer)[1].send_signal(signal.SIGKILL)
+            processes_of(trainer)[1].send_signal(signal.SIGKILL)
             trainer.iterate()
 
         with pytest.raises(ProcessFailed, match="agent 2 failed: killed by SIGKILL"):
@@ -98,7 +99,7 @@ def test_a_paused_session_stops_the_learners():
     with training(processes=True, max_behind=10_000) as trainer:
         run(trainer, 1)
         trainer.gate.pause()
-        process = learners(trainer)[0]
+        process = processes_of(trainer)[0]
         until(lambda: process.status() == psutil.STATUS_SLEEPING, "the learner blocks")
         run(trainer, 2)  # nothing else waits at this gate
         updates = trainer._learners._board.updates
@@ -108,8 +109,9 @@ def test_a_paused_session_stops_the_learners():
         trainer.gate.resume()
 
 
-def test_weights_that_are_not_numbers_are_not_published():
+def test_weights_that_are_not_numbers_are_not_published(monkeypatch):
     """The learner fails and is replaced; those that act stay finite."""
+    monkeypatch.setattr(learners, "FAILURES", 1_000)  # how many come before the note is a matter of speed
     with training(processes=True, max_behind=0, learning_rate="1e30") as trainer:
         until(lambda: trainer.iterate() and any("has a new learner" in note for note in trainer.notes), "a failure")
         assert any("NaN or infinite" in text for *_, text in trainer.events.recent)

@@ -98,7 +98,7 @@ def test_it_goes_on_with_another_number_of_workers(tmp_path):
     before = first.report()
     saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert saved.data["data"]["iterations"] == saved.data["counters"]["frames"] == before["frames"]
-    second = started(tmp_path, resume="run", num_envs=3, seconds=1)
+    second = started(tmp_path, resume="run", num_envs=3, seconds=0.3)
     after = second.report()
     again = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert after["num_envs"] == 3
@@ -128,7 +128,7 @@ def test_a_killed_session_loses_one_interval_at_most(tmp_path):
     saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert saved.data["counters"]["frames"] > 0
     assert saved.skipped == ()
-    report = started(tmp_path, resume="run", seconds=0.5).report()
+    report = started(tmp_path, resume="run", seconds=0.3).report()
     assert report["frames"] > saved.data["counters"]["frames"] >= seen.state["frames"] // 100
 
 

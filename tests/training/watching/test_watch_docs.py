@@ -42,7 +42,7 @@ def test_a_script_runs_and_can_be_paused(tmp_path, title):
     if "stable_baselines3" in SCRIPTS[title] and importlib.util.find_spec("stable_baselines3") is None:
         pytest.skip("Stable-Baselines3 is not installed: pip install pac-tui[peers]")
     path = tmp_path / f"documented{list(SCRIPTS).index(title)}.py"
-    path.write_text(SCRIPTS[title].replace("STEPS = 3_000", "STEPS = 30_000"))  # it must not end before it is paused
+    path.write_text(SCRIPTS[title].replace("STEPS = 3_000", "STEPS = 12_000"))  # it must not end before it is paused
     environ = {**os.environ, "OMP_NUM_THREADS": "1"}  # more threads than free cores wait for each other
     script = talking(path, stderr=subprocess.PIPE, cwd=tmp_path, env=environ)
     try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
 
 from pac.backends import make
+from pac.backends.device.backend import DeviceBackend
+from pac.backends.device.sync import DeviceDiffers
 from pac.envs import find
 from pac.envs.errors import IllegalAction
 from pac.envs.fields import FINAL_OBSERVATION
@@ -112,3 +115,33 @@ def test_pytorch_keeps_its_number_of_threads():
         envs.buffer["action"][0] = envs.action_masks().argmax(axis=1)
         envs.advance(0)
         assert torch.get_num_threads() == 1
+
+
+@pytest.fixture(params=["cpu", "apart", pytest.param("cuda", marks=pytest.mark.gpu)])
+def compared(request: pytest.FixtureRequest) -> Iterator[DeviceBackend]:
+    """Yield started environments whose steps are compared."""
+    with closing(make("drmario:level=2", 3, "device", slots=4, seed=5, first_env=2, device=request.param)) as made:
+        device = cast("DeviceBackend", made)
+        device.check_each_step()
+        yield device
+
+
+def test_equal_steps_are_counted(compared: DeviceBackend) -> None:
+    """Also after episodes have ended, and from restored states."""
+    trajectory(compared, 40)
+    assert compared.restore(np.array(compared.buffer["state"][0]), compared.order.newest)
+    compared.buffer["action"][compared.order.newest] = compared.action_masks().argmax(axis=1)
+    compared.advance(compared.order.newest)
+    assert compared.sync_check is not None
+    assert compared.sync_check.report().startswith(
+        "device-sync: 41 steps are equal to those of the CPU; comparing took"
+    )
+
+
+def test_a_difference_names_field_and_environment(compared: DeviceBackend) -> None:
+    """A state that was changed behind the environments' back leads to another board."""
+    trajectory(compared, 1)
+    compared.buffer["state"][0, 1, 0] = compared.buffer["state"][0, 1, 0] ^ np.uint64(1)
+    compared.buffer["action"][1] = compared.action_masks().argmax(axis=1)
+    with pytest.raises(DeviceDiffers, match=r"after 2 steps, \w+ of environment 1 is"):
+        compared.advance(1)

@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import json
 import threading
-from base64 import b64decode
 from itertools import product
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.backends import BackendUnavailable, make
+from pac.backends import BackendUnavailable
 from pac.backends.http_backend import messages
 from pac.backends.http_backend.server import HOME, MOST_BODY, HttpServer, listen
 from pac.envs import find
@@ -232,23 +231,6 @@ def test_several_seats(serve):
     assert set(answer["results"][0]["reward_terms"]) >= {"fight", "place"}
     status, answer = client.ask("POST", "/step", {"action": 0})
     assert (status, "/step-multi" in answer["error"]) == (400, True)
-
-
-def test_the_episodes_equal_those_of_inline(serve, toy):
-    """Observations, boards and figures are those of `inline`, bit for bit."""
-    task = toy("Masked")
-    client, envs = serve(task, seed=5), make(task, 2, "inline", seed=5)
-    envs.start()
-    answer = client.post("/reset", env=1)
-    for _ in range(5):
-        actions = envs.action_masks().argmax(axis=1)
-        assert answer["action_mask"] == envs.action_masks()[1].tolist()
-        assert np.array_equal(np.array(answer["observation"], np.float32), envs.buffer["observation"][0, 1])
-        envs.buffer["action"][0] = actions
-        envs.advance(0)
-        answer = client.post("/step", env=1, action=int(actions[1]), fields=True, look=True)
-        assert b64decode(answer["fields"]["episode"]) == envs.buffer["episode"][0, 1].tobytes()
-    envs.close()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

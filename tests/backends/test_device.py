@@ -93,10 +93,11 @@ def test_an_illegal_action_leaves_the_other_environments_alone():
         assert envs.buffer["episode_length"][1].tolist() == [1, 1, 1, 1, 0, 1]
 
 
-def test_environments_in_python_use_inline(toy):
-    """The reason is in the warning: nothing compiles them."""
-    with closing(make(toy("Counter"), 2, "device")) as envs:
-        assert envs.name == "inline"
+@pytest.mark.parametrize("device", ["cpu", "apart"])
+def test_environments_in_python_use_inline(toy, device):
+    """In memory of the host; the reason is in the warning: nothing compiles them."""
+    with closing(make(toy("Counter"), 2, "device", device=device)) as envs:
+        assert (envs.name, envs.buffer.device, envs.buffer.tensors) == ("inline", "cpu", None)
         assert any("it is not a native game" in event.text for event in envs.drain_events())
 
 

@@ -146,12 +146,6 @@ def test_what_only_a_gpu_does_is_a_warning_elsewhere(backend: str) -> None:
         make("autochess:combat=device", 2, backend, strict=True)
 
 
-def test_a_game_in_python_is_not_on_the_device(toy) -> None:
-    """The fallback has a buffer in memory of the host."""
-    with closing(make(toy("Counter"), 2, "device", device="apart")) as envs:
-        assert (envs.name, envs.buffer.device, envs.buffer.tensors) == ("inline", "cpu", None)
-
-
 def test_too_many_environments_are_refused_before_anything_is_allocated() -> None:
     """The error says how much they need, how much there is, and how many fit."""
     with pytest.raises(TooManyEnvironments, match=r"N=1,000,000,000 needs about .* are available: use at most"):

@@ -36,6 +36,7 @@ def report(path: Path, error: BaseException, **facts: int | list[float] | None) 
     cause = error.__cause__ if facts.get("environment") is not None and error.__cause__ else error
     text = "".join(traceback.format_exception(cause))
     beside = path.with_suffix(".part")
+    beside.touch(0o600)
     beside.write_text(json.dumps({"reason": reason, "traceback": text, **facts}))
     beside.replace(path)
 

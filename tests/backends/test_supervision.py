@@ -47,11 +47,16 @@ def test_what_the_workers_are_doing(counters):
     assert counters.busy_seconds > 0
 
 
+def modes(*paths):
+    """Return the permissions of files."""
+    return {stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+
 def test_other_users_have_no_access(counters):
     """Directories are 0700 and files 0600."""
-    assert stat.S_IMODE(own_directory().stat().st_mode) == 0o700
+    assert modes(own_directory()) == {0o700}
     assert len(counters.workers) < len(list(own_directory().iterdir()))
-    assert {stat.S_IMODE(path.stat().st_mode) for path in own_directory().iterdir()} == {0o600}
+    assert modes(*own_directory().iterdir()) == {0o600}
 
 
 def test_workers_ignore_ctrl_c(counters):
@@ -201,6 +206,7 @@ def test_a_worker_that_fails_repeatedly(toy, backend):
         assert "SystemError: unprintable" in failure.traceback
         assert "self.fail()" in failure.traceback
         assert "a last word" in failure.output
+        assert modes(*own_directory().iterdir()) == {0o600}, "a report of a failure can be read by others"
         with pytest.raises(BackendError, match="it has failed"):
             envs.advance(0)
 

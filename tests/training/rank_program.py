@@ -9,7 +9,7 @@ from pac.training.ranks import RankLost
 from pac.training.torchrun import join_ranks
 from tests.training.test_ranks import train
 
-ITERATIONS = 20
+ITERATIONS = 6
 
 
 def main() -> None:

@@ -26,15 +26,10 @@ def refusal(**layers) -> str:
     return str(caught.value)
 
 
-def test_defaults():
-    """Without sources, all values are defaults without an origin."""
-    loaded = load(environ={})
-    assert loaded.config == Config(trainer="ppo")
-    assert not loaded.origins
-
-
 def test_precedence(tmp_path):
-    """A flag overrides a variable, which overrides the file, which overrides the default."""
+    """A flag overrides a variable, which overrides the file, which overrides the default, which has no origin."""
+    loaded = load(environ={})
+    assert (loaded.config, loaded.origins) == (Config(trainer="ppo"), {})
     file = written(tmp_path / "a.yaml", "num_envs: 2\nseed: 2\nworkers: 2\n")
     environ = {"PAC_NUM_ENVS": "3", "PAC_SEED": "3"}
     loaded = load({"num_envs": 4}, file=file, environ=environ)
@@ -44,17 +39,13 @@ def test_precedence(tmp_path):
 
 
 def test_aliases():
-    """The TRAINING_ variables are accepted, and PAC_ variables override them."""
+    """The TRAINING_ variables are accepted, and PAC_ variables override them. Others are not settings."""
     environ = {"TRAINING_NUM_ENVS": "5", "TRAINING_TRANSPORT": "inline", "TRAINING_GPU_INFERENCE": "false"}
     config = load(environ=environ).config
     assert (config.num_envs, config.backend, config.device) == (5, "inline", "cpu")
     assert load(environ={**environ, "PAC_NUM_ENVS": "6"}).config.num_envs == 6
-
-
-@pytest.mark.parametrize("name", ["PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"])
-def test_other_variables_of_the_program_are_not_settings(name):
-    """Other PAC_ variables of the program are not settings."""
-    assert load(environ={name: "there"}).config.num_envs == load(environ={}).config.num_envs
+    others = dict.fromkeys(("PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN", "TRAINING_DATA", "HOME"), "there")
+    assert load(environ=others) == load(environ={})
 
 
 def test_settings_from_every_layer(tmp_path):
@@ -144,23 +135,14 @@ def test_flags_that_do_not_fit(flags, parts, tmp_path):
     assert all(part in text for part in parts)
 
 
-def test_a_setting_that_does_not_fit_names_its_source(tmp_path):
-    """The message about a trainer's setting says in which file, variable or flag it is."""
-    file = written(tmp_path / "a.yaml", "ppo:\n  max_grad_norm: wide\n")
-    assert f"ppo.max_grad_norm in {file} expects a number above 0, got 'wide'" in refusal(file=file)
-    assert "PAC_PPO_MAX_GRAD_NORM expects" in refusal(environ={"PAC_PPO_MAX_GRAD_NORM": "0"})
-
-
-def test_variables_that_do_not_fit():
-    """The error about a variable contains its name, and for an unknown one the nearest known name."""
+def test_variables_that_do_not_fit(tmp_path):
+    """The error contains the variable's name, and for an unknown one the nearest known name; or it names the file."""
     assert refusal(environ={"PAC_NUM_ENVS": "0"}).startswith("PAC_NUM_ENVS expects a whole number")
     assert "Did you mean PAC_NUM_ENVS?" in refusal(environ={"PAC_NUMENVS": "4"})
     assert "Did you mean learning_rate?" in refusal(environ={"PAC_PPO_LEARNINGRATE": "4"})
-
-
-def test_variables_of_other_programs_are_ignored():
-    """Variables of other programs are ignored."""
-    assert not load(environ={"TRAINING_DATA": "x", "HOME": "/", "PAC_RUNTIME_DIR": "/x"}).origins
+    assert "PAC_PPO_MAX_GRAD_NORM expects" in refusal(environ={"PAC_PPO_MAX_GRAD_NORM": "0"})
+    file = written(tmp_path / "a.yaml", "ppo:\n  max_grad_norm: wide\n")
+    assert f"ppo.max_grad_norm in {file} expects a number above 0, got 'wide'" in refusal(file=file)
 
 
 @pytest.mark.parametrize(
@@ -218,40 +200,27 @@ def test_malicious_files(text, reason, tmp_path):
     assert len(error) < 2000
 
 
-def test_only_files_and_pipes_are_read(tmp_path):
-    """A device is refused, because it has no end."""
-    assert "it is a device" in refusal(file=Path("/dev/zero"))
-
-
 def test_files_that_cannot_be_read(tmp_path):
-    """The error says whether the path is a directory, is missing or is not text."""
+    """The error says whether the path is a device, which has no end, a directory, is missing or is not text."""
+    assert "it is a device" in refusal(file=Path("/dev/zero"))
     assert "is a directory" in refusal(file=tmp_path)
     assert "No such file" in refusal(file=tmp_path / "missing.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
     assert "UTF-8" in refusal(file=tmp_path / "bytes.yaml")
 
 
-def test_an_empty_file(tmp_path):
-    """An empty file changes nothing."""
+def test_errors_are_bad_usage(tmp_path):
+    """An unknown name is UnknownName, a value that does not fit BadConfiguration; an empty file changes nothing."""
     assert load(file=written(tmp_path / "a.yaml", ""), environ={}).config == load(environ={}).config
-
-
-def test_errors_are_bad_usage():
-    """An unknown name is UnknownName, and a value that does not fit is BadConfiguration."""
     with pytest.raises(UnknownName):
         load({"trainer": "x"}, environ={})
     with pytest.raises(BadConfiguration):
         load({"seed": "x"}, environ={})
 
 
-@pytest.mark.parametrize("name", [name for name in Config.model_fields if name != "settings"])
-def test_every_field_describes_its_values(name):
-    """Each field has a description of its valid values."""
-    assert expected(Config, name)
-
-
-def test_the_help_names_every_backend():
+def test_every_field_describes_its_values():
     """The description of `backend` is written by hand, so that the command line does not import the backends."""
+    assert all(expected(Config, name) for name in Config.model_fields if name != "settings")
     description = Config.model_fields["backend"].description or ""
     assert all(name in description for name in BACKENDS)
 
@@ -281,18 +250,13 @@ def test_a_task_in_a_file_needs_trust(tmp_path):
     assert asked == [(FOREIGN, str(file)), (FOREIGN, str(run / "run.json"))]
 
 
-def test_a_configuration_that_names_a_run_needs_trust_too(tmp_path):
-    """The task of the run that the file resumes needs trust."""
-    file = written(tmp_path / "a.yaml", f"resume: {foreign_run(tmp_path / 'run')}\n")
-    with pytest.raises(NotTrusted, match=r"run\.json names the task 'some_module:SomeEnv'"):
-        load(file=file, environ={})
-
-
 def test_a_task_that_the_user_names_needs_no_trust(tmp_path):
-    """A task from a flag or a variable needs no trust."""
-    flags = {"resume": str(foreign_run(tmp_path / "run"))}
-    assert load({**flags, "task": FOREIGN}, environ={}).config.task == FOREIGN
-    assert load(flags, environ={"PAC_TASK": FOREIGN}).config.task == FOREIGN
+    """From a flag or a variable; the task of a run that a file resumes does."""
+    run = foreign_run(tmp_path / "run")
+    assert load({"resume": str(run), "task": FOREIGN}, environ={}).config.task == FOREIGN
+    assert load({"resume": str(run)}, environ={"PAC_TASK": FOREIGN}).config.task == FOREIGN
+    with pytest.raises(NotTrusted, match=r"run\.json names the task 'some_module:SomeEnv'"):
+        load(file=written(tmp_path / "a.yaml", f"resume: {run}\n"), environ={})
 
 
 def test_no_file_can_say_that_it_is_trusted(tmp_path):

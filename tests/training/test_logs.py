@@ -31,13 +31,15 @@ def test_lines_have_a_source(logs, tmp_path):
 
 
 def test_the_folder_of_a_run_has_what_the_training_prints(tmp_path):
-    """The session's log is read from the run's folder and not from elsewhere."""
+    """The session's log is read from the run's folder and not from elsewhere; FIFOs and devices are not read."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "session.log").write_text("here\n")
-    (tmp_path / "session.log").write_text("there\n")
+    os.mkfifo(tmp_path / "session.log")
+    (tmp_path / "fleet-0.log").symlink_to("/dev/zero")
     logs = Logs(tmp_path, str(tmp_path / "run"))
     logs.read()
     assert texts(logs) == [("training", "here")]
+    assert not Logs(tmp_path, "").read()
 
 
 def test_a_truncated_file_is_read_from_its_start(logs, tmp_path):
@@ -92,11 +94,3 @@ def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
     (tmp_path / "session.log").write_text(text)
     logs.read()
     assert [line.severity for line in logs.lines] == [Severity.PLAIN, *[Severity.ERROR] * 4, Severity.PLAIN]
-
-
-def test_a_log_that_is_not_a_file_is_ignored(tmp_path):
-    """FIFOs and devices are not read."""
-    os.mkfifo(tmp_path / "session.log")
-    (tmp_path / "fleet-0.log").symlink_to("/dev/zero")
-    logs = Logs(tmp_path, "")
-    assert not logs.read()

@@ -98,13 +98,9 @@ def test_trainers_are_found_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:0", "cuda:", ""])
 def test_an_unknown_device_is_refused(name: str) -> None:
-    """The error lists the valid names of devices."""
+    """The error lists the valid names of devices. `auto` is an available device, and `cpu` is always available."""
     with pytest.raises(BadParameter, match="auto, cpu, cuda"):
         resolve_device(name)
-
-
-def test_auto_is_an_available_device() -> None:
-    """`auto` returns an available device, and `cpu` is always available."""
     assert torch.zeros(1, device=resolve_device("auto")).sum() == 0
     assert resolve_device("cpu") == "cpu"
 

@@ -19,12 +19,7 @@ def test_sentences_are_translated():
     )
     assert SOLVER.translate("Environments") == "Workers"
     assert STEPPED.translate("fps of one environment") == "fps of one environment"
-
-
-def test_curves_run_over_what_it_counts():
-    """The axis is steps of environments or iterations of a solver."""
-    assert (STEPPED.counted, SOLVER.counted) == ("steps", "iterations")
-    assert plural(SOLVER.step) == "batches"
+    assert (STEPPED.counted, SOLVER.counted, plural(SOLVER.step)) == ("steps", "iterations", "batches")
 
 
 def test_the_first_known_figure_is_chosen():

@@ -90,21 +90,20 @@ def test_numbers_that_are_none_are_found_where_they_are():
     assert rang[2:] == [("alarm: env 2: observation is NaN", 1)]
 
 
-def test_the_last_observation_of_an_episode_is_looked_at_too():
-    """Where one ended; elsewhere its place holds what was long ago."""
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        ({"final": math.nan}, []),
+        ({"final": math.nan, "ended": True}, ["alarm: env 4: observation is NaN"]),
+        ({"observation": math.inf, "score": -math.inf}, []),
+        ({"observation": 255, "dtype": "uint8"}, []),
+    ],
+)
+def test_the_last_observation_of_an_episode_is_looked_at_too(seen, message):
+    """Where one ended; elsewhere its place holds what was long ago. Infinity and whole numbers are numbers."""
     alarms = Alarms()
-    alarms.check_environments(results(final=math.nan), 1, 5.0)
-    assert not alarms.messages
-    alarms.check_environments(results(final=math.nan, ended=True), 1, 6.0)
-    assert alarms.messages == ["alarm: env 4: observation is NaN"]
-
-
-def test_infinity_and_whole_numbers_are_numbers():
-    """Nothing begins."""
-    alarms = Alarms()
-    alarms.check_environments(results(observation=math.inf, score=-math.inf), 1, 5.0)
-    alarms.check_environments(results(observation=255, dtype="uint8"), 1, 5.0)
-    assert not alarms.messages
+    alarms.check_environments(results(**seen), 1, 5.0)
+    assert alarms.messages == message
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

@@ -74,18 +74,17 @@ def test_the_action_is_the_one_that_led_to_the_step(steps):
 
 
 def test_the_last_observation_of_an_episode_counts_too(steps):
-    """It no longer stands among the observations; what stands there of older episodes does not count."""
+    """It no longer stands among the observations; what stands there of older episodes does not count.
+
+    Asking bits and bytes for NaN is no error.
+    """
     steps.breakpoints.add("nan(obs)", 3)
     last = np.zeros((3, 4))
     last[:2] = np.nan
     assert steps.check(final_observation=last, terminated=[0, 1, 0]) == "break: env 2: nan(obs)"
-
-
-def test_observations_of_whole_numbers_are_numbers():
-    """Asking bits and bytes for NaN is no error."""
-    steps = Steps(toy("uint8"))
-    steps.breakpoints.add("nan(obs)", 3)
-    assert not steps.check(terminated=[1, 1, 1])
+    whole = Steps(toy("uint8"))
+    whole.breakpoints.add("nan(obs)", 3)
+    assert not whole.check(terminated=[1, 1, 1])
 
 
 def test_of_several_seats_any_one_counts():
@@ -124,39 +123,31 @@ def test_what_goes_on_hits_once_in_an_episode(steps):
 
 
 def test_what_is_off_or_removed_does_not_hit(steps):
-    """On again, it does; the number stays."""
-    number = steps.breakpoints.add("ended", 3)
-    steps.breakpoints.toggle(number)
-    assert not steps.check(terminated=[1, 1, 1])
-    steps.breakpoints.toggle(number)
-    assert steps.check()
-    steps.breakpoints.remove(number)
-    assert not steps.breakpoints.enabled
-    with pytest.raises(BadCondition, match="there is no breakpoint 1; known: none"):
-        steps.breakpoints.toggle(number)
-
-
-def test_the_list_is_published(steps):
-    """Number, whether it is on, hits, where, and what was typed."""
+    """On again, it does; the number stays. Number, whether it is on, hits, where, and what was typed are published."""
+    block = np.zeros(MAX_BREAKPOINTS, BREAKPOINT)
     for text in ("any: ended", "env 2: life < 1"):
         steps.breakpoints.add(text, 3)
     steps.breakpoints.toggle(2)
-    steps.check(terminated=[0, 1, 0])
-    block = np.zeros(MAX_BREAKPOINTS, BREAKPOINT)
+    assert steps.check(terminated=[0, 1, 0])
     steps.breakpoints.write(block)
     assert block[:3].tolist() == [(1, 1, 1, 1, b"any: ended"), (2, 0, 0, -1, b"env 2: life < 1"), (0, 0, 0, 0, b"")]
-
-
-@pytest.mark.parametrize("text", ["obs > 3", "nan(obs) or obs", "env 9: ended", "reward <"])
-def test_what_is_no_breakpoint_is_refused(steps, text):
-    """Nothing is added."""
-    with pytest.raises(BadCondition):
-        steps.breakpoints.add(text, 3)
+    steps.breakpoints.toggle(1)
+    assert not steps.check(terminated=[1, 1, 1])
+    steps.breakpoints.toggle(1)
+    assert steps.check()
+    for number in (1, 2):
+        steps.breakpoints.remove(number)
     assert not steps.breakpoints.enabled
+    with pytest.raises(BadCondition, match="there is no breakpoint 1; known: none"):
+        steps.breakpoints.toggle(1)
 
 
-def test_there_is_a_most(steps):
-    """The list has an end."""
+def test_what_is_no_breakpoint_is_refused(steps):
+    """Nothing is added. The list has an end."""
+    for text in ("obs > 3", "nan(obs) or obs", "env 9: ended", "reward <"):
+        with pytest.raises(BadCondition):
+            steps.breakpoints.add(text, 3)
+    assert not steps.breakpoints.enabled
     for _ in range(MAX_BREAKPOINTS):
         steps.breakpoints.add("ended", 3)
     with pytest.raises(BadCondition, match="remove one"):

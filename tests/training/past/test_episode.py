@@ -144,27 +144,41 @@ def unsummed(lines):
     return [*lines[:-1], json.dumps(end)]
 
 
-def with_step(lines, index, **changes):
-    """Return a file's lines with another step."""
-    changed = json.dumps({**json.loads(lines[1 + index]), **changes})
-    return [*lines[: 1 + index], changed, *lines[2 + index :]]
+def with_line(lines, index, **changes):
+    """Return a file's lines, where one has other values; it lacks those that are `...`."""
+    line = {name: value for name, value in {**json.loads(lines[index]), **changes}.items() if value is not ...}
+    found = list(lines)
+    found[index] = json.dumps(line)
+    return found
 
 
-@pytest.mark.parametrize("summed", [True, False])
-def test_a_changed_reward_is_found(bottle, tmp_path, summed):
+@pytest.fixture
+def lines(bottle):
+    """The lines of the file."""
+    return bottle[0].read_text().splitlines()
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Return a function that writes lines into another file, whose path it returns."""
+
+    def write_lines(lines):
+        (path := tmp_path / "other.jsonl").write_text("\n".join(lines))
+        return path
+
+    return write_lines
+
+
+def test_a_changed_reward_is_found(lines, other):
     """By the file's checksum; in a file of an older version, which has none, by playing it again."""
-    lines = bottle[0].read_text().splitlines()
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(with_step(lines if summed else unsummed(lines), 5, reward=1e6)))
-    if summed:
-        with pytest.raises(BadEpisode, match="its checksum or length is wrong"):
-            read(path)
-    else:
-        with pytest.raises(ReplayMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
-            check(read(path))
+    check(read(other(unsummed(lines))))
+    with pytest.raises(BadEpisode, match="its checksum or length is wrong"):
+        read(other(with_line(lines, 6, reward=1e6)))
+    with pytest.raises(ReplayMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
+        check(read(other(with_line(unsummed(lines), 6, reward=1e6))))
 
 
-def test_a_changed_board_is_found(bottle, tmp_path):
+def test_a_changed_board_is_found(bottle):
     """What is shown without playing again is compared, too."""
     episode = read(bottle[0])
     for index, machine in enumerate(play(episode)):
@@ -181,13 +195,6 @@ def test_a_changed_board_is_found(bottle, tmp_path):
             check(changed)
 
 
-def test_an_episode_of_an_older_version_is_read(bottle, tmp_path):
-    """It has no checksum."""
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(unsummed(bottle[0].read_text().splitlines())) + "\n")
-    check(read(path))
-
-
 DEEP = "[" * 100_000
 
 
@@ -197,97 +204,61 @@ DEEP = "[" * 100_000
         lambda lines: [DEEP, *lines[1:]],
         lambda lines: [*lines[:4], DEEP, *lines[5:]],
         lambda lines: [*lines[:-1], DEEP],
-        lambda lines: with_step(lines, 3, action=json.loads("[" * 60 + "]" * 60)),
-        lambda lines: with_step(lines, 3, action=[10**90]),
-        lambda lines: with_step(lines, 3, action=[float("inf")]),
-        lambda lines: with_step(lines, 3, reward="much"),
-        lambda lines: with_step(lines, 3, reward=None),
-        lambda lines: with_step(lines, 3, prints=[]),
-        lambda lines: with_step(lines, 3, prints={"observation": {}}),
-        lambda lines: with_step(lines, 3, boards={"bottle": "AAAA"}),
-        lambda lines: with_step(lines, -1, steps="2"),
-        lambda lines: with_step(lines, -1, steps=1e999),
-        lambda lines: with_step(lines, -1, seed=10**90),
-        lambda lines: with_step(lines, -1, seed=0.5),
-        lambda lines: with_step(lines, -1, episode=-1),
-        lambda lines: with_step(lines, -1, task=3),
-        lambda lines: with_step(lines, -1, env=None),
-        *(lambda lines, name=name: without(lines, 0, name) for name in ("format", "version", "task", "seed", "steps")),
-        *(lambda lines, name=name: without(lines, 3, name) for name in ("action", "reward", "prints")),
-        lambda lines: without(lines, -1, "trajectory"),
+        *(
+            lambda lines, index=index, changes=changes: with_line(unsummed(lines), index, **changes)
+            for index, changes in (
+                (4, {"action": json.loads("[" * 60 + "]" * 60)}),
+                (4, {"action": [10**90]}),
+                (4, {"action": [float("inf")]}),
+                *((4, {"reward": reward}) for reward in ("much", None, ...)),
+                *((4, {"prints": prints}) for prints in ([], {"observation": {}}, ...)),
+                (4, {"boards": {"bottle": "AAAA"}}),
+                (4, {"action": ...}),
+                *((0, {"steps": steps}) for steps in ("2", 1e999, ...)),
+                *((0, {"seed": seed}) for seed in (10**90, 0.5, ...)),
+                *((0, {"task": task}) for task in (3, ...)),
+                *((0, {name: ...}) for name in ("format", "version")),
+                *((0, {"episode": -1}), (0, {"env": None}), (-1, {"trajectory": ...})),
+            )
+        ),
+        # Those that are whole, but changed or cut.
+        lambda lines: with_line(lines, 4, action=[json.loads(lines[4])["action"][0] + 1]),
+        lambda lines: [*lines[:4], *lines[5:]],
+        lambda lines: lines[:-1],
+        *(lambda lines, new=new: with_line(lines, 0, **new) for new in ({"version": 9}, {"env": -1}, {"env": 10**15})),
+        *(lambda _, text=text: text for text in (["nothing"], [], ["[]"])),
     ],
 )
-def test_lines_that_no_recorder_wrote_are_refused(bottle, tmp_path, change):
-    """Nesting, numbers, types and missing keys: each is the same sentence."""
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(change(unsummed(bottle[0].read_text().splitlines()))))
+def test_lines_that_no_recorder_wrote_are_refused(lines, other, change):
+    """Nesting, numbers, types, missing keys and lines: each is the same sentence."""
     with pytest.raises(BadEpisode, match=r"other\.jsonl"):
-        read(path)
+        read(other(change(lines)))
 
 
-def without(lines, index, name):
-    """Return a file's lines, one of them without a key."""
-    line = json.loads(lines[index])
-    del line[name]
-    found = list(lines)
-    found[index] = json.dumps(line)
-    return found
-
-
-def test_an_episode_of_another_version_of_its_task_is_refused(bottle, tmp_path):
-    """Its observations and actions meant something else."""
-    episode, path = read(bottle[0]), tmp_path / "other.jsonl"
+def test_an_episode_of_another_task_is_refused(bottle, lines, other, tmp_path):
+    """If observations and actions meant something else, or if the defaults of a task have changed since."""
+    episode, path = read(bottle[0]), tmp_path / "version.jsonl"
     write(path, replace(episode, task=replace(episode.task, version=2)))
     with pytest.raises(BadEpisode, match="was recorded with version 2 of drmario, and this is version 1"):
         read(path)
-
-
-def test_an_episode_with_another_number_of_seats_is_refused(bottle, tmp_path):
-    """The defaults of a task may have changed since."""
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(with_step(unsummed(bottle[0].read_text().splitlines()), 1, action=[3, 3])))
     with pytest.raises(BadEpisode, match=r"other\.jsonl was recorded with 2 seats, and drmario.* has 1"):
-        read(path)
+        read(other(with_line(unsummed(lines), 2, action=[3, 3])))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
 def test_what_is_no_regular_file_is_refused(tmp_path, make):
     """Nothing waits for it."""
+    with pytest.raises(BadEpisode, match="cannot be read"):
+        read(tmp_path / "x.jsonl")
     make(tmp_path / "x.jsonl")
     with pytest.raises(BadEpisode, match="a regular file was expected"):
         read(tmp_path / "x.jsonl")
 
 
-def test_a_file_that_was_changed_or_cut_is_refused(bottle, tmp_path):
-    """Another action, a missing line, another format, no JSON: each a sentence."""
-    lines = bottle[0].read_text().splitlines()
-    step = json.loads(lines[4])
-    changed = json.dumps({**step, "action": [step["action"][0] + 1]})
-    other = tmp_path / "other.jsonl"
-    for text in (
-        [*lines[:4], changed, *lines[5:]],
-        [*lines[:4], *lines[5:]],
-        lines[:-1],
-        [json.dumps({**json.loads(lines[0]), "version": 9}), *lines[1:]],
-        [json.dumps({**json.loads(lines[0]), "env": -1}), *lines[1:]],
-        [json.dumps({**json.loads(lines[0]), "env": 10**15}), *lines[1:]],
-        ["nothing"],
-        [],
-        ["[]"],
-    ):
-        other.write_text("\n".join(text))
-        with pytest.raises(BadEpisode):
-            read(other)
-    with pytest.raises(BadEpisode, match="cannot be read"):
-        read(tmp_path / "none.jsonl")
-
-
-def test_a_task_that_may_run_code_needs_trust(bottle, tmp_path):
+def test_a_task_that_may_run_code_needs_trust(lines, other, tmp_path):
     """Nothing is imported or called; whoever is asked sees the task and the file."""
-    header, *lines = bottle[0].read_text().splitlines()
-    path, asked = tmp_path / "other.jsonl", []
-    spec = f"os:system:command=touch {tmp_path / 'created'}"
-    path.write_text("\n".join(unsummed([json.dumps({**json.loads(header), "task": spec}), *lines])))
+    spec, asked = f"os:system:command=touch {tmp_path / 'created'}", []
+    path = other(with_line(unsummed(lines), 0, task=spec))
     with pytest.raises(NotTrusted, match="Add --trust"):
         read(path)
 
@@ -303,12 +274,9 @@ def test_a_task_that_may_run_code_needs_trust(bottle, tmp_path):
     assert not (tmp_path / "created").exists()
 
 
-def test_a_state_is_read_of_environments_only_that_save_theirs(bottle, tmp_path):
+def test_a_state_is_read_of_environments_only_that_save_theirs(lines, other):
     """A compiled game would compute with whatever a file says."""
-    header, *lines = bottle[0].read_text().splitlines()
-    path = tmp_path / "other.jsonl"
-    path.write_text("\n".join(unsummed([json.dumps({**json.loads(header), "state": "AAAA"}), *lines])))
-    assert read(path).state is None
+    assert read(other(with_line(unsummed(lines), 0, state="AAAA"))).state is None
 
 
 def test_writing_and_reading_gives_the_same(bottle, tmp_path):

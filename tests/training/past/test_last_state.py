@@ -72,7 +72,9 @@ def test_the_last_board_of_a_replay_is_drawn_before_the_reset():
 
 
 def test_what_cannot_be_played_again_has_the_last_board_that_somebody_saw():
-    """Drawn before the reset; the next episode's first is kept beside it."""
+    """Drawn before the reset; the next episode's first is kept beside it. One that nobody saw is missing."""
+    unseen = Journey(f"{DICE}:length=20", 60)
+    assert found(unseen, 0, ends_of(unseen, 0)[0])["source"] == MomentSource.MISSING
     journey = Journey(f"{DICE}:length=20", 60, looked_at=True)
     end = ends_of(journey, 0)[0]
     last, first = (found(journey, 0, end, begun=begun) for begun in (False, True))
@@ -106,12 +108,6 @@ def test_return_and_length_are_known_without_a_replay(monkeypatch, spec, depth):
                 assert np.isnan(found.gained)
                 assert depth == 40
     assert known > 10
-
-
-def test_a_last_board_that_nobody_saw_is_missing():
-    """And the first one of the next episode is not taken for it."""
-    journey = Journey(f"{DICE}:length=20", 60)
-    assert found(journey, 0, ends_of(journey, 0)[0])["source"] == MomentSource.MISSING
 
 
 @pytest.mark.parametrize(("looked_at", "asked"), [(0, 0), (1, 0), (0, ASKED)])
@@ -150,8 +146,13 @@ def test_no_game_draws_a_last_state_that_nobody_asked_for(spec):
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("name", ["shm", "socket", "http"])
-@pytest.mark.parametrize("spec", ["noop:length=5", "drmario:level=20", "CartPole-v1"])
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        *((spec, "shm") for spec in ("noop:length=5", "drmario:level=20", "CartPole-v1")),
+        *(("drmario:level=20", "http"), ("CartPole-v1", "socket")),
+    ],
+)
 def test_every_backend_has_the_same_last_boards(name, spec):
     """Those of `inline`, and the boards beside them too."""
     task, records = find(spec), []

@@ -81,10 +81,14 @@ def test_the_step_that_ends_an_episode_is_that_episodes():
 
 
 def test_decisions_and_values_are_those_that_were_made():
-    """The action that led to a state, the one decided in it, and the value of that decision."""
+    """The action that led to a state, the one decided in it, and the value of that decision.
+
+    The first thing that is published is that it is being worked on.
+    """
     journey = Journey("drmario", 60)
-    back, _ = rewinder(journey)
+    back, said = rewinder(journey)
     moment = back.moment(2, 7)
+    assert (said[0]["source"], said[0]["step"]) == (MomentSource.WORKING, 53)
     before, after = journey.history.decision(2, 53), journey.history.decision(2, 54)
     assert before is not None
     assert after is not None
@@ -179,12 +183,3 @@ def test_the_ring_forgets_and_says_so():
         span = journey.history.replay_span(0, 1500 - steps)
         assert span is not None
         assert len(span.actions) <= 128
-
-
-def test_how_far_a_rebuilding_is_gets_told():
-    """The first thing that is published is that it is being worked on."""
-    journey = Journey("drmario", 50)
-    back, said = rewinder(journey)
-    back.moment(0, 30)
-    assert said[0]["source"] == MomentSource.WORKING
-    assert said[0]["step"] == 20

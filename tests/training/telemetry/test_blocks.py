@@ -36,8 +36,9 @@ def write(folder, num_envs=4, generation=1):
 
 
 def test_the_description_survives_the_segment(folder):
-    """What the header says is what was described."""
+    """What the header says is what was described. Only this user can read it."""
     write(folder)
+    assert segment_path(folder, 1).stat().st_mode & 0o777 == 0o600
     description = TelemetryReader(folder).description
     assert description.task == "toy:size=3"
     assert description.outcomes == (("won", "good"), ("lost", "bad"))
@@ -47,8 +48,12 @@ def test_the_description_survives_the_segment(folder):
 
 
 def test_a_snapshot_holds_what_was_written(folder):
-    """State, boards, events and outcomes arrive."""
+    """State, boards, events and outcomes arrive; without a baseline, speedup is not a number."""
     writer = write(folder)
+    with writer.write("state") as state:
+        state["baseline"], state["fps"], state["num_envs"] = np.nan, 300.0, 4
+    unknown = take_snapshot(TelemetryReader(folder), ViewRequest(count=0))
+    assert (unknown.baseline, unknown.speedup, unknown.efficiency) == (None, None, None)
     with writer.write("state") as state:
         state["phase"], state["num_envs"], state["message"] = Phase.RUNNING, 4, b"hello"
         state["baseline"], state["fps"] = 100.0, 300.0
@@ -64,15 +69,6 @@ def test_a_snapshot_holds_what_was_written(folder):
     assert [event.text for event in snapshot.events] == ["first", "second"]
     assert snapshot.speedup == 3.0
     assert snapshot.efficiency == 75.0
-
-
-def test_speedup_is_not_available_without_a_baseline(folder):
-    """N/A, not a number."""
-    writer = write(folder)
-    with writer.write("state") as state:
-        state["baseline"], state["fps"], state["num_envs"] = np.nan, 300.0, 4
-    snapshot = take_snapshot(TelemetryReader(folder), ViewRequest(count=0))
-    assert (snapshot.baseline, snapshot.speedup, snapshot.efficiency) == (None, None, None)
 
 
 def test_a_reader_follows_to_the_next_generation(folder):
@@ -140,18 +136,14 @@ def noted(folder, monkeypatch):
     return writer, reader, notes
 
 
-def test_a_writer_fences_the_data_from_both_changes_of_the_sequence_number(noted):
-    """No processor may store the data before the number is odd, nor make the number even before the data is stored."""
-    writer, _, notes = noted
+def test_writers_and_readers_fence_the_data_from_both_accesses_to_the_sequence_number(noted):
+    """No processor may store or load the data before the first access, nor after the second."""
+    writer, reader, notes = noted
     with writer.write("state") as block:
         block["num_envs"] = 4
     odd_and_even = ["load sequence", "store sequence"]
     assert notes == [*odd_and_even, "fence", "store data", "fence", *odd_and_even]
-
-
-def test_a_reader_fences_the_data_from_both_looks_at_the_sequence_number(noted):
-    """No processor may load the data before the first look or after the second."""
-    _, reader, notes = noted
+    notes.clear()
     reader.read("state")
     assert notes == ["load sequence", "fence", "load data", "fence", "load sequence"]
 
@@ -190,32 +182,6 @@ def test_a_writer_that_lives_is_waited_for(monkeypatch):
     remove_directory(own)
 
 
-def test_a_folder_without_telemetry_is_a_clear_error(folder):
-    """Nothing there: says so."""
-    with pytest.raises(NotTelemetry, match="contains no telemetry"):
-        TelemetryReader(folder)
-
-
-@pytest.mark.parametrize("change", [(0, b"XXXX"), (4, b"\x09\x00\x00\x00"), (24, b"\x01")])
-def test_a_foreign_file_is_refused(folder, change):
-    """Magic, version and size are checked before anything else is touched."""
-    write(folder)
-    path = segment_path(folder, 1)
-    data = bytearray(path.read_bytes())
-    at, text = change
-    data[at : at + len(text)] = text
-    path.write_bytes(data)
-    with pytest.raises(NotTelemetry, match=r"is telemetry of version 9, and this|is not telemetry"):
-        TelemetryReader(folder)
-
-
-def header_of(path):
-    """Return a segment's bytes, and where its header is."""
-    data = path.read_bytes()
-    length = CONTROL.unpack_from(data, 0)[5]
-    return data, CONTROL_BYTES, CONTROL_BYTES + length
-
-
 def without(name):
     """Return what removes a block from a header."""
     return lambda header: {**header, "blocks": [block for block in header["blocks"] if block[0] != name]}
@@ -226,58 +192,57 @@ def reshaped(header):
     return {**header, "blocks": blocks}
 
 
-@pytest.mark.parametrize("length", [0, 1, CONTROL.size - 1, CONTROL_BYTES, CONTROL_BYTES + 10])
-def test_a_short_file_is_refused(folder, length):
-    """A disk that was full, or a copy that was cut short: shorter than its header."""
-    write(folder)
-    path = segment_path(folder, 1)
-    path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(NotTelemetry, match=r"telemetry\.1"):
-        TelemetryReader(folder)
+def overwritten(at, new):
+    return lambda path: path.write_bytes((data := path.read_bytes())[:at] + new + data[at + len(new) :])
+
+
+def cut_to(length):
+    return lambda path: path.write_bytes(path.read_bytes()[:length])
+
+
+def with_header(change):
+    """Return what changes the header of a segment."""
+
+    def write_header(path):
+        data = path.read_bytes()
+        last = CONTROL_BYTES + CONTROL.unpack_from(data, 0)[5]
+        text = json.dumps(change(json.loads(data[CONTROL_BYTES:last]))).encode()
+        size = len(data) - (last - CONTROL_BYTES) + len(text)
+        control = CONTROL.pack(*CONTROL.unpack_from(data, 0)[:5], len(text), size, 1, 1)
+        path.write_bytes(control.ljust(CONTROL_BYTES, b"\0") + text + data[last:])
+
+    return write_header
+
+
+def replaced(make):
+    return lambda path: (path.unlink(), make(path))
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("harm", "sentence"),
     [
-        without("state"),
-        without("environments"),
-        without("board:board"),
-        reshaped,
-        lambda header: {**header, "blocks": [["state", "O", []]]},
-        lambda header: {**header, "blocks": 3},
-        lambda header: {**header, "description": {}},
-        lambda _: [],
-        lambda _: None,
-        lambda _: json.loads("[" * 500 + "]" * 500),
+        (lambda path: path.unlink(), "contains no telemetry"),
+        (overwritten(0, b"XXXX"), "is not telemetry"),
+        (overwritten(4, b"\x09\x00\x00\x00"), "is telemetry of version 9, and this"),
+        (overwritten(24, b"\x01"), "is not telemetry"),
+        # A disk that was full, or a copy that was cut short: shorter than its header.
+        *((cut_to(length), r"telemetry\.1") for length in (0, 1, CONTROL.size - 1, CONTROL_BYTES, CONTROL_BYTES + 10)),
+        *((with_header(without(name)), "") for name in ("state", "environments", "board:board")),
+        (with_header(reshaped), ""),
+        (with_header(lambda header: {**header, "blocks": [["state", "O", []]]}), ""),
+        (with_header(lambda header: {**header, "blocks": 3}), ""),
+        (with_header(lambda header: {**header, "description": {}}), ""),
+        *((with_header(lambda _, new=new: new), "") for new in ([], None, json.loads("[" * 500 + "]" * 500))),
+        (replaced(os.mkfifo), ""),
+        *((replaced(lambda path, to=to: path.symlink_to(to)), "") for to in ("/dev/zero", "nowhere")),
     ],
 )
-def test_a_header_that_no_session_wrote_is_refused(folder, change):
-    """What a reader looks at must be there, of the right kind."""
+def test_what_no_session_wrote_is_refused(folder, harm, sentence):
+    """What a reader looks at must be there, of the right kind; nothing waits for a FIFO."""
     write(folder)
-    path = segment_path(folder, 1)
-    data, first, last = header_of(path)
-    text = json.dumps(change(json.loads(data[first:last]))).encode()
-    size = len(data) - (last - first) + len(text)
-    control = CONTROL.pack(*CONTROL.unpack_from(data, 0)[:5], len(text), size, 1, 1)
-    path.write_bytes(control.ljust(CONTROL_BYTES, b"\0") + text + data[last:])
-    with pytest.raises(NotTelemetry):
+    harm(segment_path(folder, 1))
+    with pytest.raises(NotTelemetry, match=sentence or None):
         TelemetryReader(folder)
-
-
-@pytest.mark.parametrize(
-    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nowhere")]
-)
-def test_what_is_no_regular_file_is_refused(folder, make):
-    """Nothing waits for it."""
-    make(segment_path(folder, 1))
-    with pytest.raises(NotTelemetry):
-        TelemetryReader(folder)
-
-
-def test_segments_are_for_this_user_alone(folder):
-    """Mode 0600."""
-    write(folder)
-    assert segment_path(folder, 1).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("ranges", [(), [(-1.0, 0.5), (-2.0, 0.25)]], ids=["unknown", "known"])

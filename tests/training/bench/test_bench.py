@@ -18,12 +18,8 @@ def results(**parts):
 
 
 def test_repetitions_are_summarized():
-    """The median and the extremes are kept, with the number of repetitions."""
+    """The median and the extremes are kept, with the number of repetitions; facts name versions and the machine."""
     assert summary_of([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "repetitions": 3}
-
-
-def test_facts_name_the_versions_and_the_machine():
-    """A measurement contains the versions and the machine."""
     known = facts()
     assert known["versions"]["torch"]
     assert known["cores"] >= 1

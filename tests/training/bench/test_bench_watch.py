@@ -28,11 +28,7 @@ def test_all_trainings_are_measured_with_and_without_the_app():
     """There is a ratio for each combination."""
     pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
     result = watch_cost(seconds=0.1, pairs=1, progress=lambda _what, _share: None)
-    assert {loop: set(by) for loop, by in result["ratio"].items()} == {
-        "gymnasium": {"nobody", "attached"},
-        "ppo": {"nobody", "attached"},
-        "dqn": {"nobody", "attached"},
-        "sb3": {"nobody", "attached"},
-    }
+    loops = {loop: {"nobody", "attached"} for loop in ("gymnasium", "ppo", "dqn", "sb3")}
+    assert {loop: set(by) for loop, by in result["ratio"].items()} == loops
     assert all(figure["median"] > 0 for by in result["ratio"].values() for figure in by.values())
     assert result["startup"]["watched"]["median"] > result["startup"]["plain"]["median"] > 0

@@ -71,11 +71,12 @@ def test_a_ppo_written_as_cleanrls_learns():
         ("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"),
         ("iqn", {"cleanrl": True}, "--cleanrl trains dqn and independent and ppo, got iqn"),
         ("dqn", {"cleanrl": True, "sb3": True}, "omit --sb3"),
+        ("ppo", {}, "set --steps"),
     ],
 )
-def test_a_peer_that_does_not_train_this_is_refused(trainer, flags, what):
-    """With what it trains."""
-    config = Config(task="CartPole-v1", trainer=trainer, steps=400)
+def test_what_cannot_be_measured_is_refused(trainer, flags, what):
+    """A peer that does not train this, with what it trains; and a training that would not end."""
+    config = Config(task="CartPole-v1", trainer=trainer, steps=400 if flags else None)
     with pytest.raises(BadParameter, match=what):
         learning(config, seeds=1, **flags, progress=lambda _what, _share: None)
 
@@ -96,24 +97,14 @@ def test_greedy_returns_are_those_of_first_episodes(name, chosen):
 def test_a_goal_is_reached_when_most_seeds_have_reached_it():
     """The median counts seeds that never did as later than all others."""
     curves = [(3, 9), (9, 9), (3, 5)]
-    runs = [
-        {
-            "points": [
-                {"decisions": 10 * at, "seconds": at, "cpu_seconds": at, "mean": mean}
-                for at, mean in enumerate(curve, 1)
-            ]
-        }
-        for curve in curves
-    ]
+
+    def point(at: int, mean: int) -> dict[str, int]:
+        return {"decisions": 10 * at, "seconds": at, "cpu_seconds": at, "mean": mean}
+
+    runs = [{"points": [point(at, mean) for at, mean in enumerate(curve, 1)]} for curve in curves]
     assert summary(runs, goal=9)["decisions"] == 20
     assert summary(runs, goal=10)["decisions"] is None
     assert summary(runs, goal=None)["final"]["median"] == 9
-
-
-def test_a_measurement_needs_a_number_of_steps():
-    """Without it, a training would not end."""
-    with pytest.raises(BadParameter, match="set --steps"):
-        learning(Config(task="CartPole-v1"), seeds=1, progress=lambda _what, _share: None)
 
 
 def test_a_tracking_paddle_catches_every_ball(monkeypatch):

@@ -1,6 +1,7 @@
 """The benchmark `matrix`, with real sessions, and its reports."""
 
 import json
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -20,22 +21,9 @@ ROW = {
 
 def result(**changed):
     """Return results in the form of `matrix`, with the machine."""
-    row = {
-        "name": "http, N=1, cpu",
-        "transport": "http",
-        "num_envs": 1,
-        "device": "cpu",
-        "sps": 1000.0,
-        "rollout_sps": 1200.0,
-        "games_per_s": 1.5,
-        "return_mean": -0.25,
-        "workers": 1,
-        "cpu": 97.0,
-        "rss": 300_000_000,
-        "gpu": None,
-        "vram": None,
-        "target": 670.0,
-    }
+    row: dict[str, Any] = {"name": "http, N=1, cpu", "transport": "http", "num_envs": 1, "device": "cpu", "workers": 1}
+    row |= {"sps": 1000.0, "rollout_sps": 1200.0, "games_per_s": 1.5, "return_mean": -0.25, "target": 670.0}
+    row |= {"cpu": 97.0, "rss": 300_000_000, "gpu": None, "vram": None}
     known = {"kind": "VectorNetwork", "layers": 2, "hidden": 256, "parameters": 469_341}
     result = {"task": "autochess", "trainer": "ppo", "steps": 8192, "network": known, "rows": [row], "absent": {}}
     return {**result, "rollout_ratio": None, "training_ratio": None, "facts": facts(), **changed}

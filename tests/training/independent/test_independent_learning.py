@@ -6,29 +6,26 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.training.playing import context_of
-from pac.training.trainers import build_trainer, trainer_settings
+from pac.training.independent.trainer import Independent
+
+from ..alone import context, started
 
 NUM_ENVS, LAST = 8, 400
 """Environments, and the ends of episodes of which the catches are counted: one per agent and episode."""
 
 
-def share_of_stags(spec: str, steps: int, seed: int = 0) -> float:
+def share_of_stags(spec: str, steps: int) -> float:
     """Train for so many steps of all environments together; return which share of what was caught last are stags."""
-    task = find(spec)
-    settings = trainer_settings("independent", task, {"processes": False})
-    context, made = context_of(task, settings, seed)
-    trainer: Any = build_trainer("independent", context)
-    trainer.start(NUM_ENVS)
-    buffer, ends = made[0].buffer, []
-    while trainer.steps * NUM_ENVS < steps:
-        head = made[0].order.head
-        trainer.iterate()
-        for span in made[0].order.since(head):
-            slots = span.written
-            over = (buffer["terminated"][slots] | buffer["truncated"][slots]) > 0
-            ends += [(buffer["stags"][slots][at], buffer["hares"][slots][at]) for at in map(tuple, np.argwhere(over))]
-    trainer.close()
+    given: Any = context(find(spec), trainer="independent", processes=False)
+    with started(Independent, given, NUM_ENVS) as trainer:
+        envs, ends = given.make_envs.made[0], list[tuple[int, int]]()
+        while trainer.steps * NUM_ENVS < steps:
+            head = envs.order.head
+            trainer.iterate()
+            for span in envs.order.since(head):
+                now = {name: envs.buffer[name][span.written] for name in ("terminated", "truncated", "stags", "hares")}
+                over = (now["terminated"] | now["truncated"]) > 0
+                ends += zip(now["stags"][over], now["hares"][over], strict=True)
     stags, hares = np.sum(ends[-LAST:], axis=0)
     assert stags + hares > LAST / 2
     return float(stags / (stags + hares))

@@ -20,10 +20,8 @@ def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> No
 def test_gpus_decode_every_byte_as_the_tables_do() -> None:
     """They test or shift bits instead of looking bytes up, and find the same floats."""
     stored = torch.arange(256, dtype=torch.uint8)
-    mask, pixels = (
-        DecodeBits((8,), -1e9, 0.0),
-        DecodePixels(Field("observation", "uint8", (1, 4), "2bpp", low=0, high=3)),
-    )
+    mask = DecodeBits((8,), -1e9, 0.0)
+    pixels = DecodePixels(Field("observation", "uint8", (1, 4), "2bpp", low=0, high=3))
     assert torch.equal(mask.tested(stored), mask.table)
     assert torch.equal(pixels.shifted(stored), pixels.table)
 

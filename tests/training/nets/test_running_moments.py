@@ -11,9 +11,8 @@ from ..thread_ranks import on_ranks
 
 def values(seed: int, count: int) -> torch.Tensor:
     """Return `(count, 3)` values whose columns have very different means and deviations."""
-    return torch.randn(count, 3, generator=torch.Generator().manual_seed(seed)) * torch.tensor(
-        [1e-3, 1.0, 1e3]
-    ) + torch.tensor([5.0, -1.0, 1e4])
+    drawn = torch.randn(count, 3, generator=torch.Generator().manual_seed(seed))
+    return drawn * torch.tensor([1e-3, 1.0, 1e3]) + torch.tensor([5.0, -1.0, 1e4])
 
 
 def moments_of(*parts: torch.Tensor) -> RunningMoments:
@@ -33,21 +32,12 @@ def test_parts_give_the_moments_of_the_whole() -> None:
     assert np.allclose(moments.variance, whole.var(0), rtol=1e-4)
 
 
-def test_normalized_values_have_mean_0_and_deviation_1() -> None:
-    """Of the values that were added."""
+def test_values_are_normalized_and_clipped() -> None:
+    """Also where all values so far were equal; before the first, values within the limit are returned as they are."""
     normalized = moments_of(values(0, 5000))(values(0, 5000))
     assert np.allclose(normalized.mean(0), 0, atol=2e-3)
     assert np.allclose(normalized.std(0), 1, atol=1e-2)
-
-
-def test_values_far_away_are_clipped() -> None:
-    """Also where all values so far were equal."""
-    moments = moments_of(torch.ones(10, 3))
-    assert moments(torch.tensor([[1.0, 2.0, -5.0]])).tolist() == [[0.0, LIMIT, -LIMIT]]
-
-
-def test_without_values_nothing_changes() -> None:
-    """Values within the limit are returned as they are before the first were added."""
+    assert moments_of(torch.ones(10, 3))(torch.tensor([[1.0, 2.0, -5.0]])).tolist() == [[0.0, LIMIT, -LIMIT]]
     assert torch.allclose(RunningMoments((3,))(torch.tensor([[1.0, -2.0, 3.0]])), torch.tensor([[1.0, -2.0, 3.0]]))
 
 

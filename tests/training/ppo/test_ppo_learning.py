@@ -1,40 +1,31 @@
 """PPO learns real tasks: minutes on one core, so not in the quick part."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from pac.backends import make
 from pac.envs import find
 from pac.envs.fields import Array
 from pac.training.ppo.trainer import PPO
 from pac.training.random_policy import RandomPolicy
-from pac.training.trainer import Context, Envs, Timer, Trainer
-from pac.training.trainers import trainer_settings
+from pac.training.trainer import Trainer
+
+from ..alone import context, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: str) -> Array:
     """Return `fields` at the end of every episode, in their order, `(fields, episodes)`."""
-    task = find(spec)
-    made: list[Envs] = []
-
-    def envs(num_envs: int, slots: int) -> Envs:
-        made.append(make(task, num_envs, "inline", slots=slots, seed=0))
-        return made[-1]
-
-    name = "ppo" if trainer_class is PPO else "random"
-    settings = trainer_settings(name, task, {})
-    trainer = trainer_class(Context(task, envs, settings, "cpu", 0, Timer()))  # type: ignore[call-arg]
-    trainer.start(16)
+    given: Any = context(find(spec), trainer="ppo" if trainer_class is PPO else "random")
     found: list[Array] = []
-    done = 0.0
-    while done < decisions:
-        done = trainer.iterate()["decisions"]
-        buffer = made[-1].buffer
-        ended = ((buffer["terminated"] | buffer["truncated"]) > 0)[1:]
-        found.append(np.stack([buffer[field][1:][ended] for field in fields]))
-    trainer.close()
+    with started(trainer_class, given, 16) as trainer:
+        buffer, done = given.make_envs.made[-1].buffer, 0.0
+        while done < decisions:
+            done = trainer.iterate()["decisions"]
+            ended = ((buffer["terminated"] | buffer["truncated"]) > 0)[1:]
+            found.append(np.stack([buffer[field][1:][ended] for field in fields]))
     return np.concatenate(found, axis=1)
 
 

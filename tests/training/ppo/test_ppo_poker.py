@@ -1,12 +1,9 @@
 """PPO against itself at cards: what it learns is measured by how much a best response wins from it."""
 
-from contextlib import closing
-
 import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import Task, allocate, find
 from pac.envs.fields import Array
 from pac.envs.poker.layout import BOARD, DEAL, HANDS, HISTORY, NODE, STEPS
@@ -14,8 +11,8 @@ from pac.envs.poker.task import game_of
 from pac.envs.poker.tree import DECISION
 from pac.training.mccfr.solving.exact import nash_conv
 from pac.training.ppo.trainer import PPO
-from pac.training.trainer import Context, Envs, Timer
-from pac.training.trainers import trainer_settings
+
+from ..alone import context, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -68,12 +65,7 @@ def strategy_of(trainer: PPO, task: Task) -> Array:
 def test_self_play_gets_harder_to_exploit(spec, decisions, first, then):
     """A best response wins much less from the learned policy than from the first one, which plays nearly at random."""
     task = find(spec)
-
-    def envs(num_envs: int, slots: int) -> Envs:
-        return make(task, num_envs, "inline", slots=slots, seed=0)
-
-    with closing(PPO(Context(task, envs, trainer_settings("ppo", task, {}), "cpu", 0, Timer()))) as trainer:
-        trainer.start(128)
+    with started(PPO, context(task), 128) as trainer:
         assert nash_conv(game_of(task), strategy_of(trainer, task)) > first
         while trainer.iterate()["decisions"] < decisions:
             pass

@@ -1,5 +1,6 @@
 """The advantages and the update of PPO, against slow and simple implementations."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def learned(policy: PpoPolicy, settings: PpoSettings, batch: PpoBatch, **options
 
 
 def test_idle_steps_are_as_if_they_were_not_there() -> None:
-    """A row's decisions have the advantages that they have without the idle steps between them."""
+    """A row's decisions have the advantages that they have without the idle steps, whose rewards come after them."""
     random = np.random.default_rng(3)
     e = {
         **{name: torch.tensor(random.normal(size=(T + (name == "values"), R))) for name in ("rewards", "values")},
@@ -53,12 +54,13 @@ def test_idle_steps_are_as_if_they_were_not_there() -> None:
         "active": torch.tensor(random.random((T, R)) >= 0.4),
     }
     e["active"][-1] = True
-    e["rewards"][~e["active"]] = 0
     advantages, _ = gae(**e, gae_lambda=0.9)
     for row in range(R):
         active = e["active"][:, row]
         only = {name: tensor[:T][active, row].unsqueeze(1) for name, tensor in e.items()}
         only["values"] = torch.cat([only["values"], e["values"][-1:, row : row + 1]])
+        for number, (begin, end) in enumerate(itertools.pairwise(active.nonzero().flatten().tolist())):
+            only["rewards"][number] += e["discounts"][begin, row] * e["rewards"][begin + 1 : end, row].sum()
         expected, _ = gae(**only, gae_lambda=0.9)
         assert torch.allclose(advantages[active, row], expected.squeeze(1), atol=1e-5)
 

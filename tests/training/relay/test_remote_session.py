@@ -82,7 +82,7 @@ def seen(shown: RemoteSession, **look: Any) -> Any:
 
 def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
     """The telemetry of a paused session is equal, byte for byte; commands are answered; nothing is left at the end."""
-    with session(tmp_path, task="drmario", name="far") as watched:
+    with session(tmp_path, task="gameboy", name="far") as watched:
         watched.until(running)
         with remote(tmp_path, str(watched.process.pid)) as shown:
             assert shown.name == "far"
@@ -95,7 +95,7 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
                 steps = watched.until(lambda snapshot: snapshot.state["credits"] == 0).state["steps"]
                 until(lambda: seen(shown).state["steps"] == steps, "the same step")
                 here, there = TelemetryReader(shown.directory), watched.reader
-                names = ("environments", "detail", "board:bottle", "history", "events", "outcomes")
+                names = ("environments", "detail", "board:frame", "history", "events", "outcomes")
                 until(
                     lambda: all(here.read(name).tobytes() == there.read(name).tobytes() for name in names),
                     "equal blocks",
@@ -104,8 +104,9 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
                     client.call("record", env=9)
                 with pytest.raises(CommandRefused, match="the file would be on box"):
                     client.call("keep_episode", env=0, episode=0, length=1)
-                with pytest.raises(CommandRefused, match="no files of a state"):
-                    client.call("save_state", env=0)
+                answer = client.call("save_state", env=0)  # on the machine of the session
+                assert answer["host"] == "box"
+                assert [Path(path).parent for path in answer["paths"]] == [tmp_path / "far" / "states"] * 2
                 client.call("restart", num_envs=2)
                 client.call("resume")
                 until(lambda: seen(shown).num_envs == 2, "another N")
@@ -115,89 +116,70 @@ def test_a_remote_viewer_sees_and_does_what_a_local_one_does(tmp_path):
         watched.until(lambda snapshot: snapshot.phase is Phase.RUNNING)
 
 
-def test_a_state_is_saved_on_the_machine_of_the_session(tmp_path):
-    """The answer names the machine, and the files are in the run's folder there."""
-    with session(tmp_path, task="gameboy", name="far") as watched:
-        watched.until(running)
-        with (
-            remote(tmp_path, str(watched.process.pid)) as shown,
-            contextlib.closing(SessionClient(shown.directory)) as client,
-        ):
-            client.call("join", name="me")
-            client.call("pause")
-            until(lambda: seen(shown).phase is Phase.PAUSED, "a pause")
-            answer = client.call("save_state", env=0)
-            assert answer["host"] == "box"
-            assert all(Path(path).parent == tmp_path / "far" / "states" for path in answer["paths"])
-            assert len(answer["paths"]) == 2
-
-
 def moved(shown: RemoteSession, before: int) -> bool:
     return bool(seen(shown).state["steps"] > before)
 
 
+@pytest.fixture
+def hurried(monkeypatch):
+    """Try again at once."""
+    monkeypatch.setattr("pac.training.relay.remote_session.RETRIES", (0.1,))
+
+
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 @pytest.mark.parametrize("part", [relays, transports])
-def test_a_broken_connection_is_made_again(tmp_path, part, times):
+def test_a_broken_connection_is_made_again(tmp_path, live, part, times):
     """The training goes on meanwhile. The viewer has joined again, and sees the environment that it had chosen."""
-    with session(tmp_path, task="drmario") as watched:
-        watched.until(running)
-        with (
-            remote(tmp_path, str(watched.process.pid)) as shown,
-            contextlib.closing(SessionClient(shown.directory)) as client,
-        ):
-            watched.call("look", focus=0, count=4, detail=True)
-            watched.call("speed", sps=50.0)  # it need not keep a core busy
-            client.call("join", name="me")
-            client.call("look", focus=2, count=4, detail=True)
-            for _ in range(times):
-                until(lambda: seen(shown).phase is Phase.RUNNING, "a picture")
-                before, killed = seen(shown).state["steps"], part(watched)
-                assert killed
-                for process in killed:
-                    with contextlib.suppress(psutil.Error):
-                        process.kill()
-                until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
-                assert "trying again" in seen(shown).message
-                until(partial(moved, shown, before), "the next picture")
-                until(lambda: seen(shown).audience["viewers"] == 1, "this viewer to have joined again")
-                until(lambda: TelemetryReader(shown.directory).read("detail")["env"] == 2, "what it shows")
-                until(lambda: len(relays(watched)) == 1, "the end of the relay that was cut off")
-            assert watched.process.poll() is None
-        until(lambda: not relays(watched) + transports(watched), "no relay and no transport")
-
-
-def test_a_connection_over_which_nothing_comes_is_made_again(tmp_path, monkeypatch):
-    """As after a network was lost: both sides live, and nothing is said."""
-    monkeypatch.setattr("pac.training.relay.remote_session.SILENCE", 5.0)
-    with session(tmp_path, task="drmario") as watched:
-        watched.until(running)
-        with remote(tmp_path, str(watched.process.pid)) as shown:
-            (stuck,) = relays(watched)
-            stuck.suspend()
-            until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
-            before = seen(shown).state["steps"]
+    watched = live(task="drmario")
+    with (
+        remote(tmp_path, str(watched.process.pid)) as shown,
+        contextlib.closing(SessionClient(shown.directory)) as client,
+    ):
+        watched.call("look", focus=0, count=4, detail=True)
+        watched.call("speed", sps=50.0)  # it need not keep a core busy
+        client.call("join", name="me")
+        client.call("look", focus=2, count=4, detail=True)
+        for _ in range(times):
+            until(lambda: seen(shown).phase is Phase.RUNNING, "a picture")
+            before, killed = seen(shown).state["steps"], part(watched)
+            assert killed
+            for process in killed:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
             until(partial(moved, shown, before), "the next picture")
-            stuck.resume()
-            until(lambda: len(relays(watched)) == 1, "the end of the relay that was stuck")
+            until(lambda: seen(shown).audience["viewers"] == 1, "this viewer to have joined again")
+            until(lambda: TelemetryReader(shown.directory).read("detail")["env"] == 2, "what it shows")
+            until(lambda: len(relays(watched)) == 1, "the end of the relay that was cut off")
+        assert watched.process.poll() is None
+    until(lambda: not relays(watched) + transports(watched), "no relay and no transport")
+
+
+def test_a_connection_over_which_nothing_comes_is_made_again(tmp_path, monkeypatch, live):
+    """As after a network was lost: both sides live, and nothing is said. The loss is shown."""
+    monkeypatch.setattr("pac.training.relay.remote_session.SILENCE", 2.0)
+    watched = live(task="drmario")
+    with pytest.raises(RelayFailed, match=r"box: pac-tui: unknown session 'nothing'"), remote(tmp_path, "nothing"):
+        pass
+    with remote(tmp_path, str(watched.process.pid)) as shown:
+        (stuck,) = relays(watched)
+        stuck.suspend()
+        until(lambda: seen(shown).phase is Phase.DISCONNECTED, "the loss to be shown")
+        assert "trying again" in seen(shown).message
+        before = seen(shown).state["steps"]
+        until(partial(moved, shown, before), "the next picture")
+        stuck.resume()
+        until(lambda: len(relays(watched)) == 1, "the end of the relay that was stuck")
 
 
 def test_the_end_of_the_session_is_seen(tmp_path):
     """Its last state stays."""
-    with session(tmp_path, task="drmario") as watched:
+    with session(tmp_path) as watched:
         watched.until(running)
         with remote(tmp_path, str(watched.process.pid)) as shown:
             watched.end()
             until(lambda: shown.poll() is not None, "the end")
             assert seen(shown).state["steps"] > 0
-
-
-def test_a_session_that_is_not_there_is_an_error_of_the_other_side(tmp_path):
-    """What it printed is in the error."""
-    with session(tmp_path, task="drmario") as watched:
-        watched.until(running)
-        with pytest.raises(RelayFailed, match=r"box: pac-tui: unknown session 'nothing'"), remote(tmp_path, "nothing"):
-            pass
 
 
 def hostile(folder: Path, frames: list[tuple[Kind, bytes]], *, raw: bytes = b"") -> RemoteSession:
@@ -214,13 +196,16 @@ def hello(**other: Any) -> tuple[Kind, bytes]:
     return Kind.HELLO, json.dumps({**versions(), "run": "run", "pid": 1, "ranks": [[0, 1]], **other}).encode()
 
 
+RANDOM = [np.random.default_rng(seed).bytes(200) for seed in range(3)]
+
+
 @pytest.mark.parametrize(
     ("frames", "raw", "said"),
     [
         ([hello(telemetry=0, version="0.0.9")], b"", "pac-tui there has version 0.0.9, and here"),
         ([], b"Welcome to box!\n" * 9, "does not speak the protocol"),
         ([hello(), (Kind.CHANGES, b"abc")], b"", "before a header"),
-        ([hello(), (Kind.HEADER, b"{}")], b"", "cannot be used"),
+        *(([hello(), (Kind.HEADER, data)], b"", "cannot be used") for data in (b"{}", *RANDOM)),
         ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "|O", [9]]]}).encode())], b"", "cannot be used"),
         ([hello(), (Kind.HEADER, json.dumps({"blocks": [["a", "<f8", [1 << 40]]]}).encode())], b"", "cannot be used"),
         ([hello(protocol=1, version="0.0.9", ranks=None)], b"", "pac-tui there has version 0.0.9, and here"),
@@ -235,12 +220,3 @@ def test_a_false_other_side_gets_nowhere(tmp_path, frames, raw, said):
     with pytest.raises(Exception, match=said):
         shown.start()
     assert not shown.directory.exists()
-
-
-def test_random_bytes_get_nowhere(tmp_path):
-    """Whatever they are."""
-    random = np.random.default_rng(0)
-    for _ in range(5):
-        shown = hostile(tmp_path, [hello(), (Kind.HEADER, random.bytes(200))], raw=b"")
-        with pytest.raises(Exception, match="telemetry of the other side"):
-            shown.start()

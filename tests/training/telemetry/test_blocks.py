@@ -232,7 +232,7 @@ def replaced(make):
         (with_header(lambda header: {**header, "blocks": [["state", "O", []]]}), ""),
         (with_header(lambda header: {**header, "blocks": 3}), ""),
         (with_header(lambda header: {**header, "description": {}}), ""),
-        *((with_header(lambda _, new=new: new), "") for new in ([], None, json.loads("[" * 500 + "]" * 500))),
+        *((with_header(lambda _, new=new: json.loads(new)), "") for new in ("[]", "null", "[" * 500 + "]" * 500)),
         (replaced(os.mkfifo), ""),
         *((replaced(lambda path, to=to: path.symlink_to(to)), "") for to in ("/dev/zero", "nowhere")),
     ],

@@ -43,10 +43,12 @@ def context(
 
 
 @contextmanager
-def started(kind: Any, context: Context, num_envs: int = 8) -> Iterator[Any]:
-    """Yield a trainer of a kind that has started."""
+def started(kind: Any, context: Context, num_envs: int = 8, iterations: int = 0) -> Iterator[Any]:
+    """Yield a trainer of a kind that has started, and made some iterations."""
     with closing(kind(context)) as trainer:
         trainer.start(num_envs)
+        for _ in range(iterations):
+            trainer.iterate()
         yield trainer
 
 

@@ -23,8 +23,8 @@ SMALL |= {"train_frequency": 16, "gradient_steps": 1, "target_update": 500}
 
 
 @contextmanager
-def training(spec="CartPole-v1", seed=0, kind=DQN, state=None, num_envs=8, **overrides):
-    """Yield a trainer that has started, from a state if one is given, and its backends."""
+def training(spec="CartPole-v1", seed=0, kind=DQN, *, state=None, num_envs=8, iterations=0, **overrides):
+    """Yield a trainer that has started, from a state if one is given, and made some iterations, and its backends."""
     task = find(spec) if isinstance(spec, str) else spec
     notes: list[str] = []
     own: Any = {"processes": False} if kind is Independent else {}
@@ -35,6 +35,7 @@ def training(spec="CartPole-v1", seed=0, kind=DQN, state=None, num_envs=8, **ove
         if state is not None:
             trainer.load_state(*state)
         trainer.start(num_envs)
+        run(trainer, iterations)
         yield trainer, given.make_envs.made
 
 
@@ -45,6 +46,7 @@ def learned(trainer):
 
 def run(trainer, iterations):
     """Let a trainer iterate, and return the last figures."""
+    figures = None
     for _ in range(iterations):
         figures = trainer.iterate()
     return figures
@@ -56,8 +58,7 @@ def test_the_same_seed_gives_the_same_weights(kind):
     """And another seed gives others."""
     results = []
     for seed in (3, 3, 4):
-        with training("treasure:agents=2", seed, kind) as (trainer, _):
-            run(trainer, 2)
+        with training("treasure:agents=2", seed, kind, iterations=2) as (trainer, _):
             results.append(learned(trainer))
     assert equal(*results[:2])
     assert not equal(*results[1:])
@@ -77,8 +78,7 @@ def test_the_same_seed_gives_the_same_weights(kind):
 def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, spec, chosen):
     """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
     chosen = {"save_replay": True, "n_step": 2, "train_frequency": 64, **chosen}
-    with training(spec, kind=kind, **chosen) as (one, made):
-        run(one, 2)
+    with training(spec, kind=kind, **chosen, iterations=2) as (one, made):
         state, states = one.state(), made[-1].buffer["state"][0].copy()
         run(one, 2)
         expected = learned(one)
@@ -92,8 +92,7 @@ def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, s
 @pytest.mark.parametrize(("kind", "note"), [(DQN, "no replay"), (Independent, "continues after learning_starts")])
 def test_without_the_replay_learning_waits_for_learning_starts(kind, note):
     """It is reported; the first decisions after resuming change no weight."""
-    with training("treasure:agents=2", kind=kind) as (one, _):
-        run(one, 2)
+    with training("treasure:agents=2", kind=kind, iterations=2) as (one, _):
         state = one.state()
     with training("treasure:agents=2", kind=kind, learning_starts=1_000, state=state) as (two, _):
         before = learned(two)
@@ -106,11 +105,9 @@ def test_without_the_replay_learning_waits_for_learning_starts(kind, note):
 
 def test_a_saved_replay_of_another_number_of_environments_is_left_out():
     """The resumed training collects decisions first, and says why."""
-    with training(save_replay=True) as (one, _):
-        run(one, 1)
+    with training(save_replay=True, iterations=1) as (one, _):
         state = one.state()
-    with training(save_replay=True, state=state, num_envs=4) as (two, _):
-        run(two, 1)
+    with training(save_replay=True, state=state, num_envs=4, iterations=1) as (two, _):
         assert any("does not fit" in note for note in two.notes)
 
 
@@ -118,8 +115,7 @@ def test_a_saved_replay_of_another_number_of_environments_is_left_out():
 @pytest.mark.parametrize("prioritized", [False, True])
 def test_another_number_of_environments_keeps_the_replay(prioritized):
     """Learning continues at once, from the old replay too."""
-    with training(prioritized=prioritized) as (trainer, _):
-        run(trainer, 3)
+    with training(prioritized=prioritized, iterations=3) as (trainer, _):
         updates, old = trainer.learner.updates, trainer._replay
         trainer.resize(4)
         run(trainer, 1)
@@ -188,8 +184,10 @@ def test_an_episode_that_ends_in_both_ways_is_terminated(kind):
     """What is learned is the same as without the truncations that come with terminations."""
     learned = []
     for both in (False, True):
-        with training(corridor(both=both), kind=kind, learning_starts=100, n_step=2, epsilon=1.0) as (trainer, made):
-            run(trainer, 1)
+        with training(corridor(both=both), kind=kind, learning_starts=100, n_step=2, epsilon=1.0, iterations=1) as (
+            trainer,
+            made,
+        ):
             learned.append(weights(trainer))
             assert (made[-1].buffer["terminated"] & made[-1].buffer["truncated"]).any() == both
     assert equal(*learned)
@@ -220,11 +218,9 @@ def test_a_task_without_discrete_actions_is_refused():
 
 def test_a_player_takes_the_best_action():
     """It does not explore and changes no weight."""
-    with training() as (one, _):
-        run(one, 1)
+    with training(iterations=1) as (one, _):
         state = one.state()
-    with training(kind=DqnPlayer, state=state, num_envs=2) as (player, made):
-        run(player, 1)
+    with training(kind=DqnPlayer, state=state, num_envs=2, iterations=1) as (player, made):
         before = made[-1].order.acted(made[-1].order.newest)
         observation = torch.from_numpy(made[-1].buffer["observation"][before])
         best = player.policy(observation).argmax(-1)
@@ -236,8 +232,7 @@ def test_a_player_takes_the_best_action():
 
 def test_the_policy_of_iqn_shows_the_range_of_returns():
     """For each action, from its quantile at 0.1 to that at 0.9; only legal actions are shown."""
-    with training("leduc", kind=IQN) as (trainer, _):
-        run(trainer, 1)
+    with training("leduc", kind=IQN, iterations=1) as (trainer, _):
         output, quantiles = trainer.inspect(0), trainer._quantiles[0]
     assert len(output.actions) == len(output.values) == len(output.ranges) == len(output.probabilities)
     assert min(output.values) > -100
@@ -250,11 +245,9 @@ def test_the_policy_of_iqn_shows_the_range_of_returns():
 def test_it_learns_a_corridor(kind, player_kind):
     """After 2,000 decisions nearly every greedy episode takes the shortest way."""
     chosen = {"learning_starts": 200, "train_frequency": 4, "target_update": 200, "gamma": 0.8}
-    with training(corridor(), kind=kind, epsilon="0:1,1500:0.1", **chosen) as (trainer, _):
-        run(trainer, 4)
+    with training(corridor(), kind=kind, epsilon="0:1,1500:0.1", **chosen, iterations=4) as (trainer, _):
         state = trainer.state()
-    with training(corridor(), kind=player_kind, state=state) as (player, made):
-        run(player, 1)
+    with training(corridor(), kind=player_kind, state=state, iterations=1) as (_, made):
         buffer = made[-1].buffer
         ended = (buffer["terminated"] | buffer["truncated"]) > 0
         assert buffer["episode_length"][ended].mean() < CELLS - 1 + 0.2

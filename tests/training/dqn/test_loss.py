@@ -42,9 +42,7 @@ def batch() -> Transitions:
 
 def test_stacks_that_share_frames_become_views_of_one_tensor():
     """So a GPU gets each frame once."""
-    world = World(3, players=1, slots=60, steps=1, stack=4, waiting=0.0)
-    for _ in range(60):
-        world.step()
+    world = World(3, players=1, slots=60, steps=1, stack=4, waiting=0.0, made=60)
     drawn = world.replay.sample(8)
     tensors = TransitionTensors.of(drawn, CPU)
     assert tensors.observations.untyped_storage().data_ptr() == tensors.following.untyped_storage().data_ptr()
@@ -127,9 +125,7 @@ def test_a_value_of_iqn_is_the_mean_of_its_quantiles():
 @pytest.mark.parametrize("settings", [DqnSettings(**TINY), IqnSettings(**TINY_IQN)], ids=["dqn", "iqn"])
 def test_an_update_is_the_one_computed_by_hand(settings):
     """The gradient by finite differences, clipped by its norm, and Adam's first step; then a soft target update."""
-    world = World(5, slots=40, steps=1, stack=1)
-    for _ in range(60):
-        world.step()
+    world = World(5, slots=40, steps=1, stack=1, made=60)
     world.buffer["action_mask"][:] = 0b10110
     replay = world.replay
     learner = QLearner(world.task, settings, CPU, seed=3)
@@ -203,9 +199,7 @@ def test_a_prioritized_update_weighs_transitions_and_learns_their_priorities():
     """The weights are (N P)^-beta, divided by the largest; a priority is (|error| + epsilon)^alpha."""
     settings = DqnSettings(**TINY, prioritized=True, priority_alpha=0.5, priority_beta=0.4, priority_epsilon=0.1)
     chosen = PrioritySettings(settings.priority_alpha, settings.priority_epsilon)
-    world = World(5, slots=40, steps=1, stack=1, priorities=chosen)
-    for _ in range(60):
-        world.step()
+    world = World(5, slots=40, steps=1, stack=1, priorities=chosen, made=60)
     world.buffer["action_mask"][:] = 0xFF
     learner, replay = QLearner(world.task, settings, CPU, seed=3), world.replay
     learner.learn_from(replay)

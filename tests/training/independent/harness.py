@@ -45,8 +45,8 @@ class Supervised:
 
 
 @contextmanager
-def training(spec="treasure:agents=2", seed=0, backend="inline", state=None, num_envs=4, **overrides):
-    """Yield a trainer that has started, from a state if there is one; `trainer.notes` are the sentences for people."""
+def training(spec="treasure:agents=2", seed=0, backend="inline", *, state=None, num_envs=4, iterations=0, **overrides):
+    """Yield a trainer that has started, from a state if there is one, and iterated; `notes` are what people read."""
     task = find(spec)
     notes: list[str] = []
     gate = Gate(own_directory())
@@ -65,6 +65,7 @@ def training(spec="treasure:agents=2", seed=0, backend="inline", state=None, num
         if state is not None:
             trainer.load_state(*state)
         trainer.start(num_envs)
+        run(trainer, iterations)
         yield trainer
     finally:
         if trainer is not None:
@@ -86,6 +87,7 @@ def equal(a, b):
 
 def run(trainer, iterations):
     """Let a trainer iterate, and return the last figures."""
+    figures = None
     for _ in range(iterations):
         figures = trainer.iterate()
     return figures

@@ -49,8 +49,7 @@ def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
 @pytest.mark.thorough
 def test_with_another_number_of_environments_the_old_replay_is_sampled():
     """Learning goes on at once, and the old ring is released when the new one is full."""
-    with training(replay_size=300) as trainer:
-        run(trainer, 2)
+    with training(replay_size=300, iterations=2) as trainer:
         updates = trainer._agents[0].counts.updates
         trainer.resize(2)
         assert len(trainer._agents[0].learner.replays) == 1
@@ -91,8 +90,7 @@ def test_gradient_steps_follow_the_replay_ratio(decisions, wanted):
 
 def test_trained_agents_play_without_learning():
     """Always the best action, each by its own network."""
-    with training() as trainer:
-        run(trainer, 2)
+    with training(iterations=2) as trainer:
         saved, data = trainer.state()
     given = context(find("treasure:agents=2"), trainer="independent", **SMALL)
     player: Any = IndependentPlayer(given)

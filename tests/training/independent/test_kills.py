@@ -98,8 +98,7 @@ def test_killing_processes_at_random_moments_loses_nothing(monkeypatch):
     monkeypatch.setattr(learners, "FAILURE_PERIOD", 0.0)
     monkeypatch.setattr(fleet, "WINDOW", 0.0)
     random, started = np.random.default_rng(0), set()
-    with training(processes=True, max_behind=8, publish_interval=4, backend="shm") as trainer:
-        run(trainer, 2)
+    with training(processes=True, max_behind=8, publish_interval=4, backend="shm", iterations=2) as trainer:
         for _ in range(KILLS):
             found = [status.pid for status in (*trainer.supervisor.statuses(), *trainer._envs.workers)]
             started |= {psutil.Process(pid) for pid in found if psutil.pid_exists(pid)}
@@ -153,8 +152,8 @@ def test_starting_and_stopping_leaks_nothing():
     """Neither processes, nor files in shared memory, nor descriptors, nor memory."""
     own, settled = psutil.Process(), (0, 0)
     for number in range(STARTS):
-        with training(processes=True, max_behind=0, num_envs=2) as trainer:
-            run(trainer, 1)
+        with training(processes=True, max_behind=0, num_envs=2, iterations=1):
+            pass
         assert not own.children(recursive=True)
         assert not left()
         if number == min(SETTLED, STARTS // 2):

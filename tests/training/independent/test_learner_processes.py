@@ -25,8 +25,7 @@ def test_in_lockstep_they_equal_the_reference():
     """Weights, target networks, moments, replay and counts, bit for bit, also after a restart with another N."""
     results, figures, options = [], [], {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}
     for processes in (False, True):
-        with training(processes=processes, max_behind=0, save_replay=True, **options) as trainer:
-            run(trainer, 1)
+        with training(processes=processes, max_behind=0, save_replay=True, **options, iterations=1) as trainer:
             trainer.resize(2)
             figures.append(run(trainer, 1))
             results.append(trainer.state())
@@ -37,8 +36,7 @@ def test_in_lockstep_they_equal_the_reference():
 
 def test_a_replay_of_another_n_is_not_restored():
     """Learners in processes then collect decisions first, instead of drawing from an empty ring."""
-    with training(save_replay=True) as one:
-        run(one, 1)
+    with training(save_replay=True, iterations=1) as one:
         state = one.state()
     with training(processes=True, save_replay=True, max_behind=0, state=state, num_envs=2) as two:
         until(lambda: two.iterate()["updates"] > state[1]["agents"][0]["updates"], "gradient steps")
@@ -69,8 +67,7 @@ def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch
 
 def test_a_learner_that_dies_is_replaced_from_what_it_published():
     """The other one is unaffected, and both go on."""
-    with training(processes=True, max_behind=4, publish_interval=4) as trainer:
-        run(trainer, 2)
+    with training(processes=True, max_behind=4, publish_interval=4, iterations=2) as trainer:
         before = processes_of(trainer)
         before[0].send_signal(signal.SIGKILL)
         until(lambda: not before[0].is_running() or before[0].status() == psutil.STATUS_ZOMBIE, "its end")
@@ -96,8 +93,7 @@ def test_a_learner_that_dies_again_and_again_ends_the_training():
 
 def test_a_paused_session_stops_the_learners():
     """They block at the gate, and a step lets each of them learn what is due."""
-    with training(processes=True, max_behind=10_000) as trainer:
-        run(trainer, 1)
+    with training(processes=True, max_behind=10_000, iterations=1) as trainer:
         trainer.gate.pause()
         process = processes_of(trainer)[0]
         until(lambda: process.status() == psutil.STATUS_SLEEPING, "the learner blocks")

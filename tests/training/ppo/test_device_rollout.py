@@ -29,8 +29,7 @@ def test_memory_of_a_device_does_not_change_what_is_learned(spec: str) -> None:
 @pytest.mark.thorough
 def test_a_rollout_copies_no_byte_and_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Actions, observations and results stay where they are until the rollout's last step."""
-    with training("drmario:level=2", "apart") as trainer:
-        trainer.iterate()
+    with training("drmario:level=2", "apart", iterations=1) as trainer:
         envs = cast("Any", trainer._envs)
         memory, advance = cast("DeviceMemory", envs.buffer), envs.advance
         moved: list[int] = []
@@ -52,8 +51,7 @@ def test_a_rollout_copies_no_byte_and_waits_for_nothing(monkeypatch: pytest.Monk
 @pytest.mark.timeout(600)
 def test_a_rollout_on_a_gpu_copies_no_byte() -> None:
     """PyTorch's profiler sees no copy to the host within the steps of a rollout."""
-    with training("drmario:level=2", "cuda", num_envs=256, policy="cuda") as trainer:
-        trainer.iterate()
+    with training("drmario:level=2", "cuda", num_envs=256, policy="cuda", iterations=1) as trainer:
         envs = cast("Any", trainer._envs)
         storage, advance = trainer._storages[0], envs.advance
         seen: list[str] = []

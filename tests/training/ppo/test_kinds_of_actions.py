@@ -21,8 +21,7 @@ from .test_ppo import buffer_of, training
 )
 def test_ppo_learns(continuous: bool, iterations: int, random: float, learned: float) -> None:
     """From what chance gives to nearly the best, in some iterations; bounds differ by a factor of 20."""
-    with training(aim(continuous=continuous), num_envs=16) as trainer:
-        trainer.iterate()
+    with training(aim(continuous=continuous), num_envs=16, iterations=1) as trainer:
         before = float(buffer_of(trainer)["reward"][1:].mean())
         for _ in range(iterations):
             trainer.iterate()
@@ -47,8 +46,7 @@ def test_actions_and_images_of_several_parts_are_learned_from(monkeypatch: pytes
 
 def test_the_learner_sees_what_was_drawn() -> None:
     """What the environments get is clipped and in their units; log-probabilities are those of the draw itself."""
-    with training(aim(continuous=True), num_envs=8) as trainer:
-        trainer.iterate()
+    with training(aim(continuous=True), num_envs=8, iterations=1) as trainer:
         storage = trainer._storages[0]
         assert storage is not None
         units, taken = storage.buffer.actions[:-1], torch.from_numpy(buffer_of(trainer)["action"][:-1])
@@ -78,8 +76,7 @@ def test_random_actions_fill_the_bounds() -> None:
 def test_what_was_learned_plays(continuous: bool) -> None:
     """A player takes over weights, deviations included, and plays."""
     task = aim(continuous=continuous)
-    with training(task, num_envs=4) as trainer:
-        trainer.iterate()
+    with training(task, num_envs=4, iterations=1) as trainer:
         state = trainer.state()
     player = PpoPlayer(context(task))
     player.load_state(*state)

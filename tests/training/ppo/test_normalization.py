@@ -24,10 +24,10 @@ from ..corridor import corridor
 NORMALIZED: dict[str, Any] = {"normalize_observation": True, "normalize_reward": True, "normalize_per_minibatch": True}
 
 
-def training(kind: type[PPO | PpoPlayer] = PPO, **overrides: Any) -> AbstractContextManager[Any]:
+def training(kind: type[PPO | PpoPlayer] = PPO, iterations: int = 0, **overrides: Any) -> AbstractContextManager[Any]:
     """Return a context with a trainer of 8 pendulums, whose rewards are between -16 and 0."""
     settings = {"batch": 128, "minibatch": 64, "threads": 1, **overrides}
-    return started(kind, context(find("Pendulum-v1"), **settings))
+    return started(kind, context(find("Pendulum-v1"), **settings), iterations=iterations)
 
 
 def test_the_moments_are_those_of_all_observations_so_far() -> None:
@@ -45,8 +45,7 @@ def test_the_moments_are_those_of_all_observations_so_far() -> None:
 
 def test_values_are_shown_in_the_rewards_of_the_environment() -> None:
     """What viewers and breakpoints get is the network's value times the deviation of returns."""
-    with training(**NORMALIZED) as trainer:
-        trainer.iterate()
+    with training(**NORMALIZED, iterations=1) as trainer:
         values = trainer._storages[0].values[:3].numpy()
         deviation = float(trainer.policy.rewards.deviation)
         assert deviation > 2
@@ -67,8 +66,7 @@ def test_a_resumed_training_has_the_same_moments_and_sums() -> None:
 
 def test_playing_changes_no_moments() -> None:
     """A player uses the moments of the training, frozen."""
-    with training(**NORMALIZED) as trainer:
-        trainer.iterate()
+    with training(**NORMALIZED, iterations=1) as trainer:
         tensors, data = trainer.state()
     with training(PpoPlayer, **NORMALIZED) as player:
         player.load_state(tensors, data)
@@ -79,8 +77,7 @@ def test_playing_changes_no_moments() -> None:
 
 def test_a_task_that_does_not_ask_for_it_is_not_normalized() -> None:
     """Its state has no moments."""
-    with training() as trainer:
-        trainer.iterate()
+    with training(iterations=1) as trainer:
         tensors, _ = trainer.state()
         assert trainer.policy.observations is trainer.policy.rewards is None
     assert not any("observations" in name or "reward" in name for name in tensors)

@@ -46,11 +46,11 @@ class SequentialPPO(PPO):
 
 
 def training(
-    kind: type[PPO], task: Task, num_envs: int = 8, backend: str = "inline", **options: Any
+    kind: type[PPO], task: Task, num_envs: int = 8, iterations: int = 0, backend: str = "inline", **options: Any
 ) -> AbstractContextManager[PPO]:
     if backend == "apart":  # memory that the host reads and writes as that of a GPU
         backend, options = "device", options | {"envs_device": "apart"}
-    return started(kind, context(task, 3, backend=backend, **(SMALL | options)), num_envs)
+    return started(kind, context(task, 3, backend=backend, **(SMALL | options)), num_envs, iterations)
 
 
 def weights(trainer: PPO) -> dict[str, torch.Tensor]:
@@ -141,8 +141,7 @@ def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: 
 
 def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() -> None:
     """The training thread raises it, and what was learned before can be saved."""
-    with training(PPO, corridor()) as trainer:
-        trainer.iterate()
+    with training(PPO, corridor(), iterations=1) as trainer:
         trainer._storages[0].buffer.host["reward"][1, 0] = torch.nan
         with pytest.raises(NonFiniteRollout, match="a reward is NaN"):
             trainer.iterate()
@@ -199,8 +198,7 @@ def test_the_lag_is_that_of_the_weights_that_acted() -> None:
 
 def test_another_number_of_environments_after_a_rollout_loses_none() -> None:
     """The complete rollout is learned from before its buffer is released."""
-    with training(PPO, corridor()) as trainer:
-        trainer.iterate()
+    with training(PPO, corridor(), iterations=1) as trainer:
         trainer.resize(5)
         assert (trainer.learner.updates, trainer.steps, trainer.decisions) == (1, 8, 64)
 
@@ -240,8 +238,7 @@ def test_a_worker_lost_around_the_hand_over_changes_no_running_update(at: int) -
     """The half that is learned from stays as it was; the lost rows decide nothing until they are back."""
     task, steps, batch = find("staghunt"), 8, 256
     wanted, _ = trained(SequentialPPO, task, 4, batch=batch)
-    with training(PPO, task, backend="shm", batch=batch) as trainer:
-        trainer.iterate()
+    with training(PPO, task, backend="shm", batch=batch, iterations=1) as trainer:
         trainer.iterate()
         envs: Any = trainer._envs
         step = count(1)
@@ -288,8 +285,7 @@ def test_a_resumed_training_equals_the_uninterrupted_one() -> None:
 
 def test_the_end_of_a_training_learns_from_the_last_rollout() -> None:
     """So no step is collected in vain, and the last figures are those of that update; no thread is left."""
-    with training(PPO, corridor()) as trainer:
-        trainer.iterate()
+    with training(PPO, corridor(), iterations=1) as trainer:
         assert trainer.finish()["updates"] == 1
         assert any(thread.name == "learner" for thread in threading.enumerate())
         assert trainer.finish() == {}

@@ -20,8 +20,8 @@ from ..alone import context, equal, started, weights
 from ..corridor import CELLS, corridor
 
 
-def training(task: Task, num_envs: int = 8, **options: Any) -> AbstractContextManager[Any]:
-    return started(PPO, context(task, **options), num_envs)
+def training(task: Task, num_envs: int = 8, iterations: int = 0, **options: Any) -> AbstractContextManager[Any]:
+    return started(PPO, context(task, **options), num_envs, iterations)
 
 
 def envs_of(trainer: Any) -> Any:
@@ -66,8 +66,7 @@ def test_the_seed_decides_the_weights() -> None:
 
 def test_resize_keeps_what_was_learned() -> None:
     """Another N keeps weights, optimiser and counters, and goes on learning."""
-    with training(corridor()) as trainer:
-        trainer.iterate()
+    with training(corridor(), iterations=1) as trainer:
         before, _ = trainer.state()
         trainer.resize(3)
         after, data = trainer.state()
@@ -80,8 +79,7 @@ def test_resize_keeps_what_was_learned() -> None:
 @pytest.mark.thorough
 def test_resumed_training_equals_the_uninterrupted_one() -> None:
     """A state restores everything: with fresh environments the same weights follow, whatever the trainer did before."""
-    with training(corridor()) as one:
-        one.iterate()
+    with training(corridor(), iterations=1) as one:
         tensors, data = one.state()
         arrays = {name: tensor.clone().numpy() for name, tensor in tensors.items()}
         one.resize(8)
@@ -116,8 +114,7 @@ def test_threads_do_not_change_the_actions() -> None:
     """All actions of a rollout are those of one thread."""
     taken = []
     for count in (1, 2, 3):
-        with training(corridor(threads=count), num_envs=60, batch=240) as trainer:
-            trainer.iterate()
+        with training(corridor(threads=count), num_envs=60, batch=240, iterations=1) as trainer:
             taken.append(buffer_of(trainer)["action"].copy())
     assert np.array_equal(*taken[:2])
     assert np.array_equal(*taken[1:])
@@ -139,8 +136,7 @@ def test_a_discarded_rollout_leaves_no_trace() -> None:
     """After a step that was interrupted, the state and the next rollout's actions are as without it."""
     states = []
     for interrupted in (False, True):
-        with training(corridor()) as trainer:
-            trainer.iterate()
+        with training(corridor(), iterations=1) as trainer:
             if interrupted:
                 before_each_step(trainer, interrupt_at_5)
                 with pytest.raises(Interrupted):
@@ -165,8 +161,7 @@ def test_refuses_the_state_of_another_network() -> None:
 
 def test_the_rollout_is_the_buffer() -> None:
     """On the CPU the learner's tensors are views of what the environments write."""
-    with training(corridor()) as trainer:
-        trainer.iterate()
+    with training(corridor(), iterations=1) as trainer:
         shown = trainer._storages[0].data().observations
         assert shown.data_ptr() == buffer_of(trainer)["observation"].ctypes.data
 
@@ -194,8 +189,7 @@ def test_every_action_taken_is_legal() -> None:
 
 def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
     """The error names the row, and the weights stay as they were."""
-    with training(corridor()) as trainer:
-        trainer.iterate()
+    with training(corridor(), iterations=1) as trainer:
         before = weights(trainer)
         envs = trainer._context.make_envs.made[-1]
         step = envs.advance
@@ -212,8 +206,7 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
 
 def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
     """It is not the environment that is to blame."""
-    with training(corridor()) as trainer:
-        trainer.iterate()
+    with training(corridor(), iterations=1) as trainer:
         assert trainer.state()
         with torch.no_grad():
             next(trainer.policy.parameters()).fill_(np.nan)

@@ -13,8 +13,8 @@ from .test_replay import World
 SETTINGS = PrioritySettings(alpha=0.7, epsilon=0.01)
 
 
-def world_of(seed: int, *, slots: int = 40, steps: int = 1, stack: int = 1) -> World:
-    return World(seed, slots=slots, steps=steps, stack=stack, priorities=SETTINGS)
+def world_of(seed: int, *, steps: int = 1, stack: int = 1, made: int = 0) -> World:
+    return World(seed, slots=40, steps=steps, stack=stack, priorities=SETTINGS, made=made)
 
 
 def known(world: World) -> dict[tuple[int, int], float]:
@@ -88,9 +88,7 @@ def test_transitions_are_drawn_in_proportion_to_their_priorities():
 
 def test_a_replay_saved_without_priorities_begins_with_equal_ones():
     """A training can be resumed with prioritized sampling switched on."""
-    one = World(4, slots=40, steps=1, stack=1)
-    for _ in range(60):
-        one.step()
+    one = World(4, slots=40, steps=1, stack=1, made=60)
     saved = one.replay.state(one.replay.mark())
     two = world_of(4)
     two.replay.load_state(saved)

@@ -40,6 +40,7 @@ class World:
         priorities: PrioritySettings | None = None,
         waiting: float = 0.3,
         trouble: float = 0.0,
+        made: int = 0,
     ) -> None:
         self.waiting, self.trouble = waiting, trouble
         self.absent: dict[int, AbsentRows] = {}
@@ -56,6 +57,8 @@ class World:
         self.buffer["active"][0] = self.some_active()
         self.replay.add()
         self.reference.begin(self.buffer["observation"][0], self.buffer["active"][0])
+        for _ in range(made):
+            self.step()
 
     def observe(self) -> None:
         """Write new observations into the current slot."""
@@ -160,9 +163,7 @@ def test_transitions_of_many_steps_and_shapes(seed):
 
 def test_every_transition_of_the_window_is_drawn_equally_often():
     """And none outside it."""
-    world = World(2, players=2, slots=20, steps=1, stack=1)
-    for _ in range(50):
-        world.step()
+    world = World(2, players=2, slots=20, steps=1, stack=1, made=50)
     first, last = world.replay.window
     possible = {place for place in world.reference.transitions if first <= place[0] <= last}
     batch = world.replay.sample(20_000)
@@ -174,18 +175,14 @@ def test_every_transition_of_the_window_is_drawn_equally_often():
 
 def test_a_truncation_whose_last_observation_is_no_longer_kept_is_not_sampled():
     """It is counted, and others are sampled instead."""
-    world = World(3, players=1, slots=256, steps=1, stack=1)
-    for _ in range(300):
-        world.step()
+    world = World(3, players=1, slots=256, steps=1, stack=1, made=300)
     assert world.replay.sample(2_000).places.shape == (2_000, 2)
     assert world.replay.missing > 0
 
 
 def test_a_successor_that_is_not_written_yet_is_not_found():
     """The search ends at the head."""
-    world = World(3, players=1, slots=30, steps=1, stack=1)
-    for _ in range(10):
-        world.step()
+    world = World(3, players=1, slots=30, steps=1, stack=1, made=10)
     replay = world.replay
     numbers = np.zeros(4)
     ends = [transition(replay._ring, replay._walk, replay.head, replay.head - 1, row, numbers) for row in range(2)]
@@ -210,9 +207,7 @@ def test_the_same_seed_draws_the_same_transitions():
     """Sampling is a function of seed and steps."""
     batches = []
     for _ in range(2):
-        world = World(7, slots=30, steps=2, stack=2)
-        for _ in range(60):
-            world.step()
+        world = World(7, slots=30, steps=2, stack=2, made=60)
         batches.append(world.replay.sample(32))
     assert np.array_equal(batches[0].places, batches[1].places)
     assert np.array_equal(batches[0].following, batches[1].following)
@@ -277,9 +272,7 @@ def test_the_frames_that_two_stacks_share_are_copied_once(steps):
 
 def test_the_frames_of_seats_that_wait_are_copied_for_each_stack():
     """The stack after a transition then has others than that before."""
-    world = World(3, players=2, slots=60, steps=1, stack=4)
-    for _ in range(200):
-        world.step()
+    world = World(3, players=2, slots=60, steps=1, stack=4, made=200)
     batch = world.replay.sample(32)
     assert batch.frames is None
     assert not np.shares_memory(batch.observations, batch.following)

@@ -69,21 +69,16 @@ def test_waiting_goes_into_pictures(monkeypatch):
     assert shade(math.inf) == first + 1
 
 
-def test_a_picture_that_is_observed_is_shown():
-    """The newest of a stack of frames, grey, where nothing is drawn."""
-    frames = np.zeros((2, 4, 84, 84), np.uint8)
-    frames[:, -1] = 200
-    boards = WatchedBoards(None, frames)
-    assert boards.panels[0].kind == "pixels"
-    assert boards.fields[0].shape == (64, 64, 3)
-
-
-def test_an_environment_that_cannot_be_drawn_shows_what_it_observes():
-    """A render that fails costs the picture, not the training."""
+def test_where_nothing_is_drawn_observations_are_shown():
+    """The newest of a stack of frames, grey; a render that fails costs the picture, not the training."""
 
     def broken(_env):
         raise RuntimeError("no display")
 
+    frames = np.zeros((2, 4, 84, 84), np.uint8)
+    frames[:, -1] = 200
+    boards = WatchedBoards(None, frames)
+    assert (boards.panels[0].kind, boards.fields[0].shape) == ("pixels", (64, 64, 3))
     assert WatchedBoards(broken, np.ones((2, 5))).panels[0].kind == "bars"
 
 
@@ -209,16 +204,12 @@ def test_what_a_script_logs_last_is_shown():
 
 
 def test_a_second_session_of_a_name_gets_a_number():
-    """So that each can be attached to by its name."""
+    """So that each can be attached to by its name; `latest` is a session that lives."""
     with closing(watch(cartpoles(), name="twin")) as first, closing(watch(cartpoles(), name="twin")) as second:
         for envs in (first, second):
             envs.reset(seed=1)
         found = [find_session(name, Path()).name for name in ("twin", "twin-2", "latest")]
         assert found == ["twin", "twin-2", "twin-2"]
-
-
-def test_latest_is_a_session_that_lives():
-    """If none does, the message says so."""
     with pytest.raises(BadParameter, match="no session is running"):
         find_session("latest", Path())
 

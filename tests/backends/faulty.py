@@ -93,12 +93,20 @@ class Unbuildable(Counter):
 
 
 class Late(Counter):
-    """Does not finish its constructor in a worker before a file is there."""
+    """Does not finish its constructor in a worker before a file is there; if that has text, its reset fails, once."""
 
-    def __init__(self, file: str) -> None:
-        super().__init__(length=10**6)
-        while sys.argv[0].endswith("worker.py") and not Path(file).exists():
+    def __init__(self, file: str, length: int = 10**6) -> None:
+        super().__init__(length)
+        self.file = Path(file)
+        while sys.argv[0].endswith("worker.py") and not self.file.exists():
             time.sleep(0.01)
+        self.fails = self.file.exists() and self.file.read_text() != ""
+
+    def reset(self, *, seed=None, **_):
+        if self.fails and seed != 0:  # which it is looked at with
+            self.file.write_text("")
+            raise ValueError("no such card")
+        return super().reset(seed=seed)
 
 
 class Parent(Counter):

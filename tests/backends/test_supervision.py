@@ -127,6 +127,24 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots, tmp_path
         assert [worker.restarts for worker in envs.workers] == [0, 1, 0]
 
 
+def test_a_worker_that_fails_at_its_return_is_still_absent(toy, backend, tmp_path):
+    """Its episodes are truncated when its environments have been reset, also where each step ends an episode."""
+    file = tmp_path / "start"
+    file.touch()
+    with closing(make(toy("Late", file=file, length=1), 5, backend, workers=2)) as envs:
+        rows = envs.buffer
+        envs.start()
+        step(envs)
+        file.write_text("fail")
+        os.kill(envs.workers[1].pid, signal.SIGKILL)
+        until(lambda: (step(envs), envs.workers[1].restarts == 2)[1], "it has failed again")
+        assert rows["active"][0].tolist() == rows["terminated"][0].tolist() == [1, 1, 0, 0, 0]
+        assert not rows["truncated"][0].any()
+        until(lambda: (step(envs), rows["truncated"][0].any())[1], "it is back")
+        assert rows["truncated"][0].tolist() == [0, 0, 1, 1, 1]
+        assert [worker.restarts for worker in envs.workers] == [0, 2]
+
+
 def test_the_return_of_the_only_worker_is_waited_for(toy, backend, tmp_path):
     """The event says how it ended, and after how many steps."""
     task = toy("Fragile", how="exit", flag=tmp_path / "flag")

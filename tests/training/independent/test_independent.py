@@ -48,15 +48,18 @@ def test_an_agent_does_not_depend_on_what_the_others_learn(monkeypatch):
 
 @pytest.mark.thorough
 def test_with_another_number_of_environments_the_old_replay_is_sampled():
-    """Learning goes on at once, and the old ring is released when the new one is full."""
+    """Learning and its random numbers go on at once, and the old ring is released when the new one is full."""
     with training(replay_size=300, iterations=2) as trainer:
-        updates = trainer._agents[0].counts.updates
+        agent = trainer._agents[0]
+        before = agent.counts
         trainer.resize(2)
-        assert len(trainer._agents[0].learner.replays) == 1
+        assert len(agent.learner.replays) == 1
+        trainer._open_replay()
+        assert agent.counts.generator == before.generator
         run(trainer, 1)
-        assert trainer._agents[0].counts.updates > updates
+        assert agent.counts.updates > before.updates
         run(trainer, 4)
-        assert len(trainer._agents[0].learner.replays) == 1
+        assert len(agent.learner.replays) == 1
 
 
 @pytest.mark.thorough

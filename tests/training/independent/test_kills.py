@@ -18,7 +18,7 @@ from pac.training.telemetry.records import Phase
 
 from ...waiting import until
 from ..watched import session
-from .harness import SMALL, run, training
+from .harness import SMALL, training
 
 KILLS, SESSIONS, STARTS, SETTLED = 100, 25, 200, 20
 """Of the slow tests, sessions per seed; after so many starts, memory must not grow any more."""

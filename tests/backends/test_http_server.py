@@ -113,6 +113,9 @@ def test_an_episode(counter):
     second = counter.post("/reset")
     assert (second["observation"][0], second["done"], second["episode"]) == (0, False, 1)
     assert second["observation"][1] != first["observation"][1]
+    while not counter.post("/step", action=0)["done"]:
+        pass
+    assert counter.post("/reset", seed=3) == first
 
 
 def test_environments_are_independent(serve, toy):

@@ -211,7 +211,7 @@ DEEP = "[" * 100_000
                 (4, {"action": [10**90]}),
                 (4, {"action": [float("inf")]}),
                 *((4, {"reward": reward}) for reward in ("much", None, ...)),
-                *((4, {"prints": prints}) for prints in ("", {"observation": {}}, ...)),
+                *((4, {"prints": prints}) for prints in ("", json.loads('{"observation": {}}'), ...)),
                 (4, {"boards": {"bottle": "AAAA"}}),
                 (4, {"action": ...}),
                 *((0, {"steps": steps}) for steps in ("2", 1e999, ...)),

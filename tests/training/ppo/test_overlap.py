@@ -146,6 +146,7 @@ def test_an_error_of_the_update_is_raised_when_the_next_rollout_is_complete() ->
         with pytest.raises(NonFiniteRollout, match="a reward is NaN"):
             trainer.iterate()
         assert trainer.state()[1]["updates"] == 0
+        assert trainer._updates is not None
         assert trainer._updates.result() == {}  # it is raised once
 
 

@@ -79,8 +79,11 @@ def test_a_sweep_continues_with_the_same_n(trained):
 
 
 def test_an_impossible_number_ends_a_sweep():
-    """The session returns home; without a sweep, to the previous number."""
+    """The session returns home; without a sweep, to the previous number. Another request ends a sweep, too."""
     planner = NumEnvsPlanner(4, STEPPED)
+    planner.request_sweep((2,), home=4, seconds=2.0)
+    planner.request(3)
+    assert (planner.sweeping, planner.home) == (False, None)
     planner.request_sweep((100,), home=4, seconds=2.0)
     assert planner.fall_back(before=2) == 4
     assert planner.fall_back(before=2) == 2

@@ -79,10 +79,7 @@ def test_numbers_that_are_none_are_found_where_they_are():
     alarms, rang = Alarms(), []
     alarms.on_alarm = lambda text, env: rang.append((text, env))
     alarms.check_environments(results(observation=math.nan, score=math.nan), 1, 5.0)
-    assert rang == [
-        ("alarm: env 2: reward is NaN", 1),
-        ("alarm: env 3: observation is NaN", 2),
-    ]
+    assert rang == [("alarm: env 2: reward is NaN", 1), ("alarm: env 3: observation is NaN", 2)]
     assert alarms.marked == {1, 2}
     alarms.check_environments(results(observation=math.nan, players=2), 2, 6.0)
     assert len(rang) == 2

@@ -112,10 +112,7 @@ def test_as_many_environments_as_there_is_memory_for(crowd, wanted, options):
 
 @pytest.mark.parametrize(
     ("num_envs", "sentence"),
-    [
-        (1000, "use at most"),
-        (1_000_000, r"N=1,000,000 needs about .* to keep their last steps, .* are available"),
-    ],
+    [(1000, "use at most"), (1_000_000, r"N=1,000,000 needs about .* to keep their last steps, .* are available")],
 )
 def test_strict_fails_instead_of_running_fewer_environments(crowd, num_envs, sentence):
     """With `strict`, too many are an error, before the memory is allocated."""

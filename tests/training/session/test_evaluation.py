@@ -84,13 +84,7 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     config = Config(eval_every=1, eval_episodes=2)
     lanes: dict[str, Any] = {}
     evaluator = Evaluator(
-        config,
-        trainer_kind("ppo"),
-        task,
-        settings,
-        directory=tmp_path,
-        events=events,
-        show_lane=lanes.__setitem__,
+        config, trainer_kind("ppo"), task, settings, directory=tmp_path, events=events, show_lane=lanes.__setitem__
     )
     iterations = count(1)
     until(lambda: evaluator.end_iteration(next(iterations), trainer))

@@ -26,29 +26,16 @@ def read(device, *devices, visible=None, uuid=None):
     return gpu.read(device)["gpu_name"].decode()
 
 
-@pytest.mark.parametrize(
-    ("device", "visible", "name"),
-    [
-        ("cuda:0", None, "Small"),
-        ("cuda:1", None, "Large"),
-        ("cuda", None, "Small"),
-        ("cpu", None, "Small"),
-        ("", None, "Small"),
-        ("cuda:0", "1,0", "Large"),
-        ("cuda:1", "1,0", "Small"),
-        ("cuda:0", " 1 ", "Large"),
-        ("cpu", "1", "Large"),
-        ("cuda:0", "GPU-bbbb-2", "Large"),
-        ("cuda:0", "GPU-bb", "Large"),
-        ("cuda:1", "GPU-bbbb-2,GPU-aaaa-1", "Small"),
-        ("cuda:0", "GPU-", ""),
-        ("cuda:0", "", ""),
-        ("cuda:0", "-1", ""),
-        ("cuda:0", "7", ""),
-        ("cuda:5", "0,1", ""),
-        ("cuda:0", "nonsense", ""),
-    ],
-)
+CHOSEN: dict[str, list[tuple[str, str | None]]] = {
+    "Small": [(device, None) for device in ("cuda:0", "cuda", "cpu", "")]
+    + [("cuda:1", "1,0"), ("cuda:1", "GPU-bbbb-2,GPU-aaaa-1")],
+    "Large": [("cuda:1", None), ("cuda:0", "1,0"), ("cuda:0", " 1 "), ("cpu", "1")]
+    + [("cuda:0", visible) for visible in ("GPU-bbbb-2", "GPU-bb")],
+    "": [("cuda:0", visible) for visible in ("GPU-", "", "-1", "7", "nonsense")] + [("cuda:5", "0,1")],
+}
+
+
+@pytest.mark.parametrize(("device", "visible", "name"), [(*case, name) for name in CHOSEN for case in CHOSEN[name]])
 def test_the_gpu_is_the_one_that_the_policy_runs_on(device, visible, name):
     """By its number among those that the process may use, given as numbers or as unique ids; otherwise none."""
     assert read(device, SMALL, LARGE, visible=visible) == name

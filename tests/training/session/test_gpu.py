@@ -27,11 +27,15 @@ def read(device, *devices, visible=None, uuid=None):
 
 
 CHOSEN: dict[str, list[tuple[str, str | None]]] = {
-    "Small": [(device, None) for device in ("cuda:0", "cuda", "cpu", "")]
-    + [("cuda:1", "1,0"), ("cuda:1", "GPU-bbbb-2,GPU-aaaa-1")],
-    "Large": [("cuda:1", None), ("cuda:0", "1,0"), ("cuda:0", " 1 "), ("cpu", "1")]
-    + [("cuda:0", visible) for visible in ("GPU-bbbb-2", "GPU-bb")],
-    "": [("cuda:0", visible) for visible in ("GPU-", "", "-1", "7", "nonsense")] + [("cuda:5", "0,1")],
+    "Small": [
+        ("cuda:0", None),
+        ("cuda", None),
+        ("cpu", None),
+        ("", None),
+        *(("cuda:1", ids) for ids in ("1,0", "GPU-bbbb-2,GPU-aaaa-1")),
+    ],
+    "Large": [("cuda:1", None), ("cpu", "1"), *(("cuda:0", ids) for ids in ("1,0", " 1 ", "GPU-bbbb-2", "GPU-bb"))],
+    "": [*(("cuda:0", visible) for visible in ("GPU-", "", "-1", "7", "nonsense")), ("cuda:5", "0,1")],
 }
 
 

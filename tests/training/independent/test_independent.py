@@ -62,6 +62,15 @@ def test_with_another_number_of_environments_the_old_replay_is_sampled():
         assert len(agent.learner.replays) == 1
 
 
+def test_targets_are_copied_after_target_update_decisions():
+    """An agent takes a gradient step for 16 of them."""
+    with training(target_update=64) as trainer:
+        learner, copied = trainer._agents[0].learner, []
+        learner.update_target = lambda: copied.append(learner.updates)
+        run(trainer, 2)
+        assert copied == list(range(4, learner.updates + 1, 4)) != []
+
+
 @pytest.mark.thorough
 def test_each_agent_has_a_curve_of_its_returns(monkeypatch):
     """The mean over the episodes that its seat has ended."""

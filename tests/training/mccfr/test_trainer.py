@@ -174,6 +174,16 @@ def test_another_number_of_workers_keeps_the_tables():
         assert trainer.iterations == 400
 
 
+def test_iterations_that_were_lost_have_numbers():
+    """How many count and which number is next are saved apart."""
+    with solving() as (trainer, backend):
+        (table, updates), (_, data) = tables(backend()), trainer.state()
+        trainer.close()
+        trainer.load_state({"table": table, "updates": updates}, {**data, "iterations": 5, "next": 9})
+        counters = trainer.state()[1]
+    assert (counters["iterations"], counters["next"]) == (5, 9)
+
+
 def test_interrupted_batches_are_learned():
     """Batches that were complete before the gate closed are learned; without any, `Interrupted` is raised."""
     with solving(credit=3) as (trainer, _):

@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # mypy reads the four folders through links; show the paths of the real files.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
-.PHONY: help setup run quick test snapshots test-slow gpu gpu-pack check format bench screenshots clean
+.PHONY: help setup run quick test interpreters snapshots test-slow gpu gpu-pack check format bench screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,6 +52,9 @@ test: $(COMPILED)  ## Run all tests except the slow ones; failed tests once more
 snapshots: $(STAMP)  ## Store what the app draws now as the screens in tests/tui/snapshots; review the difference
 	UPDATE_SNAPSHOTS=1 $(BIN)/python -m pytest -q tests/tui/test_screens.py
 
+interpreters: $(STAMP)  ## Run most quick tests on the other versions of Python that are found
+	.ci/interpreters $(ARGS)
+
 test-slow: $(COMPILED)  ## Run the slow tests: learning and soak tests, and properties with 500 examples
 	$(BIN)/python -m pytest -q --hypothesis-profile slow --timeout 1800 -m "slow or hypothesis"
 
@@ -82,4 +85,4 @@ screenshots: $(STAMP)  ## Take the pictures and the recording in screenshots/ fr
 	$(BIN)/python screenshots/recording.py
 
 clean:  ## Remove the virtual environment and build files, but no runs
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -95,6 +96,8 @@ def pytest_collection_modifyitems(items):
 
 def _without_gpu() -> str:
     """Return why kernels cannot run on a GPU here, or an empty string."""
+    if find_spec("torch") is None:
+        return "PyTorch is not installed"
     import torch
 
     from pac.envs.cuda import unavailable

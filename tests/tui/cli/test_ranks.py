@@ -240,6 +240,7 @@ def test_what_cannot_train_in_several_processes_is_refused(
     assert not list(tmp_path.glob("runs/*"))
 
 
+@pytest.mark.session
 def test_the_app_needs_a_terminal(shared: Path, tmp_path: Path) -> None:
     """Nothing is started without one."""
     with started(("run", "--ranks", "2"), shared, tmp_path) as process:

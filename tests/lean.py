@@ -24,11 +24,11 @@ class Missing:
 @contextmanager
 def skipping() -> Iterator[None]:
     """Skip in this block what imports these modules."""
-    sys.meta_path.insert(0, Missing)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Missing)
     try:
         yield
     finally:
-        sys.meta_path.remove(Missing)  # type: ignore[arg-type]
+        sys.meta_path.remove(Missing)
 
 
 def pytest_configure(config):

@@ -1,0 +1,108 @@
+"""What other processes read is published in order: between two fences, either the content changes or what announces it.
+
+Without a fence, another core may see the announcement before the content. So a fence is replaced by one that notes what
+has changed since the last one. Readers, which change nothing, have a fence after and before they read what announces.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends.system.arrays import NamedArrays
+from pac.backends.system.segment import Segment
+from pac.backends.workers import control
+from pac.training.independent.board import Board, board_specs
+from pac.training.independent.mailbox import Mailbox
+from pac.training.session.gate import Gate, Word
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.timeline import SharedLaps, laps_specs
+
+from ..toys import FACTS, toy
+from .independent.publisher import LAYOUT, SPECS
+
+NOTHING: set[str] = set()
+
+
+def laps(_folder):
+    arrays = NamedArrays(laps_specs(1))
+    shared = SharedLaps(arrays, 0)
+    return arrays, {
+        "lap": (lambda: shared.lap("a"), [{"phase", "begin", "end"}, {"count"}]),
+        "read": (shared.read, [NOTHING] * 2),
+    }
+
+
+def mailbox(_folder):
+    arrays = NamedArrays(SPECS)
+    letters = Mailbox(arrays, LAYOUT)
+    content = {name: torch.ones_like(one) for name, one in LAYOUT.items()}, np.array([1]), np.array([0.5])
+    expected = [{"sequence"}, {"tensors", "counts", "figures"}, {"sequence"}, {"version"}]
+    return arrays, {
+        "publish": (lambda: letters.publish(*content), expected),
+        "read": (lambda: letters.read({}), [NOTHING] * 3),
+    }
+
+
+def board(_folder):
+    arrays = NamedArrays(board_specs(2))
+    shared = Board(arrays)
+    shared.set_place({"at": 0})
+    return arrays, {
+        "set_place": (lambda: shared.set_place({"at": 1}), [{"place"}, {"ring"}, {"call"}]),
+        "place": (shared.place, [NOTHING] * 3),
+        "listen": (shared.call.listen, [NOTHING] * 2),
+    }
+
+
+def blocks(folder):
+    writer = TelemetryWriter(toy(), describe(toy(), **FACTS), 1, 1, folder)
+    reader = TelemetryReader(folder)
+    memory = {"block": writer.array("terms"), "sequence": writer._mapped.sequences["terms"]}
+    return memory, {
+        "put": (lambda: writer.put("terms", 5), [{"sequence"}, {"block"}, {"sequence"}]),
+        "read": (lambda: reader.read("terms"), [NOTHING] * 3),
+    }
+
+
+def gate(folder):
+    session = Gate(folder)
+    words = np.frombuffer(session._words, np.int64)
+    memory = {"attention": words[:1], "changes": words[Word.CHANGES :][:1], "others": words[Word.CHANGES + 1 :]}
+    return memory, {"pause": (session.pause, [{"attention", "others"}, {"changes"}])}
+
+
+def worker(folder):
+    segment = Segment.create("control", control.BLOCK, directory=folder)
+    block = control.ControlBlock(segment, 0)
+    words = np.frombuffer(segment.map, np.uint32)
+    memory = {"request": words[control.REQUEST :][:1], "order": words[control.ORDER :][:1]}
+    return memory, {"post": (lambda: block.post(control.CLOSE), [{"order"}, {"request"}])}
+
+
+CASES = {
+    "training.telemetry.timeline": (laps, ["lap", "read"]),
+    "training.telemetry.blocks": (blocks, ["put", "read"]),
+    "training.independent.mailbox": (mailbox, ["publish", "read"]),
+    "training.independent.board": (board, ["set_place", "place", "listen"]),
+    "training.session.gate": (gate, ["pause"]),
+    "backends.workers.control": (worker, ["post"]),
+}
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, (_, names) in CASES.items() for name in names])
+def test_content_and_announcement_are_separated(monkeypatch, folder, module, name):
+    """In this order, and nothing else changes."""
+    memory, operations = CASES[module][0](folder)
+    operation, expected = operations[name]
+    seen, changes = {key: array.copy() for key, array in memory.items()}, []
+
+    def note() -> None:
+        changes.append({key for key, array in memory.items() if not np.array_equal(array, seen[key])})
+        seen.update({key: array.copy() for key, array in memory.items()})
+
+    monkeypatch.setattr(f"pac.{module}.fence", note)
+    monkeypatch.setattr(f"pac.{module}.STRONGLY_ORDERED", False, raising=False)
+    operation()
+    note()
+    assert changes == expected

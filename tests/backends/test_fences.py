@@ -4,6 +4,8 @@ The words of a control block are replaced by a list that notes each access. All 
 stores to others in any order.
 """
 
+from typing import Any
+
 import pytest
 
 from pac.backends.system.segment import Segment
@@ -11,7 +13,7 @@ from pac.backends.workers import control
 from pac.backends.workers.control import FLEET_BLOCKED, ORDER, REPLY, REQUEST, STATE, STEP, ControlBlock, Link
 
 
-class Noted(list):
+class Noted(list[int]):
     """Words that note reads as their names, and writes as their names with a `=`."""
 
     def __init__(self, notes):
@@ -37,7 +39,8 @@ def noted(monkeypatch, tmp_path):
     monkeypatch.setattr(control, "wait_on", lambda *_: notes.append("wait"))
     segment = Segment.create("control", control.BLOCK, directory=tmp_path)
     block, link = ControlBlock(segment, 0), Link(segment, 0, 0, 0)
-    block.words = link._words = Noted(notes)
+    words: Any = Noted(notes)
+    block.words = link._words = words
     notes.clear()
     return block, link, notes
 

@@ -36,7 +36,7 @@ def _built_in() -> dict[str, TaskFamily]:
     package = import_module(__package__)
     found: dict[str, TaskFamily] = {}
     for folder in pkgutil.iter_modules(package.__path__):
-        if folder.ispkg and folder.name != "gym":
+        if folder.ispkg and folder.name not in {"gym", "spaces"}:
             module = import_module(f".{folder.name}.task", __package__)
             found.update({family.name: family for family in module.TASKS})
     return found

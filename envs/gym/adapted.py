@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ..errors import EnvironmentFailed
 from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..processes import StartedProcesses
+from ..spaces.drawing import MODE_OF
+from ..spaces.infos import number_at
 from ..task import LAST, LAST_DRAWN, Task, episode_seed
-from .board import MODE_OF, draw
-from .infos import number_at
+from .board import draw
 from .making import create
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..errors import ImpossibleState
 from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..slots import next_slot
+from ..spaces.infos import number_at
 from ..task import Task
-from .action_spaces import action_reader
+from .action_reader import action_reader
 from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
-from .infos import number_at
 from .spaces import BoxWriter, writer_of
 from .states import LENGTH, StateSaver, pack, unpack
 from .task import MaskReader, mask_reader

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..fields import DECIDES, OUT, Buffers
 from ..slots import next_slot
+from ..spaces.infos import number_at
 from ..task import Task
-from .action_spaces import action_reader
+from .action_reader import action_reader
 from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
-from .infos import number_at
 from .spaces import writer_of
 from .task import flat_mask
 

@@ -9,20 +9,14 @@ from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ..errors import BadParameter
 from ..fields import Array, Field
+from ..spaces.kinds import WRAP, UnsupportedSpaces, dotted, simple_spaces
 
 KEPT = frozenset({"uint8", "int8", "int16", "int32", "float32"})
 """The dtypes that are stored unchanged; others are stored as float32."""
-WRAP = "wrap the environment, for instance with gymnasium.wrappers"
-
-
-class UnsupportedSpaces(BadParameter):
-    """An environment whose spaces cannot be trained on."""
-
-    title = "Environment not supported"
 
 
 class ObservationWriter(Protocol):
@@ -74,28 +68,6 @@ class BoxWriter:
         """Copy an observation."""
         _expect(self._name, self.item.shape, observation)
         into[...] = observation
-
-
-def simple_spaces(
-    space: gymnasium.Space[Any], path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], gymnasium.Space[Any]]]:
-    """Yield the spaces within Dicts and Tuples, in their order, with the keys of the Dicts and Tuples around them."""
-    if not isinstance(space, Dict | Tuple):
-        yield path, space
-        return
-    for key, part in space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces):
-        yield from simple_spaces(part, (*path, key))
-
-
-def dotted(path: tuple[str | int, ...]) -> str:
-    """Return the keys to a part of a space, joined by dots."""
-    return ".".join(str(key) for key in path)
-
-
-def named(path: tuple[str | int, ...], width: int) -> list[str]:
-    """Return names for the numbers of a part of a space: its own, or numbered if it has several."""
-    name = dotted(path)
-    return [name] if width == 1 else [f"{name} {index}".strip() for index in range(width)]
 
 
 def is_text(space: gymnasium.Space[Any]) -> bool:

@@ -16,13 +16,14 @@ from ..fields import Field
 from ..panels import Panel
 from ..processes import ending_processes
 from ..signals import kept_signals
+from ..spaces.actions import describe_actions
+from ..spaces.infos import numbers_in, values_in, with_room
+from ..spaces.kinds import UnsupportedSpaces
 from ..task import Outcome, Task
-from .action_spaces import describe_actions
 from .board import board_of
-from .infos import numbers_in, values_in, with_room
 from .making import create, drawing_modes, import_environment, is_parallel, literal
 from .recommended import recommended
-from .spaces import ObservationWriter, UnsupportedSpaces, writer_of
+from .spaces import ObservationWriter, writer_of
 from .states import NotStorable, state_size
 
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]

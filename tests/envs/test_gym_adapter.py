@@ -10,10 +10,10 @@ import pytest
 
 from pac.envs import BadParameter, EnvironmentFailed, UnknownName, check, episode_seed, find
 from pac.envs.gym.adapted import SEED_BITS
-from pac.envs.gym.board import shrink
 from pac.envs.gym.making import NoSuchEnvironment
-from pac.envs.gym.spaces import UnsupportedSpaces
 from pac.envs.gym.task import describe
+from pac.envs.spaces.drawing import shrink
+from pac.envs.spaces.kinds import UnsupportedSpaces
 from pac.envs.text import cells_of
 
 from .begun import begun

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from pac.envs import BadParameter, EnvironmentFailed, check, find
 from pac.envs.actions import random_actions, scale_of
-from pac.envs.gym.action_spaces import action_reader, describe_actions
+from pac.envs.gym.action_reader import action_reader
 from pac.envs.gym.spaces import writer_of
+from pac.envs.spaces.actions import describe_actions
 
 from ..backends.kinds import Pilot
 from .begun import begun

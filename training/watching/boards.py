@@ -11,8 +11,8 @@ import numpy as np
 
 from ...envs import Field, Panel
 from ...envs.fields import Array, Buffers
-from ...envs.gym.board import drawing, pixels, shrink
 from ...envs.signals import kept_signals
+from ...envs.spaces.drawing import drawing, pixels, shrink
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import cells_of
 from .observations import ObservationParts, observation_of

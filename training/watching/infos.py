@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
-from ...envs.gym.infos import UNREAD, number_at, number_of, numbers_in, values_in, with_room
+from ...envs.spaces.infos import UNREAD, number_at, number_of, numbers_in, values_in, with_room
 
 Infos: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 PLAIN = "biuf"

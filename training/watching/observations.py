@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...envs import Field
 from ...envs.fields import Array
-from ...envs.gym.board import MOST_BARS, in_color, is_picture, picture_shape
-from ...envs.gym.spaces import dotted, named
+from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, picture_shape
+from ...envs.spaces.kinds import dotted, named
 
 NUMERIC = "biuf"
 """The kinds of dtypes that contain numbers."""

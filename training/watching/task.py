@@ -12,8 +12,8 @@ from gymnasium.spaces import Dict, Discrete, Tuple
 
 from ...envs import Field, Outcome, Task
 from ...envs.fields import Array
-from ...envs.gym.action_spaces import action_parts, component_names, describe_actions
-from ...envs.gym.spaces import UnsupportedSpaces
+from ...envs.spaces.actions import action_parts, component_names, describe_actions
+from ...envs.spaces.kinds import UnsupportedSpaces
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards
 

@@ -9,7 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from pac.envs.gym.infos import LONGEST, MOST
+from pac.envs.spaces.infos import LONGEST, MOST
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.infos import MAX_SEARCHES, InfoReader

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..fields import STANDARD_FIELDS
 from ..task import LAST
-from .board import MODE_OF
+from .drawing import MODE_OF
 
 MOST, LONGEST = 32, 90
 """The most numbers that are read, and the most bytes of a name: with `info/` before it, it is the name of a curve."""

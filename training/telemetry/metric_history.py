@@ -25,7 +25,8 @@ class TooManyMetrics(PacError):
 class MetricHistory:
     """Names, latest values and curves of the metrics.
 
-    A point of the curves is a column of the block `history`: steps, seconds, frames, and a value for each name.
+    A point of the curves is a column of the block `history`: steps, seconds, frames, and a value for each name, NaN
+    where an iteration has none. Readers see the newest value of each name.
 
     Attributes:
         latest: The metrics of the last iteration.
@@ -34,6 +35,8 @@ class MetricHistory:
     def __init__(self) -> None:
         self.latest: dict[str, float] = {}
         self._names: dict[str, bytes] = {}
+        self._newest: dict[str, float] = {}
+        self._waiting: dict[str, float] = {}  # the metrics since the last point
         self._points = np.zeros((3 + MAX_METRICS, MAX_HISTORY), "f4")
         self._count = 0
         self._stride = 1
@@ -51,11 +54,12 @@ class MetricHistory:
         self._write_points()
 
     def add_names(self, names: Iterable[str]) -> None:
-        """Add the names of metrics that are new.
+        """Add the names of metrics that are new, which earlier points lack.
 
         Raises:
             TooManyMetrics: There are more than `MAX_METRICS`, or a name has more than `METRIC_NAME_BYTES` bytes.
         """
+        known = self._used
         for name in names:
             if name in self._names:
                 continue
@@ -67,7 +71,10 @@ class MetricHistory:
                     f"limit of {MAX_METRICS} metrics reached, got {name!r}: report fewer, or one mean instead of "
                     "several values"
                 )
+            self._points[self._used, : self._count] = np.nan
             self._names[name] = encoded
+        if self._count and known < self._used:
+            self._write_points()
 
     def append(self, row: Mapping[str, float], counts: Counts, seconds: float) -> None:
         """Append an iteration that ended after `seconds` of training.
@@ -77,11 +84,13 @@ class MetricHistory:
         """
         self._set_latest(row)
         self._write_latest()
+        self._waiting |= row
         if counts.iterations % self._stride:
             return
         if self._count == MAX_HISTORY:
             self._thin()
-        self._add_point(row, counts.steps, seconds, counts.frames)
+        self._add_point(self._waiting, counts.steps, seconds, counts.frames)
+        self._waiting = {}
         self._write_points(slice(self._count - 1, self._count))
 
     def resume(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
@@ -105,12 +114,9 @@ class MetricHistory:
         self._write_points()
 
     def _set_latest(self, row: Mapping[str, float]) -> None:
-        first_new = self._used
         self.add_names(row)
         self.latest = dict(row)
-        if self._count and first_new < self._used:
-            self._points[first_new : self._used, : self._count] = np.nan  # earlier iterations lack them
-            self._write_points()
+        self._newest |= row
 
     def _add_point(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
         values = (row.get(name, np.nan) for name in self._names)
@@ -118,8 +124,12 @@ class MetricHistory:
         self._count += 1
 
     def _thin(self) -> None:
-        """Remove every second point; of the following iterations, keep half as many as before."""
-        self._points[:, : MAX_HISTORY // 2] = self._points[:, ::2].copy()
+        """Remove every second point; of the following iterations, keep half as many as before.
+
+        A metric that only a removed point has moves to the point before it.
+        """
+        kept, removed = self._points[:, ::2], self._points[:, 1::2]
+        self._points[:, : MAX_HISTORY // 2] = np.where(np.isnan(kept), removed, kept)
         self._points[:, MAX_HISTORY // 2 :] = 0
         self._count //= 2
         self._stride *= 2
@@ -136,7 +146,7 @@ class MetricHistory:
         count = len(self._names)
         with self._writer.write("metric_names") as names:
             names[:count] = list(self._names.values())
-        if self.latest:
+        if self._newest:
             with self._writer.write("metrics") as values:
-                values[:count] = [self.latest.get(name, np.nan) for name in self._names]
+                values[:count] = [self._newest.get(name, np.nan) for name in self._names]
         self._writer.put("metric_count", count)  # last, because a reader reads this many of both

@@ -26,7 +26,8 @@ VERSION = 8
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
-MAX_METRICS = 512
+MAX_METRICS = 512 + 64 + 144
+"""What a watched script logs, numbered names beside others, and the figures of its session."""
 MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_PROCESSES = 256

@@ -30,6 +30,7 @@ from ..session.viewers import Viewer
 from ..telemetry.records import Level, Phase
 from . import requested
 from .boards import Render, WatchedBoards
+from .figures import LoggedFigures
 from .infos import Infos
 from .mirror import Autoreset, ScriptMirror
 from .observations import observation_of
@@ -87,8 +88,7 @@ class WatchedScript(BaseSession):
         self._boards = boards
         self.step_log = mirror.step_log
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
-        self._logged: dict[str, float] = {}
-        self._bad: dict[str, float] = {}
+        self._figures = LoggedFigures()
         self._asked_to_end = self._broken = self._left_out = False
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
@@ -232,20 +232,14 @@ class WatchedScript(BaseSession):
     def _end_iteration(self, now: float) -> None:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
-        self._iteration_due = float("inf") if self._logged else now + ITERATION
-        self.monitor.end_iteration({**self._logged, **self._bad})
-        self._bad.clear()
+        self._iteration_due = float("inf") if self._figures else now + ITERATION
+        self.monitor.end_iteration(self._figures.take())
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Show figures as curves, from the next step on."""
-        for name, value in metrics.items():
-            number = _number(value)
-            if number is None:
-                raise BadParameter(f"watch.log expects numbers, and {name!r} is {value!r}: omit it or log its mean")
-            self.counter.series.add_names([name])
-            self._logged[name] = number
-            if not math.isfinite(number):
-                self._bad[name] = number  # kept until the next point, since the next call may replace it
+        """Show those of the figures that are numbers as curves, from the next step on."""
+        left_out = self._figures.add(metrics)
+        if left_out:
+            self.events.add(Level.WARNING, left_out)
         self._iteration_due = self._iterated + ITERATION
         self.step_log.due = min(self.step_log.due, self._iteration_due)
 
@@ -260,7 +254,7 @@ class WatchedScript(BaseSession):
         if self.step_log.ended:
             return
         self._flush()
-        if self._logged:  # also what the script has logged last
+        if self._figures:  # also what the script has logged last
             self._end_iteration(perf_counter())
         self._probe.stop()
         self.step_log.ended = True
@@ -341,26 +335,27 @@ def _free_name(name: str) -> str:
 
 
 def log(metrics: Mapping[str, Any]) -> None:
-    """Show figures in every watch of this process."""
+    """Show figures in every watch of this process.
+
+    Raises:
+        BadParameter: A value is not a number.
+    """
+    if _open:
+        log_numbers({str(name): _number(name, value) for name, value in metrics.items()})
+
+
+def log_numbers(metrics: Mapping[str, Any]) -> None:
+    """Show those of the figures that are numbers in every watch of this process."""
     for script in tuple(_open):
         script.log(metrics)
 
 
-def log_numbers(metrics: Mapping[str, Any]) -> None:
-    """Show the figures that are numbers in every watch of this process."""
-    if _open:
-        known = {str(name): value for name, value in metrics.items() if not isinstance(value, str | bytes)}
-        numbers = {name: number for name, value in known.items() if (number := _number(value)) is not None}
-        if numbers:
-            log(numbers)
-
-
-def _number(value: Any) -> float | None:
-    """Return a value that `float` accepts, also a tensor or array of one element, as a number; None otherwise."""
+def _number(name: str, value: Any) -> float:
+    """Return a value that `float` accepts, also a tensor or array of one element, as a number."""
     try:
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, RuntimeError):
-        return None
+        raise BadParameter(f"watch.log expects numbers, and {name!r} is {value!r}: omit it or log its mean") from None
 
 
 def _forget_all() -> None:

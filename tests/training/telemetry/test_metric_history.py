@@ -65,6 +65,31 @@ def test_more_metrics_than_any_screen_shows_are_kept(folder):
     assert found.curves["figure148"].values.tolist() == [148, 148]
 
 
+def test_a_metric_has_no_points_before_it_is_reported(folder):
+    """Also if its name was added earlier. Its newest value stays in the list when an iteration does not report it."""
+    series, counts = MetricHistory(), Counts(TASK)
+    series.attach(TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder))
+    for iteration, row in enumerate(({"a": 1.0}, {"b": 2.0}, {"a": 3.0}), 1):
+        counts.iterations = counts.steps = counts.frames = iteration
+        series.add_names(row)
+        series.append(row, counts, iteration)
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("a", "b")))
+    assert found.curves["a"].steps.tolist() == [1, 3]
+    assert (found.curves["b"].steps.tolist(), found.curves["b"].values.tolist()) == ([2], [2])
+    assert found.metrics == {"a": 3, "b": 2}
+
+
+def test_a_metric_that_is_reported_rarely_survives_thinning(folder):
+    """Each of its values is in a point that is kept, whatever the number of iterations."""
+    series, counts = MetricHistory(), Counts(TASK)
+    series.attach(TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder))
+    for iteration in range(1, 5001):
+        counts.iterations = counts.steps = counts.frames = iteration
+        series.append({"loss": 0.0} | ({"eval": float(iteration)} if iteration % 101 == 0 else {}), counts, iteration)
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("eval",)))
+    assert found.curves["eval"].values.tolist() == list(range(101, 5001, 101))
+
+
 def test_a_metric_without_room_is_an_error():
     """It names the metric and how many there may be; so does a name that is too long."""
     series = MetricHistory()

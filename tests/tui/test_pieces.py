@@ -268,6 +268,17 @@ def test_pieces_are_as_stored(name, runtime_directory, stored):
     stored(name, "\n".join(f"== {title}\n{text_of(rows, styles=True)}" for title, rows in blocks))
 
 
+def test_outputs_of_a_scripts_policy_are_not_called_values(runtime_directory):
+    """Nor is there an epsilon, which is unknown."""
+    valued = {"count": 2, "actions": padded(1, 0), "valued": 2, "values": padded(2.0, 1.0), "epsilon": np.nan}
+    snapshot = snapshot_of(runtime_directory, PLACES, 0, **valued)
+    script = replace(snapshot, description=replace(snapshot.description, watched=True))
+    texts = [text_of(environment_rows.policy(seen, 0, 44)) for seen in (snapshot, script)]
+    assert ["epsilon" in text for text in texts] == [True, False]
+    assert [" Q" in text for text in texts] == [True, False]
+    assert texts[1].split()[0] == "output"
+
+
 def test_every_stored_text_is_compared():
     """A file that no test draws would look like a property."""
     assert {path.stem for path in SNAPSHOTS.iterdir()} == {*SCREENS, *PIECES, *(f"board-{name}" for name in PANELS)}

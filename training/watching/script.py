@@ -100,7 +100,7 @@ class WatchedScript(BaseSession):
         )
         self.monitor.begin(self.mirror)
         choices = 0 if task.bounds or len(task.choices) > 1 else task.num_actions
-        self._probe = PolicyProbe(mirror.environments, choices)
+        self._probe = PolicyProbe(mirror.environments, choices, len(task.bounds))
         self.debugger.policy = self._probe
         self.set_phase(Phase.RUNNING, "")
         self.sampler = SystemSampler(self)

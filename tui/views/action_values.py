@@ -14,23 +14,32 @@ NAME, NUMBER, LEAST_STRIP = 14, 9, 6
 EXPLAINED = "80 % of returns"
 
 
-def action_values(output: PolicyOutput, names: Sequence[str], width: int, chosen: int) -> list[Row]:
+def action_values(output: PolicyOutput, names: Sequence[str], width: int, chosen: int, *, watched: bool) -> list[Row]:
     """Return epsilon, and a row for each of the best actions: its name, its value on a strip and in digits.
+
+    Of a watched script, epsilon is unknown, and so is whether its outputs are values.
 
     Args:
         output: The policy's output, with `values`.
         names: The names of its actions.
         width: Columns.
         chosen: The action that was taken, which is marked.
+        watched: Whether the policy is a watched script's.
     """
-    rows = [pair(Entry("epsilon", percent(100 * output.epsilon, 1)), width)]
+    rows = [] if watched else [pair(Entry("epsilon", percent(100 * output.epsilon, 1)), width)]
     name = min(NAME, width // 3)
     room = max(0, width - 2 - name - NUMBER)
     ranges = list(output.ranges) or [(value, value) for value in output.values]
     least = min([*(low for low, _ in ranges), *output.values])
     most = max([*(high for _, high in ranges), *output.values])
     explained = EXPLAINED if output.ranges and room >= len(EXPLAINED) else ""
-    rows.append((blank(2 + name), styled(fit(explained, room), FAINT), styled(f"{'Q':>{NUMBER}}", FAINT)))
+    rows.append(
+        (
+            blank(2 + name),
+            styled(fit(explained, room), FAINT),
+            styled(f"{'output' if watched else 'Q':>{NUMBER}}", FAINT),
+        )
+    )
     for action, text, value, (low, high) in zip(output.actions, names, output.values, ranges, strict=False):
         marked = int(action) == chosen
         color = BRIGHT if marked else SOFT

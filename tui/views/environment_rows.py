@@ -214,7 +214,8 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     output = in_place(output, snapshot.description)
     if output.values:
         names = [action_name(snapshot.description, int(action)) for action in output.actions]
-        return action_values(output, names, width, chosen=int(snapshot.environments["action"][env]))
+        chosen = int(snapshot.environments["action"][env])
+        return action_values(output, names, width, chosen, watched=snapshot.description.watched)
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows = pairs([value, Entry("entropy", entropy, "nats")], width)
     for index, (mean, deviation) in enumerate(zip(output.means, output.deviations, strict=True)):

@@ -89,7 +89,7 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
-        return [*acted, *action_values(output, names, width, sampled)]
+        return [*acted, *action_values(output, names, width, sampled, watched=about.watched)]
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows[len(acted) :] = pairs([value, Entry("entropy", entropy, "nats")], width)
     for action, share in zip(output.actions, output.probabilities, strict=False):

@@ -70,6 +70,11 @@ class _File:
         for line in lines:
             yield self._log_line(plain(line.decode(errors="replace")))
 
+    def unfinished(self) -> LogLine | None:
+        """Return the line that is being written, as it would look in a terminal; None if it is empty."""
+        text = plain(self._rest.decode(errors="replace"))
+        return LogLine(self.source, text, Severity.ERROR if self._traces else severity_of(text)) if text else None
+
     def _log_line(self, text: str) -> LogLine:
         """Return a line with its severity. A traceback continues while lines are indented, and ends with its error."""
         traced = self._traces
@@ -112,6 +117,10 @@ class Logs:
                 self.lines.append(line)
                 self.count += 1
         return self.count != before
+
+    def unfinished(self) -> list[LogLine]:
+        """Return the lines that are being written, such as progress bars."""
+        return [line for file in self._files.values() if (line := file.unfinished()) is not None]
 
 
 def worker_logs(directory: Path) -> Iterator[tuple[str, Path]]:

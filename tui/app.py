@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
+from textual.events import Key
 
 from ..envs import PacError
 from ..envs.files import UnreadableFile
@@ -66,6 +67,8 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
 """How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
 MEMBER_KEYS = frozenset({"members", "member.next", "member.previous"})
+LOOKING = frozenset({"view", "env", "select", "page", "travel", "help", "inspect", "palette", "screenshot", "settings"})
+"""The keys, or the first words of their names, that do not leave when a script has ended."""
 RUNS = 2.0
 """Seconds between two readings of the curves of other runs."""
 
@@ -100,6 +103,8 @@ class PacApp(TerminalApp):
         apply_theme(self)
         self.connection = connection
         self.state, self.scheduler = state or AppState(), RefreshScheduler()
+        self.state.runs_script = connection.origin == "script"
+        self._advised = False
         self.replay: EpisodeKept | None = None
         self._requests = CommandThread(connection, self.post_message)
         self._snapshots = SnapshotThread(connection, self.post_message)
@@ -184,11 +189,29 @@ class PacApp(TerminalApp):
         }
 
     def action_run_command(self, key: str) -> None:
-        """Do what a key does, or show why that is unavailable."""
-        if reason := self.unavailable(key):
+        """Do what a key does, or show why that is unavailable. When a script has ended, other keys leave."""
+        if self.state.end and not self._looks(key):
+            self.ending.leave()
+        elif reason := self.unavailable(key):
             self.notify(reason, title=f"Unavailable: {self.title_of(key)}", severity="warning")
         else:
             self.commands()[key]()
+
+    def _looks(self, key: str) -> bool:
+        """Whether a key still does something after the end of a script."""
+        group, here = key.partition(".")[0], self.state.view
+        return (
+            group in LOOKING
+            or (here != "summary" and key == "cancel")
+            or (here == "learning" and group in {"curves", "axis"})
+            or (here == "logs" and key in {"accept", "logs.search"})
+        )
+
+    def on_key(self, event: Key) -> None:
+        """Leave at a key that does nothing else, when a script has ended."""
+        bound = event.key in self._bindings.key_to_bindings
+        if self.state.end and not bound and len(self.screen_stack) == 1:
+            self.ending.leave()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be executed: while a key is asked for, no key does anything but interrupt."""
@@ -266,14 +289,28 @@ class PacApp(TerminalApp):
         self.set_timer(interval(rate) * self.scheduler.slowdown, self._tick)
         self.scheduler.measure()
         self.training.restart_if_due()
+        self._follow_script()
         self._request()
         if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
             self._read_runs()
         if self.scheduler.due("system", interval("system")) or counting_down:
             self.draw_footer()
         # Log files grow without a new snapshot. The last snapshot may have come before figures were due.
-        if self.state.phase is Phase.STARTING or self.state.view == "logs" or self.painter.overdue:
+        idle = self.state.idle(time.time()) and self.scheduler.due("idle", interval("figures"))
+        if self.state.phase is Phase.STARTING or self.state.view == "logs" or self.painter.overdue or idle:
             self.painter.draw()
+
+    def _follow_script(self) -> None:
+        """Show how the script has ended; leave if the user has asked for that before. Give advice once."""
+        if not self._advised and (advice := self.connection.advice()):
+            self._advised = True
+            self.notify(advice, severity="warning", timeout=20)
+        if not self.state.end and (end := self.connection.script_end()):
+            self.state.end = end
+            if self.ending.stop_requests or self.connection.leaves_at_end:
+                self.ending.leave()
+            else:
+                self.refresh_now()
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
@@ -304,9 +341,16 @@ class PacApp(TerminalApp):
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """Show a new snapshot."""
-        if message.selected != self.state.selected:
+        turned = message.selected != self.state.selected
+        if turned and not self.state.runs_script:
             return
         self.state.snapshot, self.state.members = message.snapshot, message.members
+        if turned:
+            self.state.turn_to(message.selected)
+            self.debugger.reset()
+            self._requested, self._announced = None, None
+            self.painter.restyle(colors=colors_distinguish(self))
+            self.training.requested_pause = None
         if self.is_running:
             self.show_snapshot(message.snapshot)
 
@@ -328,7 +372,7 @@ class PacApp(TerminalApp):
             self.draw_footer()
         self.painter.draw()
         others = (member for index, member in enumerate(self.state.members) if index != self.state.selected)
-        if snapshot.phase is Phase.ENDED and all(member.over for member in others):
+        if not self.state.runs_script and snapshot.phase is Phase.ENDED and all(member.over for member in others):
             self.ending.leave()
 
     def _toast(self, snapshot: Snapshot) -> None:
@@ -340,7 +384,7 @@ class PacApp(TerminalApp):
 
     def on_session_lost(self, message: SessionLost) -> None:
         """Show the error; if no snapshot was ever taken, leave it to the command line."""
-        if message.selected != self.state.selected:
+        if message.selected != self.state.selected or self.state.end:
             return
         self.state.lost = message.error
         if self.state.snapshot is None and not any(member.snapshot for member in self.state.members):

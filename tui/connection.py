@@ -32,10 +32,13 @@ class SessionConnection:
     Attributes:
         number: This viewer's number among the viewers of the session; 0 before it has joined.
         detached: Whether the session continues when the app ends.
-        selected: The index of the session among several, see `SessionGroup`.
+        selected: The index of the session among several, see `SessionGroup`, or among those of a script that
+            replace each other.
+        leaves_at_end: Whether the app leaves when what it shows has ended, instead of at a key.
     """
 
     selected = 0
+    leaves_at_end = True
 
     def __init__(self, start: Callable[[], RunningSession], origin: Origin = "process") -> None:
         self.origin = origin
@@ -104,9 +107,24 @@ class SessionConnection:
         """
         session = self.wait()
         if self._client is None:
-            self._join(SessionClient(session.directory))
+            self._join(SessionClient(self._reader.directory if self._reader is not None else session.directory))
         assert self._client is not None
         return self._client.call(command, **arguments)
+
+    def follow(self) -> None:
+        """Turn to the session that is to be shown now, if it is another."""
+
+    def turn_to(self, pid: int | None, name: str) -> bool:  # noqa: ARG002 - a script may have several sessions
+        """Show another session of what the app runs; return whether that has such a session."""
+        return False
+
+    def script_end(self) -> str:
+        """Return how the script has ended that this program runs; an empty text while it runs, or without one."""
+        return ""
+
+    def advice(self) -> str:
+        """Return what the user of the script should know, if anything."""
+        return ""
 
     def _join(self, client: SessionClient) -> None:
         """Join the session's viewers, unless the app has left in the meantime."""

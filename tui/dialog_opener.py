@@ -184,9 +184,10 @@ class DialogOpener:
         return (about.pid, about.folder) if about is not None else (0, "")
 
     def _open_run(self, run: RunOverview | None) -> None:
+        if run is None or self._app.connection.turn_to(run.pid, run.name):
+            return
         self._app.ending.next_run = run
-        if run is not None:
-            self.leave()
+        self.leave()
 
     def leave(self) -> None:
         """Ask whether to stop the session or to detach; where there is no choice, stop."""

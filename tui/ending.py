@@ -24,7 +24,10 @@ class OwnedSession(Protocol):
 
     @property
     def owned(self) -> bool:
-        """Whether the session ends with the app."""
+        """Whether the session ends with the app, or as a script, if the user interrupts the app."""
+
+    def terminate(self) -> None:
+        """Interrupt a script."""
 
     def kill(self) -> None:
         """End the session at once, without saving."""
@@ -46,7 +49,7 @@ class Ending:
 
     @property
     def owns_session(self) -> bool:
-        """Whether the session ends with the app."""
+        """Whether an interrupt of the app ends the session."""
         return self._process.owned
 
     @property
@@ -58,7 +61,7 @@ class Ending:
     def has_choice(self) -> bool:
         """Whether the user can choose between stopping and detaching."""
         started = self._state.snapshot is not None and self._process.origin != "thread"
-        return started and not self._state.phase.over and not self.stop_requests
+        return started and not self._state.over and not self.stop_requests
 
     def choose(self, choice: Choice | None) -> None:
         """Do what the user has chosen; None stays."""
@@ -70,13 +73,15 @@ class Ending:
             self.next_run = None
 
     def stop(self) -> None:
-        """Have the session save and end. The app leaves when the session has ended."""
-        if self._state.phase.over:
+        """Have the session save and end, or interrupt the script. The app leaves when that has ended."""
+        if self._state.over:
             self.leave()
             return
         self.stop_requests += 1
         self._commands.pending.cancel()
-        if self.stop_requests == 1 or (self.stop_requests == 2 and self.runs_script):
+        if self.runs_script and self.stop_requests < 3:
+            self._process.terminate()
+        elif self.stop_requests == 1:
             self._commands.send("stop")
         elif self.stop_requests == 3:
             self._process.kill()
@@ -105,8 +110,13 @@ class Ending:
         self._host.exit(code, code)
 
     def note(self) -> Row | None:
-        """Return the line that the footer shows while the session stops."""
-        if not self.stop_requests or self._state.phase.over:
+        """Return the line that the footer shows while the session stops, and when a script has ended."""
+        if self._state.end:
+            return (
+                styled(f" {self._state.end}: press any key to leave ", YELLOW, bold=True),
+                styled("  or look at the views", FAINT),
+            )
+        if not self.stop_requests or self._state.over:
             return None
         quit_key = self._host.key_of("quit")
         if self.stop_requests > 1:

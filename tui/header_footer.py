@@ -59,14 +59,14 @@ NARROW, GAP = 72, 2
 LEAST_RUN = 15
 
 
-def head(snapshot: Snapshot | None, width: int) -> Row:
-    """Return the first line: the task, the trainer, the phase and the progress."""
+def head(snapshot: Snapshot | None, width: int, doing: str = "") -> Row:
+    """Return the first line: the task, the trainer, the phase or what the script is `doing`, and the progress."""
     brand = styled(" pac-tui ", GROUND, ground=ACCENT, bold=True)
     if snapshot is None:
         return (brand, styled("  starting the session", SOFT))
     facts, state = snapshot.description, snapshot.state
     color, word = PHASES[snapshot.phase]
-    word = pause_of_steps(snapshot) or word
+    word = doing or pause_of_steps(snapshot) or word
     about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
     left = (brand, styled(f"  {facts.title}", BRIGHT, bold=True))
     detail = (styled("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)

@@ -118,11 +118,13 @@ class AppExit(NamedTuple):
         code: Its exit code.
         name: The run that it showed.
         next_run: The run to show next, if the user has chosen one.
+        reason: Why it could not show the session, if so.
     """
 
     code: int
     name: str
     next_run: RunOverview | None
+    reason: str = ""
 
 
 def open_next_run(left: AppExit, *, in_process: bool = False) -> int:
@@ -155,7 +157,7 @@ def show_app(connection: SessionConnection) -> AppExit:
                 with suppress(PacError):  # of several sessions, the selected one may have ended
                     connection.call("detach")
             name = app.state.snapshot.description.run if app.state.snapshot else "the session"
-            return AppExit(app.return_code or 0, name, app.ending.next_run)
+            return AppExit(app.return_code or 0, name, app.ending.next_run, str(app.state.lost or ""))
     finally:
         connection.close()
 
@@ -187,8 +189,11 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
 
 
 def _end_session(connection: SessionConnection) -> None:
-    """Stop the session if the app has started it, and wait for its end. Kill it at a second Ctrl-C or if it hangs."""
-    if not connection.owned or connection.ended:
+    """Stop the session if the app has started it, and wait for its end. Kill it at a second Ctrl-C or if it hangs.
+
+    A script goes on: only the user ends it.
+    """
+    if connection.origin == "script" or not connection.owned or connection.ended:
         return
     try:
         _wait_for_end(connection)
@@ -207,6 +212,5 @@ def _wait_for_end(connection: SessionConnection) -> None:
             break
         if not announced and time.monotonic() > limit - STOP_LIMIT + 0.5:
             announced = True
-            doing = "interrupting the script" if connection.origin == "script" else "saving and stopping the session"
-            print(f"{doing}...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
+            print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
         time.sleep(NAP)

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from .debugger import EnvironmentDebugger
+from .drawing.numbers import age
 from .drawing.plain import PlainSwitcher
 from .drawing.styles import Row
 from .drawing.widgets import TextLines
@@ -32,8 +33,11 @@ from .views import (
 )
 from .views.status_message import failed_with_boards, failure_rows
 
-FAILURE_SHARE = 8
-"""The error of a failed session takes at most one of so many lines of the screen."""
+FAILURE_SHARE, OUTPUT_SHARE = 8, 4
+"""The error of a failed session, and the output of a script that steps nothing, take at most one of so many lines of
+the screen."""
+OUTPUT_AFTER = 4.0
+"""Seconds without a step after which the last lines of a script's output are shown below the boards."""
 
 
 class Painter:
@@ -129,11 +133,17 @@ class Painter:
         """Draw which step is shown; if the session has failed, draw the error in its place."""
         width, height = self._switcher.app.size
         failed = failed_with_boards(snapshot)
-        self._timeline.display = self._debugger.can_travel or failed
+        output: list[Row] = []
+        if self._state.view != "logs" and self._state.idle(time.time()) >= OUTPUT_AFTER:
+            output = self.output.last_rows(snapshot, width, height // OUTPUT_SHARE)
+        self._timeline.display = self._debugger.can_travel or failed or bool(output)
         if failed:
             rows = failure_rows(snapshot, width, max(1, height // FAILURE_SHARE))
             self._timeline.styles.height = len(rows)
             self._timeline.show(rows)
+        elif output:
+            self._timeline.styles.height = len(output)
+            self._timeline.show(output)
         elif self._debugger.can_travel:
             self._timeline.styles.height = None  # another session may have failed
             moment, back = self._debugger.moment, self._debugger.back
@@ -142,12 +152,19 @@ class Painter:
     def draw_header(self) -> None:
         """Draw the first lines."""
         snapshot = self._state.current()
-        self._head.show([head(snapshot, self._head.size.width)])
+        self._head.show([head(snapshot, self._head.size.width, self._doing())])
         page, count = self.view.pages
         note = f"page {page:,}/{count:,}" if count > 1 else ""
         if self._state.members:
             self._members.draw(self._state.members, self._state.selected, together=self._state.view == "members")
         self._tabs.draw(self._state.view, self._state.env, snapshot, note)
+
+    def _doing(self) -> str:
+        """Return what a script does whose shown session has ended."""
+        if self._state.runs_script and self._state.phase.over and self._state.snapshot is not None:
+            step = self._state.units.step
+            return self._state.end or f"no {step} for {age(self._state.idle(time.time()))}"
+        return ""
 
     def draw_footer(self, note: Row | None, controller: str, unavailable: Callable[[str], str]) -> None:
         """Draw the last lines.

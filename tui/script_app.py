@@ -2,82 +2,227 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from ..training.runs.sessions import FoundSession
+from ..backends.system.segment import owner_of, runtime_directory
+from ..envs import PacError
+from ..training.exits import FAILED, INTERRUPTED
+from ..training.runs.sessions import open_telemetry
+from ..training.telemetry.blocks import TelemetryReader
+from ..training.telemetry.records import Phase
 from ..training.watching.launching import Interpreter
 from .connection import SessionConnection
-from .launch import open_next_run, show_app
+from .launch import AppExit, open_next_run, show_app
 from .preferences import preferences
-from .script_process import ScriptProcess, ScriptSession
+from .script_process import ScriptProcess
 
-PERIOD = 0.02  # s between two looks for a session
-LAST_LINES = 20
-"""Lines of the script's output that are printed when the app has left."""
+PERIOD, FOLLOW_PERIOD = 0.02, 0.25
+"""Seconds between two looks for a session, before and after the app has opened."""
+KILL_LIMIT = 1.0  # s that a script may need to end which the user has killed
+IDLE = 3.0
+"""Seconds without a step after which another training of the script that is stepped is shown."""
+READS_TERMINAL = "the script reads from the terminal, which the app needs: run it with pac-tui watch --headless"
+REPLACED = (
+    "no environment was recognized: the script has replaced itself by another program (os.execv); add PAC_WATCH=1 to "
+    "the environment that it gets, or use watch(envs)"
+)
 
 
 class ScriptConnection(SessionConnection):
-    """The connection to a script that this program runs."""
+    """The connection to a script that this program runs: to one of its sessions, and after that to the next.
 
-    def __init__(self, session: ScriptSession) -> None:
-        super().__init__(lambda: session, "script")
-        self._script_session = session
+    Args:
+        script: The script.
+        reader: Reads the session that is shown first.
+        leaves: Whether the app leaves when the script has ended.
+    """
 
-    def call(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """Send a command; `stop` interrupts the script."""
-        if command == "stop":
-            super().call("resume")
-            self._script_session.terminate()
-            return {}
-        return super().call(command, **arguments)
+    def __init__(self, script: ScriptProcess, reader: TelemetryReader, *, leaves: bool) -> None:
+        super().__init__(lambda: script, "script")
+        self.script = script
+        self.leaves_at_end = leaves
+        self._reader: TelemetryReader = reader
+        self._wanted: str | None = None
+        self._due = 0.0
+
+    def exit_code(self) -> int | None:
+        """Return None: the end of a session says nothing about the script."""
+        return None
+
+    def script_end(self) -> str:
+        """Return how the script has ended; an empty text while it runs."""
+        return self.script.describe_end()
+
+    def advice(self) -> str:
+        """Return what the user of the script should know."""
+        return READS_TERMINAL if self.script.reads_terminal else ""
+
+    def turn_to(self, pid: int | None, name: str) -> bool:
+        """Show another session of the script from now on; return whether the script has such a session."""
+        if pid == self.script.pid:
+            self._wanted, self._due = name, 0.0
+        return pid == self.script.pid
+
+    def follow(self) -> None:
+        """Turn to the session that is to be shown now, if it is another."""
+        if (now := time.monotonic()) < self._due:
+            return
+        self._due = now + FOLLOW_PERIOD
+        self.script.notice()
+        found = find_session(self.script.pid, self._reader, self._wanted)
+        if found is None:
+            return
+        with self._joining:
+            client, self._client = self._client, None
+            self._reader, self._last = found, None
+            self.selected += 1
+        if client is not None:
+            client.close()
+
+    def terminate(self) -> None:
+        """Interrupt the script, also if it is paused; returns at once."""
+        threading.Thread(target=self._interrupt, daemon=True).start()
+
+    def _interrupt(self) -> None:
+        with suppress(PacError):
+            self.call("resume")
+        self.script.terminate()
 
 
-def run_script_app(interpreter: Interpreter, arguments: list[str]) -> int:
+def find_session(pid: int, shown: TelemetryReader | None, wanted: str | None = None) -> TelemetryReader | None:
+    """Return the session of a process that is to be shown instead of `shown`; None to stay there.
+
+    Trainings go before evaluations. A training stays as long as it is stepped, and also if no other one is stepped.
+
+    Args:
+        pid: The process.
+        shown: The session that is shown now, if any.
+        wanted: The name of the session that the user has chosen.
+    """
+    over = shown is None or _is_over(shown)
+    name = "" if over or shown is None else shown.description.run
+    since = 0.0
+    if shown is not None and not over:
+        state = shown.read("state")
+        paused, since = Phase(int(state["phase"])) is Phase.PAUSED, float(state["now"]) + IDLE
+        if name == wanted or (wanted is None and (paused or (not _evaluates(name) and time.time() < since))):
+            return None
+    ours = [path for path in runtime_directory().glob(f"{pid}-*") if owner_of(path) == pid]
+    others = [path for path in ours if shown is None or path != shown.directory]
+    found = [reader for path in others if (reader := open_telemetry(path)) is not None and not _is_over(reader)]
+    if chosen := [reader for reader in found if reader.description.run == wanted]:
+        return chosen[0]
+    if name:
+        found = [reader for reader in found if not _evaluates(reader.description.run)]
+    if name and not _evaluates(name):
+        found = [reader for reader in found if float(reader.read("state")["now"]) > since]
+    return min(found, key=lambda one: (_evaluates(one.description.run), len(one.description.run)), default=None)
+
+
+def _evaluates(name: str) -> bool:
+    return "-eval" in name
+
+
+def _is_over(reader: TelemetryReader) -> bool:
+    return not reader.directory.exists() or Phase(int(reader.read("state")["phase"])).over
+
+
+def run_script_app(interpreter: Interpreter, arguments: list[str], *, leaves: bool) -> int:
     """Run a script and show its environments; return its exit code.
 
     Args:
         interpreter: What runs it.
         arguments: The script and its arguments, or `-m`, a module and its arguments.
+        leaves: Whether the app leaves when the script has ended, instead of at a key.
     """
     preferences()  # an error in them is reported before anything is started
     script = ScriptProcess(interpreter, arguments)
-    threading.Thread(target=_import_app, daemon=True).start()
-    try:
-        while (found := _wait_for_session(script)) is not None:
-            script.shown.add(found.directory)
-            connection = ScriptConnection(ScriptSession(found, script))
-            left = show_app(connection)
-            if left.next_run is not None and left.next_run.pid != script.pid:
-                return open_next_run(left)
-            if connection.detached:
-                script.detached = True
-                print(f"{found.name} continues: pac-tui attach {found.name}")  # noqa: T201 - the app has left the terminal
-                return left.code
-            script.skip_output(LAST_LINES)
-        script.copy_output()
-        return script.wait()
-    except KeyboardInterrupt:
-        script.terminate()
-        code = script.wait()
-        script.copy_output()
+    importing = threading.Thread(target=_import_app, daemon=True)
+    importing.start()
+    with _forwarded_signals(script):
+        reader = _wait_for_session(script, importing)
+    if reader is not None and (code := _show(ScriptConnection(script, reader, leaves=leaves))) is not None:
         return code
-    finally:
-        if not script.detached:
-            script.kill()
+    with _forwarded_signals(script):
+        while not script.wait(PERIOD):
+            script.copy_output()
+            script.notice()
+    script.copy_output()
+    script.clean()
+    script.notice()
+    if script.reads_terminal:
+        script.tell(READS_TERMINAL)
+    if script.replaced and reader is None:
+        script.tell(REPLACED)
+    return script.exit_code
 
 
 def _import_app() -> None:
     from . import app  # noqa: F401 - while the script starts
 
 
-def _wait_for_session(script: ScriptProcess) -> FoundSession | None:
-    """Print the output of the script until an environment is stepped; None if the script ends before."""
-    while True:
-        ended = script.poll() is not None
-        found = script.next_session()
-        if found is not None or ended:
-            return found
+def _wait_for_session(script: ScriptProcess, importing: threading.Thread) -> TelemetryReader | None:
+    """Print the output of the script until an environment is stepped and the app can open; None if it ends before."""
+    while not script.wait(PERIOD):
         script.copy_output()
-        time.sleep(PERIOD)
+        script.notice()
+        found = None if importing.is_alive() else find_session(script.pid, None)
+        if found is not None:
+            return found
+    return None
+
+
+def _show(connection: ScriptConnection) -> int | None:
+    """Show the app until it ends; return the exit code, or None if the script is to be followed to its end."""
+    script = connection.script
+    try:
+        left = show_app(connection)
+    except KeyboardInterrupt:
+        script.terminate()
+        script.copy_shortened()
+        return None
+    except Exception as error:
+        left = AppExit(FAILED, "", None, f"{type(error).__name__}: {error}")
+    script.copy_shortened()
+    ended = script.wait(KILL_LIMIT if left.code == FAILED else 0)
+    if left.next_run is not None and (ended or connection.detached):
+        return open_next_run(left)
+    if ended:
+        return None
+    if connection.detached:
+        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal
+        return left.code
+    if left.code == INTERRUPTED:
+        script.tell(f"ended by a signal; the script continues: pac-tui attach {script.pid}")
+        return left.code
+    with suppress(PacError):
+        connection.call("resume")
+    reason = f": {left.reason}" if left.reason else ""
+    script.tell(f"the app has failed{reason}; the script continues, and its output follows")
+    return None
+
+
+@contextmanager
+def _forwarded_signals(script: ScriptProcess) -> Iterator[None]:
+    """Pass the terminal's signals on to the script. A signal that ends this program leaves the script running."""
+
+    def end(number: int, _frame: object) -> None:
+        with suppress(OSError):
+            script.tell(f"ended by a signal; the script continues as process {script.pid}")
+        sys.exit(128 + number)
+
+    def forward(number: int, _frame: object) -> None:
+        script.signal(number)
+
+    handlers = {signal.SIGINT: forward, signal.SIGQUIT: forward, signal.SIGTERM: end, signal.SIGHUP: end}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,112 +1,154 @@
-"""A script that `pac-tui watch` runs: its process, its output and its sessions."""
+"""A script that `pac-tui watch` runs: its process and its output. Only the user ends it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from ..backends.system.segment import directories, own_directory
-from ..training.runs.sessions import ConnectedSession, FoundSession, read_session
-from ..training.watching.launching import Interpreter, watched_environment
+from ..backends.core.errors import ending
+from ..backends.system.segment import human_bytes, own_directory
+from ..training.runs.last_telemetry import remove_dead_sessions
+from ..training.watching.launching import VARIABLE, Interpreter, watched_environment
 
 OUTPUT = "session.log"
+MAX_LINES, MAX_BYTES = 10_000, 1 << 22
+FIRST_LINES = 1_000
+"""If the script prints more lines or bytes while the app has the terminal, the first lines and then the last ones are
+printed when the app has left."""
+READ = 1 << 16
+READS_TERMINAL = re.compile(
+    rb"^EOFError: EOF when reading a line|\bbdb\.BdbQuit\b|^now exiting InteractiveConsole|^i?\(?[Pp]db[)>] "
+    rb"|No such device or address: '/dev/tty'|GetPassWarning",
+    re.MULTILINE,
+)
+"""What a script prints that has tried to read from its terminal."""
 
 
 class ScriptProcess:
-    """A script in a process of its own. Its stdout and stderr go to a file.
+    """A script in a process of its own. Its stdout goes to a file, and so does its stderr if ours is a terminal.
+
+    It belongs to another session of the system, so that a closed terminal or a Ctrl-C there does not reach it.
 
     Attributes:
-        directory: The folder of the session that is shown, once there is one.
+        directory: The folder of the file, which is called `session.log`.
         pid: The process id.
-        shown: The sessions that were shown already.
-        detached: Whether it continues when this program ends.
+        reads_terminal: Whether it has tried to read from its terminal, which the app needs.
+        replaced: Whether it has executed another program in its place, which is not watched.
     """
 
     def __init__(self, interpreter: Interpreter, arguments: Sequence[str]) -> None:
         self.directory = own_directory()
-        self._path = self.directory / OUTPUT
-        environment = watched_environment(interpreter, output=str(self._path), quiet=True)
-        with self._path.open("wb", buffering=0) as output:
+        self.reads_terminal = self.replaced = False
+        path = self.directory / OUTPUT
+        environment = watched_environment(interpreter, output=str(path), quiet=True)
+        with path.open("wb", buffering=0) as output:
             self._process = subprocess.Popen(
                 [interpreter.path, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=output,
+                stderr=output if os.isatty(2) else None,
                 env=environment,
                 start_new_session=True,
             )
         self.pid = self._process.pid
-        self.shown: set[Path] = set()
-        self.detached = False
-        self._output = self._path.open("rb")
+        self._printed, self._noticed = path.open("rb"), path.open("rb")
 
     def poll(self) -> int | None:
-        """Return the exit code, or None while it runs."""
+        """Return the exit code, negative after a signal; None while it runs."""
         return self._process.poll()
 
-    def wait(self) -> int:
-        """Wait for the end; return the exit code as a shell has it."""
-        code = self._process.wait()
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long for its end; return whether it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+        return self.poll() is not None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a script that has ended, as a shell has it."""
+        code = self._process.returncode
         return 128 - code if code < 0 else code
+
+    def describe_end(self) -> str:
+        """Return how it has ended, such as `ended, exit code 3`; an empty text while it runs."""
+        code = self.poll()
+        return "" if code is None else f"ended, {ending(code)}"
 
     def terminate(self) -> None:
         """Interrupt it, as Ctrl-C does."""
-        self._signal(signal.SIGINT)
+        self.signal(signal.SIGINT)
 
     def kill(self) -> None:
         """End it and its worker processes at once."""
-        self._signal(signal.SIGKILL)
+        self.signal(signal.SIGKILL)
 
-    def _signal(self, number: int) -> None:
+    def signal(self, number: int) -> None:
+        """Send it and its workers a signal, as a terminal does."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
-    def next_session(self) -> FoundSession | None:
-        """Return a session that was not shown yet, one for training before others; None if there is none."""
-        ours = [path for path, pid, alive in directories() if pid == self.pid and alive and path not in self.shown]
-        found = [session for path in ours if (session := read_session(path, self.pid, alive=True)) is not None]
-        live = [session for session in found if not session.snapshot.phase.over]
-        return min(live, key=lambda session: (session.name.count("-eval"), len(session.name)), default=None)
-
-    def copy_output(self) -> None:
-        """Print what the script has printed since the last call."""
-        if data := self._output.read():
-            sys.stdout.buffer.write(data)
-            sys.stdout.flush()
-
-    def skip_output(self, lines: int) -> None:
-        """Skip what the script has printed since the last call, except the last lines."""
-        data = self._output.read()
-        sys.stdout.buffer.write(b"".join(data.splitlines(keepends=True)[-lines:]))
-        sys.stdout.flush()
-
-
-class ScriptSession(ConnectedSession):
-    """A session of a script that this program runs: the app that shows it ends with the script."""
-
-    def __init__(self, found: FoundSession, script: ScriptProcess) -> None:
-        super().__init__(found)
-        self._script = script
-
-    def poll(self) -> int | None:
-        """Return the exit code of the script, or None while it runs and this session is open."""
-        return self._script.poll() if super().poll() is None else super().poll()
-
-    def terminate(self) -> None:
-        """Interrupt the script, as Ctrl-C does."""
-        self._script.terminate()
-
-    def kill(self) -> None:
-        """End the script at once."""
-        self._script.kill()
-
     def report(self) -> dict[str, Any]:
         """A script has no report."""
         return {}
+
+    def clean(self) -> None:
+        """Remove what its sessions have left if it was killed."""
+        if self.poll() is not None:
+            remove_dead_sessions()
+
+    def notice(self) -> None:
+        """Look at what it has printed since the last call, and whether another program has replaced it."""
+        if os.fstat(self._noticed.fileno()).st_size - self._noticed.tell() > READ:
+            self._noticed.seek(-READ, os.SEEK_END)
+        self.reads_terminal = bool(READS_TERMINAL.search(self._noticed.read())) or self.reads_terminal
+        with contextlib.suppress(OSError):  # it has ended, or the system has no such file
+            if begun := Path(f"/proc/{self.pid}/environ").read_bytes():
+                self.replaced = VARIABLE.encode() not in begun
+
+    def copy_output(self) -> None:
+        """Print what the script has printed since the last call."""
+        while data := self._printed.read(READ):
+            sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    def copy_shortened(self) -> None:
+        """Print what the script has printed since the last call, with a sentence in place of what is too long."""
+        sys.stdout.buffer.writelines(shortened(self._printed))
+        sys.stdout.buffer.flush()
+
+    def tell(self, sentence: str) -> None:
+        """Print a sentence of ours on a line of its own, after what was printed of the script."""
+        size = self._printed.tell()
+        begun = size and os.pread(self._printed.fileno(), 1, size - 1) != b"\n"
+        print("\n" * bool(begun) + f"pac-tui: {sentence}", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
+
+
+def shortened(output: IO[bytes]) -> Iterator[bytes]:
+    """Yield the rest of a file, with a sentence in place of what is too long."""
+    begin = output.tell()
+    data = output.read(MAX_BYTES + 1)
+    if len(data) <= MAX_BYTES and data.count(b"\n") <= MAX_LINES:
+        yield data
+        return
+    first = b"\n".join(data[: MAX_BYTES // 2].split(b"\n", FIRST_LINES)[:FIRST_LINES])
+    end = output.seek(0, os.SEEK_END)
+    output.seek(max(begin + len(first), end - MAX_BYTES // 2))
+    last = b"\n".join(output.read().split(b"\n")[FIRST_LINES - MAX_LINES - 1 :])
+    end = output.tell()
+    output.seek(begin + len(first))
+    left_out = end - len(last) - output.tell()
+    lines, unread = 0, left_out
+    while unread > 0 and (data := output.read(min(unread, READ))):
+        lines, unread = lines + data.count(b"\n"), unread - len(data)
+    output.seek(end)
+    yield first
+    yield f"\npac-tui: {lines:,} lines ({human_bytes(left_out)}) of the script's output are left out here\n".encode()
+    yield last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -21,6 +22,8 @@ class AppState:
     Attributes:
         snapshot: The newest snapshot; None before the first.
         lost: The error if the session could not start or its process has died.
+        runs_script: Whether this program runs the script whose session is shown.
+        end: How that script has ended; empty while it runs.
         view: Name of the view.
         env: The environment, from 0.
         seat: The seat in it, from 0.
@@ -34,6 +37,8 @@ class AppState:
 
     snapshot: Snapshot | None = None
     lost: PacError | None = None
+    runs_script: bool = False
+    end: str = ""
     view: str = "summary"
     env: int = 0
     seat: int = 0
@@ -47,9 +52,25 @@ class AppState:
     @property
     def phase(self) -> Phase:
         """What the session is doing."""
+        if self.end:
+            return Phase.ENDED
         if self.lost is not None:
             return Phase.FAILED
         return self.snapshot.phase if self.snapshot is not None else Phase.STARTING
+
+    @property
+    def over(self) -> bool:
+        """Whether what is shown has ended: a script ends with its process, whatever becomes of its sessions."""
+        return bool(self.end) if self.runs_script else self.phase.over
+
+    def idle(self, now: float) -> float:
+        """Return for how many seconds a running script has stepped nothing; infinity after its end, 0 for others."""
+        if self.end:
+            return math.inf
+        stepping = self.phase is Phase.RUNNING or self.phase.over
+        if not self.runs_script or self.snapshot is None or not stepping:
+            return 0.0
+        return max(0.0, now - float(self.snapshot.state["now"]))
 
     @property
     def num_envs(self) -> int:
@@ -65,7 +86,9 @@ class AppState:
         return self.snapshot.description.units if self.snapshot is not None else STEPPED
 
     def current(self) -> Snapshot | None:
-        """Return the newest snapshot. If the session was lost, the snapshot says so."""
+        """Return the newest snapshot. If the session was lost or its script has ended, the snapshot says so."""
+        if self.snapshot is not None and self.runs_script and self.phase.over:
+            return replace(self.snapshot, phase=Phase.ENDED, message=self.end)
         if self.snapshot is None or self.lost is None:
             return self.snapshot
         return replace(self.snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
@@ -73,6 +96,12 @@ class AppState:
     def select(self, index: int) -> None:
         """Select another session, of which what was seen last is shown first."""
         self.selected, self.snapshot, self.lost = index, self.members[index].snapshot, None
+        self.seat = self.last_event = 0
+        self.env = min(self.env, max(0, self.num_envs - 1))
+
+    def turn_to(self, number: int) -> None:
+        """Note that the snapshot is of another session of the script."""
+        self.selected, self.lost = number, None
         self.seat = self.last_event = 0
         self.env = min(self.env, max(0, self.num_envs - 1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -56,6 +57,8 @@ class SnapshotThread:
             self._take()
 
     def _take(self) -> None:
+        with contextlib.suppress(PacError):
+            self._connection.follow()
         connection, selected = self._connection.target, self._connection.selected
         if selected != self._selected:
             self._selected, self._lost = selected, False

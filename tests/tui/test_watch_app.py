@@ -8,9 +8,11 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from ..waiting import until
+from pac.backends.system.segment import start_ticks
+
+from ..waiting import LIMIT, until
 from .commands import users
-from .watch_app import Harmed, ScriptTerminal, plain
+from .watch_app import ScriptTerminal, plain
 
 pytestmark = pytest.mark.session
 
@@ -45,10 +47,7 @@ def save():
     pathlib.Path("model").write_text("weights")
 """
 SAVED = {"model": b"weights"}
-GRACE = 10.0  # s in which a script is interrupted, if it is
-interrupted_at_the_end = pytest.mark.xfail(
-    strict=True, raises=Harmed, reason="when an environment is closed, the app interrupts its script"
-)
+GRACE = 1.0  # s in which a script is interrupted, if it is
 
 
 @pytest.fixture
@@ -69,9 +68,9 @@ def run(place):
     """Return a function that runs a script under the app, and waits until the app shows its environment."""
 
     @contextlib.contextmanager
-    def started(text, *arguments, shown="Line"):
+    def started(text, *arguments, shown="Line", options=("--exit",)):
         (place[1] / "train.py").write_text(BEGIN + text)
-        with contextlib.closing(ScriptTerminal(place, "train.py", *arguments)) as terminal:
+        with contextlib.closing(ScriptTerminal(place, "train.py", *arguments, options=options)) as terminal:
             if shown:
                 terminal.wait_for(f" pac-tui   {shown} ")
             yield terminal
@@ -122,12 +121,14 @@ raise ValueError("no reward")
 
 def test_output_and_exception_of_a_script_are_those_of_a_plain_run(run, place, give):
     """In the same order on the terminal and by stream. The app shows the exception until the user leaves."""
-    with run(OUTPUT) as terminal:
+    with run(OUTPUT, options=()) as terminal:
         give()
         terminal.wait_for("ValueError: no reward")
-        until(lambda: terminal.ended, "the end of the script")
+        terminal.wait_for("ended, exit code 1: press any key to leave")
         assert terminal.in_app
-        terminal.press("q")
+        terminal.press("o")
+        terminal.wait_for("Traceback (most recent call last)")
+        terminal.press(" ")
         watched = terminal.outcome()
     (place[1] / "model").unlink()
     watched.expect(**vars(plain(place, "train.py")))
@@ -135,7 +136,6 @@ def test_output_and_exception_of_a_script_are_those_of_a_plain_run(run, place, g
     assert watched.printed.endswith("\nValueError: no reward")
 
 
-@interrupted_at_the_end
 @pytest.mark.parametrize(("end", "code", "files"), [("save()", 0, SAVED), ("sys.exit(3)", 3, {})])
 def test_a_script_goes_on_after_it_has_closed_its_environment(run, give, end, code, files):
     """It saves its model, and its exit code is that of `pac-tui watch`."""
@@ -157,7 +157,6 @@ save()
 """
 
 
-@interrupted_at_the_end
 def test_environments_that_replace_each_other_are_shown_in_turn(run, give):
     """Six in a row: the app follows them, and the script runs to its end."""
     with run(SIX, shown="Line0") as terminal:
@@ -181,7 +180,7 @@ finally:
 
 @pytest.mark.parametrize(
     ("keys", "before", "signals"),
-    [("q", "pass", 1), ("\x03", "pass", 1), pytest.param("q", "env.close()", 2, marks=interrupted_at_the_end)],
+    [("q", "pass", 1), ("\x03", "pass", 1), ("q", "env.close()", 1)],
 )
 def test_the_user_interrupts_a_script_once(run, give, keys, before, signals):
     """It can save, and then ends as after Ctrl-C; the terminal is as before."""
@@ -242,22 +241,38 @@ finally:
 """
 
 
-@pytest.mark.parametrize("end", ["s", "hang up"])
-def test_no_worker_remains(run, place, give, end):
-    """The two of an AsyncVectorEnv end with their script, which the user interrupts, also by closing the terminal."""
+def test_no_worker_remains(run, place, give):
+    """The two of an AsyncVectorEnv end with their script, which the user interrupts."""
     with run(WORKERS) as terminal:
         assert len(psutil.Process(terminal.script).children()) == 2
         give()
         until((terminal.cwd / "idle").exists, "the end of the steps")
-        ask(terminal, end) if end == "s" else terminal.hang_up()
+        ask(terminal, "s")
         until((terminal.cwd / "interrupted").exists, "the interrupt")
-        if end == "hang up":
-            terminal.process.send_signal(signal.SIGHUP)  # a second one must not interrupt the script again
-            interrupted(terminal, 2, limit=0.5)
         give("go on")
         until(lambda: not [*users(place[0])], "no process")
         assert terminal.process.wait() == 130
         assert (terminal.cwd / "model").exists()
+
+
+@pytest.mark.parametrize("end", ["hang up", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("shown", ["Line", ""])
+def test_a_script_goes_on_without_the_app(run, place, give, end, shown):
+    """If its terminal closes, or a signal ends the app, before or after the app has opened."""
+    text = "pathlib.Path('begun').touch()\nwait('seen')\nsave()" if not shown else "train(Line())\nsave()"
+    with run(text, shown=shown) as terminal:
+        if not shown:
+            until((terminal.cwd / "begun").exists, "the script")
+        script = terminal.script
+        terminal.hang_up() if end == "hang up" else terminal.process.send_signal(signal.Signals[end])
+        terminal.process.wait(LIMIT)
+        assert start_ticks(script) is not None
+        give()
+        until((terminal.cwd / "model").exists, "the model")
+        until(lambda: not [*users(place[0])], "no process")
+        assert terminal.signals == ()
+    for folder in place[0].glob("pac-*/*"):  # after SIGKILL, kept until the next start
+        shutil.rmtree(folder)
 
 
 def test_the_app_fills_the_terminal_when_it_is_resized(run):

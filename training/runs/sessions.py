@@ -110,8 +110,8 @@ class ConnectedSession(ForeignSession):
         return last if last.phase.over else None
 
     def poll(self) -> int | None:
-        """Return None while its process is running, then `UNKNOWN_EXIT_CODE`."""
-        return None if is_owned(self.directory) else UNKNOWN_EXIT_CODE
+        """Return None while it is open and its process is running, then `UNKNOWN_EXIT_CODE`."""
+        return None if self.directory.exists() and is_owned(self.directory) else UNKNOWN_EXIT_CODE
 
     def kill(self) -> None:
         """Kill its process, unless that is a watched script or on another machine."""
@@ -125,6 +125,14 @@ def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | No
     """Return the session in `directory`; None if its telemetry is missing, damaged or of another version."""
     try:
         return _read(directory, pid, alive=alive)
+    except (PacError, *MALFORMED):
+        return None
+
+
+def open_telemetry(directory: Path) -> TelemetryReader | None:
+    """Return a reader of the session in `directory`; None if that has no telemetry of this version."""
+    try:
+        return TelemetryReader(directory)
     except (PacError, *MALFORMED):
         return None
 

@@ -133,6 +133,7 @@ def watch(
     module: Annotated[str | None, Parameter(name=["--module", "-m"])] = None,
     python: str | None = None,
     headless: bool = False,
+    leaves: Annotated[bool, Parameter(name="--exit", negative=())] = False,
 ) -> int:
     """Run a training script unchanged, and show its environments and curves in the app.
 
@@ -145,10 +146,12 @@ def watch(
             pac-tui without one.
         headless: Run the script in this terminal without the app. `pac-tui attach` in another terminal shows its
             environments.
+        leaves: Leave the app when the script has ended. Without it, the app shows the last state until a key is
+            pressed.
     """
     from .watch import watch_script
 
-    return watch_script(arguments, module=module, python=python, headless=headless)
+    return watch_script(arguments, module=module, python=python, headless=headless, leaves=leaves)
 
 
 @app.command(name="eval")

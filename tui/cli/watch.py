@@ -9,7 +9,9 @@ from ...training.watching.launching import exec_script, find_interpreter
 from ..terminal import check_terminal
 
 
-def watch_script(arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool) -> int:
+def watch_script(
+    arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool, leaves: bool
+) -> int:
     """Run a script and watch its environments; return its exit code.
 
     Args:
@@ -17,6 +19,7 @@ def watch_script(arguments: Sequence[str], *, module: str | None, python: str | 
         module: The module to run, as `python -m` does.
         python: The interpreter; None for the default one.
         headless: Run the script in this terminal, without the app.
+        leaves: Whether the app leaves when the script has ended, instead of at a key.
 
     Raises:
         BadParameter: There is no script, or the interpreter cannot run it.
@@ -31,4 +34,4 @@ def watch_script(arguments: Sequence[str], *, module: str | None, python: str | 
     check_terminal("use --headless, and run `pac-tui attach` in a terminal")
     from ..script_app import run_script_app
 
-    return run_script_app(interpreter, command)
+    return run_script_app(interpreter, command, leaves=leaves)

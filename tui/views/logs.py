@@ -8,7 +8,8 @@ from pathlib import Path
 from ...training.logs import LogLine, Logs, Severity
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME, framed
-from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, styled
+from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, SOFT, TEXT, YELLOW, Row, fit, styled
+from ..keys import shown as key_shown
 from .base import LinesView, ViewUpdate
 from .figures import hint
 
@@ -48,6 +49,17 @@ class LogView(LinesView):
         rows = self._rows(max(1, width - FRAME), max(1, height - 2))
         self._lines.show(framed(TITLE, rows, width, height, self._note(width - len(TITLE) - 8)))
 
+    def last_rows(self, snapshot: Snapshot, width: int, height: int) -> list[Row]:
+        """Return the last lines of the output below a title, in at most `height` lines; nothing if there are none."""
+        if (logs := self._opened(snapshot)) is not None:
+            logs.read()
+        first, kept = self._kept()
+        last = kept[len(kept) - max(0, height - 1) :]
+        if not last:
+            return []
+        title = (styled(f" {TITLE} ", SOFT), styled(f"{key_shown('view.logs')} shows all", FAINT))
+        return [title, *(self._row(first + len(kept) - len(last) + at, line, width) for at, line in enumerate(last))]
+
     def _opened(self, snapshot: Snapshot) -> Logs | None:
         directory, self._watched = self._directory(), snapshot.description.watched
         if directory is not None and directory != self._read:
@@ -62,14 +74,15 @@ class LogView(LinesView):
     @property
     def _last(self) -> int:
         """One more than the number of the line at the bottom; lines are numbered from the first ever printed."""
-        count = self._logs.count if self._logs is not None else 0
+        first, kept = self._kept()
+        count = first + len(kept)
         return count if self._end is None else min(self._end, count)
 
     def _kept(self) -> tuple[int, list[LogLine]]:
         """Return the number of the oldest line in memory, and the lines."""
         if self._logs is None:
             return 0, []
-        return self._logs.count - len(self._logs.lines), list(self._logs.lines)
+        return self._logs.count - len(self._logs.lines), [*self._logs.lines, *self._logs.unfinished()]
 
     def _rows(self, width: int, height: int) -> list[Row]:
         first, kept = self._kept()
@@ -115,8 +128,8 @@ class LogView(LinesView):
 
     def scroll_lines(self, by: int) -> None:
         """Scroll by lines; at the end, follow new lines."""
-        count = self._logs.count if self._logs is not None else 0
-        first = count - len(self._kept()[1])
+        first, kept = self._kept()
+        count = first + len(kept)
         end = max(min(count, first + self._height), self._last + by)
         self._end = None if end >= count else end
 

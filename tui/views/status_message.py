@@ -80,7 +80,7 @@ def failure_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 def _advice(snapshot: Snapshot) -> str:
     about, leave = snapshot.description, f"Press {shown('quit')} to leave."
     if about.watched:
-        return f"Its output is in the terminal of the script. {leave}"
+        return f"{shown('view.logs')} shows its output. {leave}"
     if not about.folder or not Path(about.folder).is_dir():  # a session that failed to start leaves no folder
         return leave
     return f"Output: session.log in the folder of the run {about.run}. {leave}"

@@ -31,17 +31,20 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import psutil
 
 from pac.backends.system.segment import SHM
 
+Beside: TypeAlias = Callable[[int, threading.Event], None]
 CASES = Path(__file__).parent / "cases"
 LIMIT = 60.0  # s
 APP = (sys.executable, "-m", "pac.tui")
@@ -128,9 +131,9 @@ def _scaled(number: str, scale: float) -> str:
     return number if value < 5_000 else str(max(1_000, round(value / scale)))
 
 
-def own_cases() -> list[Case]:
-    """Return the cases of this folder."""
-    return [Case(path.stem, path) for path in sorted(CASES.glob("*.py"))]
+def own_cases(folder: Path = CASES) -> list[Case]:
+    """Return the cases in a folder of ours."""
+    return [Case(path.stem, path) for path in sorted(folder.glob("*.py"))]
 
 
 def foreign_cases(folder: Path) -> list[Case]:
@@ -213,13 +216,19 @@ def places() -> Iterator[dict[str, Place]]:
         yield found
 
 
-def run(case: Case, way: str, place: Place, *, python: str = sys.executable, scale: float = 1, limit: float = LIMIT):
+def run(
+    case: Case, way: str, place: Place, *, python: str = sys.executable, scale: float = 1, limit: float = LIMIT
+) -> Outcome:
     """Run a script in one of the ways; return its outcome."""
     case.write(place.work, scale)
     watch = [*APP, "watch", "--python", python]
     command = {"headless": [*watch, "--headless"], "app": [*watch, *exit_option()]}.get(way, [python])
-    begin = _run_on_terminal if way in {"terminal", "app"} else _run_on_files
-    code, stdout, stderr = begin([*command, *case.command], place, place.environment(case), limit)
+    begin = _run_on_terminal if way in {"terminal", "app"} else run_on_files
+    return outcome(case, place, *begin([*command, *case.command], place, place.environment(case), limit))
+
+
+def outcome(case: Case, place: Place, code: int | str, stdout: bytes, stderr: bytes) -> Outcome:
+    """Return how a script has run, without what differs from run to run."""
     stdout, stderr = (OURS.sub(b"", place.same(data)) for data in (stdout, stderr))
     if case.foreign:
         stdout, stderr = (
@@ -229,7 +238,14 @@ def run(case: Case, way: str, place: Place, *, python: str = sys.executable, sca
     return Outcome(code, stdout, stderr, files, place.left())
 
 
-def _run_on_files(command: list[str], place: Place, environment: dict[str, str], limit: float):
+def run_on_files(
+    command: list[str], place: Place, environment: dict[str, str], limit: float, beside: Beside | None = None
+) -> tuple[int | str, bytes, bytes]:
+    """Run a command to its end, and meanwhile a function that gets its process id and an event that is set at its end.
+
+    Returns:
+        Its exit code or what is wrong, and what it has written to stdout and stderr.
+    """
     out, err = place.root / "stdout", place.root / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
         process = subprocess.Popen(
@@ -241,16 +257,23 @@ def _run_on_files(command: list[str], place: Place, environment: dict[str, str],
             cwd=place.work,
             start_new_session=True,
         )
+        ended = threading.Event()
+        thread = threading.Thread(target=beside or (lambda *_: None), args=(process.pid, ended))
+        thread.start()
         try:
             code: int | str = _as_shell(process.wait(limit))
         except subprocess.TimeoutExpired:
             code = f"not within {limit:.0f} s"
+        ended.set()
+        thread.join()
         _kill_group(process.pid)
         process.wait()
     return code, out.read_bytes(), err.read_bytes()
 
 
-def _run_on_terminal(command: list[str], place: Place, environment: dict[str, str], limit: float):
+def _run_on_terminal(
+    command: list[str], place: Place, environment: dict[str, str], limit: float
+) -> tuple[int | str, bytes, bytes]:
     """Run a command on a terminal; press a key when its script has ended, in case the app waits for one."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
@@ -320,24 +343,24 @@ def exit_option() -> tuple[str, ...]:
     return ("--exit",) if "--exit" in said else ()
 
 
-def differences(reference: Outcome, outcome: Outcome) -> list[str]:
+def differences(reference: Outcome, found: Outcome) -> list[str]:
     """Return what differs, each with the first line that does."""
-    found = []
-    if reference.code != outcome.code:
-        found.append(f"exit code: {reference.code} became {outcome.code}")
+    texts = []
+    if reference.code != found.code:
+        texts.append(f"exit code: {reference.code} became {found.code}")
     for name in ("stdout", "stderr"):
-        before, after = getattr(reference, name), getattr(outcome, name)
+        before, after = getattr(reference, name), getattr(found, name)
         if before != after:
-            found.append(f"{name}: {_first_difference(before, after)}")
-    for name in sorted({*reference.files, *outcome.files}):
-        before, after = reference.files.get(name), outcome.files.get(name)
-        if before is None or after is None:
-            found.append(f"file {name}: {'new' if before is None else 'missing'}")
-        elif before != after:
-            found.append(f"file {name}: {_first_difference(before, after)}")
-    if outcome.left:
-        found.append(f"left in the runtime directory: {', '.join(outcome.left)}")
-    return found
+            texts.append(f"{name}: {_first_difference(before, after)}")
+    for name in sorted({*reference.files, *found.files}):
+        old, new = reference.files.get(name), found.files.get(name)
+        if old is None or new is None:
+            texts.append(f"file {name}: {'new' if old is None else 'missing'}")
+        elif old != new:
+            texts.append(f"file {name}: {_first_difference(old, new)}")
+    if found.left:
+        texts.append(f"left in the runtime directory: {', '.join(found.left)}")
+    return texts
 
 
 def _first_difference(before: bytes, after: bytes) -> str:
@@ -346,7 +369,7 @@ def _first_difference(before: bytes, after: bytes) -> str:
     return " / ".join(repr(line.rstrip("\n"))[1:-1][:160] for line in changes[:2])
 
 
-def compare(case: Case, ways: list[str], **options) -> dict[str, list[str]]:
+def compare(case: Case, ways: list[str], **options: Any) -> dict[str, list[str]]:
     """Run a case plainly and in some ways; return what differs in each of them."""
     with places() as found:
         outcomes: dict[str, Outcome] = {}

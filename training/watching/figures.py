@@ -64,7 +64,7 @@ def _of_tensor(value: Any) -> Figure | None:
         torch: Any = sys.modules["torch"]
         if type(value) not in {torch.Tensor, torch.nn.Parameter} or value.numel() != 1:
             return None
-        return float(value.item()) if value.device.type == "cpu" else Unread(value.detach().clone())
+        return float(value.detach().item()) if value.device.type == "cpu" else Unread(value.detach().clone())
     if library in {"jax", "jaxlib", "tensorflow"} and math.prod(value.shape) == 1:
         return Unread(value) if hasattr(value, "item") else float(value.numpy().item())
     return None

@@ -27,7 +27,8 @@ from ..trainer import PolicyOutput
 from .hidden import hidden
 
 MOST_NUMBERS, MOST_KEPT, MOST_CLASSES = 64, 256, 2000
-PERIOD = 0.1  # s between two steps that are observed
+PERIOD, LISTED = 0.1, 5.0
+"""Seconds between two steps that are observed, and between two lists of the classes that they observe."""
 MOST_VAIN = 50
 """Observed steps without the policy, such as random actions, after which its last output is not shown any more."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
@@ -118,6 +119,8 @@ class PolicyProbe:
         self._num_envs, self._num_actions, self._action_numbers = num_envs, num_actions, action_numbers
         self._most = num_envs * max(MOST_NUMBERS, num_actions)
         self._due, self._vain = 0.0, 0
+        self._networks: list[type] = []
+        self._listed = 0.0
         self._undo: list[Callable[[], object]] = []
         self._made: deque[Made] = deque(maxlen=MOST_KEPT)  # learning between two steps may make many
         self._clock = count()
@@ -144,21 +147,27 @@ class PolicyProbe:
     def _begin(self) -> None:
         torch: Any = sys.modules.get("torch")
         compiler: Any = sys.modules.get("torch._dynamo.eval_frame")
-        compiled = getattr(compiler, "cached_backends", {}).values()
+        if any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values()):
+            self._found = None  # a method that is replaced would have compiled modules compiled again
+            return
         distributions: Any = sys.modules.get("torch.distributions")
-        if self._undo or distributions is None or any(backend is not None for backend in compiled):
-            return  # a method that is replaced would have compiled modules compiled again
+        if self._undo or distributions is None:
+            return
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001
         _observing.add(self)
         module, now = torch.nn.Module, Notes(lambda: next(self._clock))
         noted_output, noted_distribution = Notes(self._note_output), Notes(self._note_distribution)
         self._replace(module, "__call__", now, noted_output)
-        for kind in islice(_classes(module), MOST_CLASSES):
-            if not kind.__module__.startswith("torch."):
-                self._replace(kind, "forward", now, noted_output)
+        if self._due > self._listed:
+            self._listed = self._due + LISTED
+            self._networks = [kind for kind in islice(_classes(module), MOST_CLASSES) if _is_network(kind)]
+        for kind in self._networks:
+            self._replace(kind, "forward", now, noted_output)
         for name in DISTRIBUTIONS:
             self._replace(getattr(distributions, name), "__init__", now, noted_distribution)
+        for owner, name in ((torch, "compile"), (torch.jit, "script")):
+            self._stop_before(owner, name)
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
         if register is not None:
             forget = Notes(lambda *_: self._made.clear())  # what was computed before was not for the next action
@@ -168,6 +177,20 @@ class PolicyProbe:
         method = owner.__dict__.get(name)
         if isinstance(method, FunctionType):
             self._undo.append(replaced(owner, name, noted(method, before, after)))
+
+    def _stop_before(self, owner: Any, name: str) -> None:
+        """Undo all changes before a function that reads the methods of modules."""
+        original = getattr(owner, name, None)
+        if original is None:
+            return
+
+        @hidden
+        def unobserved(*args: Any, **kwargs: Any) -> Any:
+            self._restore()
+            return original(*args, **kwargs)
+
+        setattr(owner, name, update_wrapper(unobserved, original))
+        self._undo.append(lambda: setattr(owner, name, original))
 
     def _note_output(self, begin: int, args: Any, kwargs: Any, output: Any) -> None:
         torch = sys.modules["torch"]
@@ -200,6 +223,7 @@ class PolicyProbe:
     def finish(self) -> None:
         """Interpret what was observed until the step that was just made."""
         if not self._undo:
+            self._made.clear()
             return
         self._restore()
         made = list(self._made)
@@ -228,12 +252,16 @@ class PolicyProbe:
 
     def _part(self, tensor: Any) -> Any:
         """Return the displayed environment's numbers in a tensor; None if it has not one row per environment."""
-        shape = () if tensor is None else tuple(tensor.shape)
+        if tensor is None:
+            return None
+        shape = tuple(tensor.shape)
         if self._num_envs > 1 and len(shape) == 1:
             shape = (*shape, 1)
-        if tensor is None or math.prod(shape[:-1]) != self._num_envs:
+        if math.prod(shape[:-1]) != self._num_envs:
             return None
-        return tensor.detach().reshape(self._num_envs, -1)[self._row]
+        with suppress(Exception):  # a tensor inside a transformation, such as vmap, has no numbers after it
+            return tensor.detach().reshape(self._num_envs, -1)[self._row]
+        return None
 
     def _numbers(self, tensor: Any) -> Array:
         """Return the displayed environment's numbers in a tensor that has a row of them."""
@@ -302,6 +330,11 @@ def _classes(base: type) -> Iterator[type]:
         yield from _classes(kind)
 
 
+def _is_network(kind: type) -> bool:
+    """Whether a class of modules is not PyTorch's and has its own function."""
+    return "forward" in vars(kind) and not kind.__module__.startswith("torch.")
+
+
 def _tensors(args: Any, kwargs: Any) -> list[Any]:
     """Return the tensors among arguments."""
     tensor = sys.modules["torch"].Tensor
@@ -312,7 +345,9 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two tensors are views of the same numbers."""
     if one is None or other is None:
         return False
-    return one is other or bool(one.numel() == other.numel() > 0 and one.data_ptr() == other.data_ptr())
+    with suppress(Exception):  # not every tensor has an address
+        return one is other or bool(one.numel() == other.numel() > 0 and one.data_ptr() == other.data_ptr())
+    return False
 
 
 def _is_value(calls: list[Made], around: list[Made]) -> bool:

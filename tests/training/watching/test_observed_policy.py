@@ -270,19 +270,46 @@ def test_of_two_sessions_one_observes(step):
     step.end()
 
 
-def test_compiled_modules_are_not_observed():
-    """To replace methods would compile them again."""
-    compiled = torch.compile(nn.Linear(4, ACTIONS), backend="eager")
-    try:
-        probe = PolicyProbe(ENVS, ACTIONS)
+@pytest.fixture
+def compiler():
+    """The compiler, of which nothing is left after the test."""
+    torch._dynamo.utils.counters.clear()
+    yield torch._dynamo.utils.counters["stats"]
+    torch.compiler.reset()
+    torch._dynamo.eval_frame.cached_backends.clear()
+
+
+@pytest.mark.parametrize("observed", [False, True])
+def test_a_compiled_script_has_as_many_graphs_as_without_watching(step, compiler, observed):
+    """To replace methods would compile modules again, so nothing is observed from then on."""
+    probe, actor = PolicyProbe(ENVS, ACTIONS), Direct()
+    if observed:
         probe.inspect(0)
+        assert probe.observes
+    compiled = torch.compile(actor, backend="eager")
+    for _ in range(2):
         assert not probe.observes
         compiled(torch.randn(ENVS, 4))
-        probe.inspect(0)
-        assert not probe.observes
-    finally:
-        torch.compiler.reset()
-        torch._dynamo.eval_frame.cached_backends.clear()
+        probe.finish()
+        probe._due = 0
+        assert probe.inspect(0) is None
+    assert compiler["unique_graphs"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_a_module_can_be_scripted_in_an_observed_step(step):
+    """Its source is that of the script."""
+    step.begin()
+    assert torch.jit.script(Direct())(torch.ones(1, 4)).shape == (1, ACTIONS)
+
+
+def test_tensors_inside_a_transformation_are_left_out(step):
+    """They cannot be read after it."""
+    actor, inputs = nn.Linear(4, ACTIONS), torch.randn(ENVS, 4)
+    step.begin()
+    outputs = actor(inputs)
+    torch.func.vmap(actor)(inputs)
+    assert step.end().values == pytest.approx(np.sort(outputs[1].detach().numpy())[::-1])
 
 
 class Failing(nn.Module):

@@ -8,8 +8,9 @@ from setuptools.command.build_py import build_py
 FOLDERS = ("envs", "backends", "training", "tui")
 STARTUP_FILE = "pac_tui_watch.pth"
 STARTUP = (
-    "import os; os.environ.get('PAC_WATCH') and "
-    "__import__('pac.training.watching.start', fromlist=['start']).start_if_asked()\n"
+    "import os, sys; os.environ.get('PAC_WATCH') and (lambda own: __import__('runpy').run_path("
+    "os.path.join(own, 'training', 'watching', 'startup', 'sitecustomize.py'))['import_privately']("
+    "own, 'training.watching.start').start_if_asked())(os.path.join(sys._getframe(1).f_locals['sitedir'], 'pac'))\n"
 )
 """Python executes this line when it starts: `PAC_WATCH=1 python train.py` watches the script."""
 

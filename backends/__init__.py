@@ -1,5 +1,9 @@
 """How N environments are stepped: `make` gives a backend, a Gymnasium vector environment over one buffer."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .core.errors import (
     BackendBroken,
     BackendBusy,
@@ -15,9 +19,14 @@ from .core.errors import (
 )
 from .core.memory import TooManyEnvironments
 from .core.status import BackendEvent, WorkerState, WorkerStatus
-from .factory import BACKENDS, backend_names, make
 from .system.cores import default_num_envs, usable_cores
 from .system.segment import SharedMemoryFull, UnsafeDirectory
+
+if TYPE_CHECKING:
+    from .factory import BACKENDS, backend_names, make
+
+LAZY = frozenset({"BACKENDS", "backend_names", "make"})
+"""What needs Gymnasium. It is imported when it is used, since a watched script may have none, or an old one."""
 
 __all__ = [
     "BACKENDS",
@@ -43,3 +52,11 @@ __all__ = [
     "make",
     "usable_cores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in LAZY:
+        from . import factory
+
+        return getattr(factory, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -84,6 +84,7 @@ class Panel:
         steps: For each bar its thresholds. Bars with thresholds are listed only if they are not zero, those that have
             reached most first.
         close: Whether the characters of a text are drawn without gaps; otherwise a space may follow each.
+        scrolls: Whether the last lines of a text are shown, and not the first ones, if there is no room for all.
         sight: How to mark what the selected seat sees.
         detail: Whether only the inspector shows it.
     """
@@ -100,6 +101,7 @@ class Panel:
     colors: tuple[str, ...] = ()
     steps: tuple[tuple[float, ...], ...] = ()
     close: bool = False
+    scrolls: bool = False
     sight: Sight | None = None
     detail: bool = False
 

@@ -49,6 +49,27 @@ def kept_signals() -> Iterator[None]:
 
 
 @contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Call the handlers that Python code has set only at the end of the block, so that none of them raises within it.
+
+    Other threads than the main one, in which handlers run, are not concerned.
+    """
+    noted: list[tuple[int, Any]] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: handler for number in SENT if callable(handler := signal.getsignal(number))}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda given, frame: noted.append((given, frame)))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in noted:
+            handlers[number](number, frame)
+
+
+@contextmanager
 def _without_sdl_handlers() -> Iterator[None]:
     """Configure SDL to handle no signals if it starts in the block, unless the user has configured this."""
     if NO_SDL_HANDLERS in os.environ:

@@ -15,7 +15,6 @@ from ..training.exits import FAILED, INTERRUPTED
 from ..training.runs.sessions import open_telemetry
 from ..training.telemetry.blocks import TelemetryReader
 from ..training.telemetry.records import Phase
-from ..training.watching.launching import Interpreter
 from .connection import SessionConnection
 from .launch import AppExit, open_next_run, show_app
 from .preferences import preferences
@@ -132,7 +131,7 @@ def _is_over(reader: TelemetryReader) -> bool:
     return not reader.directory.exists() or Phase(int(reader.read("state")["phase"])).over
 
 
-def run_script_app(interpreter: Interpreter, arguments: list[str], *, leaves: bool) -> int:
+def run_script_app(interpreter: str, arguments: list[str], *, leaves: bool) -> int:
     """Run a script and show its environments; return its exit code.
 
     Args:

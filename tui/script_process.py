@@ -15,7 +15,7 @@ from typing import IO, Any
 from ..backends.core.errors import ending
 from ..backends.system.segment import human_bytes, own_directory
 from ..training.runs.last_telemetry import remove_dead_sessions
-from ..training.watching.launching import VARIABLE, Interpreter, watched_environment
+from ..training.watching.launching import VARIABLE, watched_environment
 
 OUTPUT = "session.log"
 MAX_LINES, MAX_BYTES = 10_000, 1 << 22
@@ -43,14 +43,14 @@ class ScriptProcess:
         replaced: Whether it has executed another program in its place, which is not watched.
     """
 
-    def __init__(self, interpreter: Interpreter, arguments: Sequence[str]) -> None:
+    def __init__(self, interpreter: str, arguments: Sequence[str]) -> None:
         self.directory = own_directory()
         self.reads_terminal = self.replaced = False
         path = self.directory / OUTPUT
-        environment = watched_environment(interpreter, output=str(path), quiet=True)
+        environment = watched_environment(output=str(path), quiet=True)
         with path.open("wb", buffering=0) as output:
             self._process = subprocess.Popen(
-                [interpreter.path, *arguments],
+                [interpreter, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output if os.isatty(2) else None,

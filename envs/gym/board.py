@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 
 from ..fields import Array, Field
 from ..panels import Panel
-from ..spaces.drawing import MOST_BARS, drawing, in_color, is_picture, picture_shape, pixels, shrink
+from ..spaces.drawing import (
+    MOST_BARS,
+    as_picture,
+    drawing,
+    in_color,
+    is_picture,
+    picture_in,
+    picture_shape,
+    pixels,
+    written,
+)
 from ..task import Task
-from ..text import cells_of
 from .spaces import ObservationWriter
 
 
@@ -43,15 +52,16 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
         observation: The observation of its first seat, as stored.
         board: The output.
     """
-    field = task.panels[0].field
+    panel = task.panels[0]
+    field = panel.field
     if field == "seen":
-        board[...] = shrink(_seen(task.observation, observation), board.shape[:2])
+        board[...] = picture_in(_seen(task.observation, observation), board.shape[:2])
     elif field == "bars":
         board[...] = task.observation.decode(observation).reshape(-1)[: len(board)]
     elif field == "screen":
-        board[...] = cells_of(str(render()), board.shape)
+        board[...] = written(str(render()), panel, board.shape)
     else:
-        board[...] = shrink(np.asarray(render()), board.shape[:2])
+        board[...] = picture_in(as_picture(render()), board.shape[:2])
 
 
 def _image_part(item: Field) -> tuple[int, tuple[int, ...]] | None:

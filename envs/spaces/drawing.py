@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..fields import Field
 from ..panels import Panel
-from ..text import size_of
+from ..text import ESCAPE, cells_of, size_of
 
 HEIGHT = 64
 WIDTH = 96
@@ -18,6 +20,9 @@ WIDTH = 96
 MORE_LINES, LEAST_COLUMNS = 2, 12
 """Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
+STORY = 32, 60
+"""Lines and columns of sentences."""
+WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}[,.:;]? [^\W\d_]+")
 MOST_BARS = 32
 LEAST_SIDE = 16  # pixels
 COLORS, CHANNELS = 3, 4
@@ -38,6 +43,65 @@ def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uin
     return small
 
 
+def as_picture(drawn: Any) -> NDArray[np.uint8]:
+    """Return what `render` returned as a picture `(H, W, 3)`.
+
+    Raises:
+        TypeError: It is not a picture.
+    """
+    picture = np.asarray(drawn)
+    if picture.ndim == COLORS + 1 and len(picture) == 1:
+        picture = picture[0]
+    if picture.ndim == 2:
+        picture = picture[..., None]
+    if picture.ndim != COLORS or picture.shape[2] not in {1, COLORS, CHANNELS} or picture.dtype.kind not in "biuf":
+        raise TypeError(f"render returned {type(drawn).__name__} of shape {np.shape(drawn)}")
+    if picture.dtype.kind == "f":
+        picture = 255 * picture.clip(0, 1)
+    picture = picture[..., :COLORS].astype(np.uint8)
+    return picture if picture.shape[2] == COLORS else np.repeat(picture, COLORS, axis=2)
+
+
+def picture_in(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return a picture reduced to `shape`; where all is black, one pixel is almost black: a board of 0 is not drawn."""
+    small = shrink(picture, shape)
+    if not small.any():
+        small[0, 0, -1] = 1
+    return small
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has sentences, and is not a drawing made of letters."""
+    return bool(WORDS.search(ESCAPE.sub("", text)))
+
+
+def text_panel(title: str, field: str, text: str) -> tuple[Panel, Field]:
+    """Return the panel and the field for text like `text`: for sentences, or for a drawing of about its size."""
+    if is_prose(text):
+        return story_panel(title, field)
+    rows, columns = size_of(text)
+    shape = min(MOST_LINES, rows + MORE_LINES), max(LEAST_COLUMNS, min(MOST_COLUMNS, columns))
+    return Panel("text", title, field, main=True), Field(field, "uint32", shape, timed=False)
+
+
+def story_panel(title: str, field: str) -> tuple[Panel, Field]:
+    """Return the panel and the field for sentences."""
+    return Panel("text", title, field, main=True, close=True, scrolls=True), Field(field, "uint32", STORY, timed=False)
+
+
+def written(text: str, panel: Panel, shape: tuple[int, int]) -> NDArray[np.uint32]:
+    """Return text as cells `shape`: sentences wrapped, without those for whose lines there is no room."""
+    return cells_of(wrapped(text, shape) if panel.scrolls else text, shape)
+
+
+def wrapped(text: str, shape: tuple[int, int]) -> str:
+    """Return the last lines of a text, of at most `shape` lines and columns."""
+    rows, columns = shape
+    kept = ESCAPE.sub("", text.expandtabs())[-2 * rows * columns :]
+    lines = [part for line in kept.rstrip().splitlines() for part in (textwrap.wrap(line, columns) or [""])]
+    return "\n".join(lines[-rows:])
+
+
 def drawing(drawn: Any) -> tuple[Panel, Field]:
     """Return the panel and the field for what `render` returned.
 
@@ -45,12 +109,8 @@ def drawing(drawn: Any) -> tuple[Panel, Field]:
         TypeError: `drawn` is neither a picture nor text.
     """
     if isinstance(drawn, str):
-        rows, columns = size_of(drawn)
-        shape = min(MOST_LINES, rows + MORE_LINES), max(LEAST_COLUMNS, min(MOST_COLUMNS, columns))
-        return Panel("text", "Board", "screen", main=True), Field("screen", "uint32", shape, timed=False)
-    if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
-        raise TypeError(f"render returned {type(drawn).__name__} of shape {np.shape(drawn)}")
-    return pixels("Board", "picture", drawn.shape)
+        return text_panel("Board", "screen", drawn)
+    return pixels("Board", "picture", as_picture(drawn).shape)
 
 
 def picture_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:

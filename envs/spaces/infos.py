@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from ..fields import STANDARD_FIELDS
-from ..task import LAST
-from .drawing import MODE_OF
+from ..task import LAST, LAST_DRAWN
 
 MOST, LONGEST = 32, 90
 """The most numbers that are read, and the most bytes of a name: with `info/` before it, it is the name of a curve."""
 UNREAD = frozenset({"TimeLimit.truncated", "terminal_observation", "final_obs", "final_observation", "env_id"})
 """Keys that libraries add: what they contain is shown elsewhere."""
+BOARDS = ("bars", "cells", "picture", "said", "screen", "seen", "story")
+"""The fields that boards of such environments may have."""
 TAKEN = {
     *(item.name for item in STANDARD_FIELDS),
-    *("action", "action_mask", "observation", "final_observation", "state", "looked_at", "seen", "bars"),
-    *MODE_OF,
-    *(LAST + name for name in ("drawn", "seen", "bars", *MODE_OF)),
+    *("action", "action_mask", "observation", "final_observation", "state", "reward_terms", "looked_at", LAST_DRAWN),
+    *(before + name for name in BOARDS for before in ("", LAST)),
 }
 """Names of other fields of the buffer."""
 

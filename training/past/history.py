@@ -21,7 +21,7 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array, Field
 from ...envs.task import LAST_DRAWN
-from ..telemetry.moments import MAX_STEPS_BACK, field_named
+from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields, field_named
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.step_results import StepResults, fingerprints
 from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
@@ -150,6 +150,13 @@ class History:
         return np.arange(first + 1, last + 1) % self._depth
 
     # -- the training thread ------------------------------------------------------------------------------------------
+
+    def update_task(self, task: Task) -> None:
+        """Continue with a task that has other boards, of which none is kept yet."""
+        with self._lock:
+            if drawn_fields(task) != drawn_fields(self._task) and self._boards is not None:
+                self._boards = DrawnBoards(task, self.num_envs)
+            self._task = task
 
     def begin(self, source: MonitoredEnvs) -> None:
         """Clear the history; episodes have just begun in slot 0, or continue from states that were saved."""

@@ -126,7 +126,7 @@ class BaseSession:
             before.hand_over(self._generation)
 
     def update_task(self, task: Task) -> None:
-        """Publish into a new segment for a task that has more scalars; counts and history stay.
+        """Publish into a new segment for a task that has more scalars or other boards; counts and history stay.
 
         Raises:
             SharedMemoryFull: There is no room for the segment; nothing was changed.

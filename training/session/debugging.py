@@ -80,8 +80,9 @@ class Debugger:
         self._source = None
 
     def update_task(self, task: Task) -> None:
-        """Continue with a task that has more scalars, which conditions may contain."""
+        """Continue with a task that has more scalars, which conditions may contain, or other boards."""
         self._task = task
+        self.history.update_task(task)
         self.breakpoints.update_task(task)
 
     def begin(self, source: MonitoredEnvs) -> None:

@@ -8,16 +8,18 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...backends import usable_cores
-from ...backends.core.base import Backend
 from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
 from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
 from .base_session import BaseSession
 from .gpu import Gpu
+
+if TYPE_CHECKING:
+    from ...backends.core.base import Backend
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0

@@ -52,9 +52,12 @@ class Counts:
         self.resize(0)
 
     def update_task(self, task: Task) -> None:
-        """Count a task that has more scalars, which are missing in earlier episodes."""
-        before, self._task, self._scalars = len(self._scalars), task, info_scalars(task)
-        missing = [math.nan] * (len(self._scalars) - before)
+        """Count a task that has more scalars, which are missing in earlier episodes; with others, forget those."""
+        before, self._task, self._scalars = self._scalars, task, info_scalars(task)
+        names = [item.name for item in self._scalars]
+        if names[: len(before)] != [item.name for item in before]:
+            self._recent.clear()
+        missing = [math.nan] * (len(self._scalars) - len(before))
         for row in self._recent:
             row.extend(missing)
 

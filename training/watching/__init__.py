@@ -1,4 +1,4 @@
-"""Watches training scripts from another terminal: `envs = watch(envs)` in the script, then `pac-tui attach`.
+"""Watches training scripts from another terminal: `watch(envs)` in the script, then `pac-tui attach`.
 
 Importing this module is cheap: its dependencies are imported at the first call.
 """
@@ -6,7 +6,8 @@ Importing this module is cheap: its dependencies are imported at the first call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -15,54 +16,71 @@ if TYPE_CHECKING:
 AnyEnvs = TypeVar("AnyEnvs")
 
 
+KINDS = {
+    "VecEnv": "VecEnv",
+    "VectorEnv": "VectorEnv",
+    "ParallelEnv": "ParallelEnv",
+    "AECEnv": "TurnEnv",
+    "Env": "SingleEnv",
+}
+"""What follows the instances of a library's class, by the name of that class."""
+PRIVATE = "_pac_tui.training.watching"
+"""The same modules, if this process was started by `pac-tui watch`."""
+
+
 class WatchFunction:
-    """The type of `watch`, which is called with environments and returns environments that can be shown and paused."""
+    """The type of `watch`, which is called with environments that are to be shown and paused."""
 
     def __call__(self, envs: AnyEnvs, *, name: str | None = None) -> AnyEnvs:
-        """Return `envs`, so that `pac-tui attach` can show, pause, step and slow them.
+        """Let `pac-tui attach` show, pause, step and slow environments, and return them, the same object.
+
+        It finds them from the first step after their next `reset` on, until the process ends.
 
         Args:
-            envs: A `gymnasium.Env`, a `gymnasium.vector.VectorEnv`, a Stable-Baselines3 `VecEnv` or a parallel
+            envs: An environment or a vector environment of Gymnasium or `gym`, a Stable-Baselines3 `VecEnv`, or an
                 environment of PettingZoo.
             name: The name of the session; by default the script's name.
-
-        Returns:
-            A wrapper of the same interface around a vector environment; any other environment itself. `pac-tui attach`
-            finds it from its first `reset` until `close`.
 
         Raises:
             BadParameter: `envs` is something else.
         """
-        from gymnasium import Env
-        from gymnasium.vector import VectorEnv
-
-        wrapped: Any
-        if isinstance(envs, VectorEnv):
-            from .vector_wrapper import WatchedVectorEnv
-
-            wrapped = WatchedVectorEnv(envs, name)
-        elif "stable_baselines3" in sys.modules and _is_vec_env(envs):
-            from .sb3 import WatchedVecEnv
-
-            wrapped = WatchedVecEnv(envs, name)  # type: ignore[arg-type]
-        elif isinstance(envs, Env):
-            from .hooked_envs import env_methods
-
-            wrapped = _watched_itself(envs, env_methods, name)
-        elif "pettingzoo" in sys.modules and _is_parallel_env(envs):
-            from .hooked_envs import parallel_env_methods
-
-            wrapped = _watched_itself(envs, parallel_env_methods, name)
-        else:
+        kind = next((KINDS[base.__name__] for base in type(envs).__mro__ if base.__name__ in KINDS), None)
+        if kind is None:
             from ...envs import BadParameter
 
-            hint = ": give gymnasium.vector.SyncVectorEnv a function for each environment, and watch that"
+            hint = ": call watch with each environment" if isinstance(envs, list | tuple) else ""
             raise BadParameter(
-                f"watch expects an environment or a vector environment of Gymnasium, a Stable-Baselines3 VecEnv or a "
-                f"parallel environment of PettingZoo, got {type(envs).__name__}"
-                f"{hint if isinstance(envs, list | tuple) else ''}"
+                f"watch expects an environment or a vector environment of Gymnasium, a Stable-Baselines3 VecEnv or an "
+                f"environment of PettingZoo, got {type(envs).__name__}{hint}"
             )
-        return wrapped  # type: ignore[no-any-return]
+        intercept, libraries, naming = (_module(each) for each in ("intercept", "libraries", "naming"))
+        calls = naming.callers(sys._getframe(1))  # noqa: SLF001 - where the script calls
+        intercept.follow_object(envs, getattr(libraries, kind)(envs, calls, name or ""))
+        return envs
+
+    def step(  # noqa: PLR0917 - in Gymnasium's order
+        self,
+        observations: Any,
+        actions: Any,
+        rewards: Any,
+        terminated: Any,
+        truncated: Any,
+        infos: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        """Show a step of a loop that has no environment object; wait here while the training is paused.
+
+        Args:
+            observations: What N environments observe after the step, `(N, ...)`, or dicts or tuples of such arrays.
+            actions: Their actions, `(N, ...)`.
+            rewards: `(N,)`.
+            terminated: Which episodes ended in a terminal state, `(N,)`. The next step belongs to another episode.
+            truncated: Which episodes were cut, `(N,)`.
+            infos: Other numbers by name, `(N,)` each.
+            name: The name of the session; by default the script's name.
+        """
+        _module("manual").step(observations, actions, rewards, terminated, truncated, infos or {}, name)
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show metrics of the training as curves, in every session of this process.
@@ -75,9 +93,7 @@ class WatchFunction:
         Raises:
             BadParameter: A value is not a number.
         """
-        from .script import log
-
-        log(metrics)
+        _module("script").log(metrics)
 
     def sb3_callback(self) -> BaseCallback:
         """Return a Stable-Baselines3 callback that shows what the model logs."""
@@ -86,31 +102,9 @@ class WatchFunction:
         return LogCallback()
 
 
-def _is_vec_env(envs: object) -> bool:
-    from stable_baselines3.common.vec_env import VecEnv
-
-    return isinstance(envs, VecEnv)
-
-
-def _is_parallel_env(envs: object) -> bool:
-    from pettingzoo import ParallelEnv
-
-    return isinstance(envs, ParallelEnv)
-
-
-def _watched_itself(env: Any, methods: Callable[[Any], dict[str, Any]], name: str | None) -> Any:
-    """Return the same environment, watched from its next reset on."""
-    from .interception import watch_object
-
-    try:
-        watch_object(env, methods, name)
-    except TypeError as error:
-        from ...envs import BadParameter
-
-        raise BadParameter(
-            f"{type(env).__name__} cannot be watched ({error}): wrap it in a class that derives from gymnasium.Wrapper"
-        ) from error
-    return env
+def _module(name: str) -> Any:
+    """Return a module of this package, the one that watches this process."""
+    return sys.modules.get(f"{PRIVATE}.{name}") or import_module(f".{name}", __package__)
 
 
 watch = WatchFunction()

@@ -1,31 +1,26 @@
-"""Copies what a script's vector environment returned into a buffer that the monitor reads."""
+"""Copies the steps of a script's environments into a buffer that the monitor reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends import WorkerStatus
 from ...backends.core.layout import Layout
-from ...envs import Task
+from ...backends.core.status import WorkerStatus
+from ...envs import Field, Task
 from ...envs.fields import DECIDES, WAITS, Array
-from .step_log import StepLog
+from .step_log import DROPPED, TERMINATED, LoggedSteps, StepLog
 from .task import WatchedActions
 
-Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
-"""When an environment is reset: in the step that ends an episode, in the next one (its action is ignored), or never."""
 STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
 """Steps of single environments that are flushed at once, and bounds for the number of steps of all environments."""
-TERMINATED, TRUNCATED = 1, 2
 
 
 class ScriptMirror:
-    """A buffer into which the steps of a script's N environments are copied.
-
-    A step is only logged; `flush` writes up to 4,096 logged steps into the buffer at once, with vectorized operations.
+    """A buffer into which the steps of a script's N environments are copied, up to 4,096 at once.
 
     Attributes:
         step_log: Where steps are noted.
@@ -33,6 +28,13 @@ class ScriptMirror:
         environments: Number of environments N.
         workers: Always empty.
         unknown: The environments whose observations contained NaN, in the steps that were flushed last.
+
+    Args:
+        task: What is stepped.
+        step_log: Where steps are noted.
+        actions: How to read the script's actions; None if they are not kept.
+        begins_later: Whether the step after the end of an episode begins the next one, and ignores its action.
+        before: A mirror of fewer environments, the first of which these are.
     """
 
     workers: Sequence[WorkerStatus] = ()
@@ -40,42 +42,47 @@ class ScriptMirror:
     def __init__(
         self,
         task: Task,
-        num_envs: int,
-        autoreset: Autoreset,
-        actions: WatchedActions | None = None,
-        observations: Any = None,
+        step_log: StepLog,
+        actions: WatchedActions | None,
         *,
-        make_step_log: type[StepLog] = StepLog,
+        begins_later: bool = False,
+        before: ScriptMirror | None = None,
     ) -> None:
-        """Make a buffer.
-
-        Args:
-            task: What is stepped.
-            num_envs: Number of environments N.
-            autoreset: When an environment is reset after the end of an episode.
-            actions: How to read the script's actions; None if they are not kept.
-            observations: A first batch.
-            make_step_log: The class that notes the steps.
-        """
+        num_envs = step_log.num_envs
         self._last = min(MAX_SLOTS, max(MIN_SLOTS, STEPS_PER_FLUSH // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.unknown: list[int] = []
         self.buffer["active"][0], self.buffer["episode"][0] = DECIDES, 0
-        self._autoreset = autoreset
-        self._actions = actions if actions is not None and actions.reads else None
-        action = None if self._actions is None else self.buffer["action"].dtype
-        self.step_log = make_step_log(num_envs, action, observations)
-        self.step_log.flatten = None if self._actions is None else self._actions.flatten
-        self.step_log.capacity = self._last
+        self._later, self._actions = begins_later, actions
+        self.step_log = step_log
+        step_log.capacity = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
+        self._rest: LoggedSteps | None = None
+        if before is not None:
+            known = min(before.environments, num_envs)
+            for mine, theirs in zip(self._running, before._running, strict=True):  # noqa: SLF001 - of the same class
+                mine[:known] = theirs[:known]
+            self.buffer["episode"][0, :known] = before.buffer["episode"][0, :known]
+            self.buffer["episode_return"][0, :known] = self._returns[:known]
+            self.buffer["episode_length"][0, :known] = self._lengths[:known]
+
+    @property
+    def _running(self) -> tuple[Array, ...]:
+        """What is known of the running episodes."""
+        return self._returns, self._lengths, self._over
 
     def read_infos(self, names: Sequence[str]) -> None:
         """Read more numbers of infos from now on; all steps before must be flushed."""
         for name in names:
             self.buffer[name] = np.full((self.buffer.slots, self.environments), np.nan, np.float32)
         self.step_log.info_reader.names += tuple(names)
+
+    def observe(self, item: Field) -> None:
+        """Keep other numbers of observations from now on; all steps before must be flushed."""
+        empty = np.zeros((self.buffer.slots, self.environments, *item.shape), item.dtype)
+        self.buffer["observation"], self.buffer["final_observation"] = empty, empty.copy()
 
     def save(self, _slot: int) -> bool:
         """Return False: the states of a script's environments are unknown."""
@@ -91,57 +98,69 @@ class ScriptMirror:
         self.buffer["episode"][0, begun] += self._lengths[begun] > 0
         self._returns[begun] = self._lengths[begun] = self._over[begun] = 0
 
-    def decide(self, actions: Any) -> None:
-        """Write the actions of the next step; all steps before must be flushed."""
-        if self._actions is not None:
-            flat = actions if self._actions.flatten is None else self._actions.flatten(actions)
-            read = self._actions.read(np.reshape(flat, (1, self.environments, -1)))
-            self.buffer["action"][self.buffer.order.acting] = read[0]
+    def decide(self, actions: Any) -> bool:
+        """Write the actions of the next step; return whether they are known. All steps before must be flushed."""
+        if self._actions is None or actions is None:
+            return False
+        flat = actions if self._actions.flatten is None else self._actions.flatten(actions)
+        read = self._actions.read(np.reshape(flat, (1, self.environments, -1)))
+        self.buffer["action"][self.buffer.order.acting] = read[0]
+        return True
 
     def flush(self) -> bool:
-        """Write the logged steps after the newest slot, or from slot 1 on; return whether there were any."""
-        steps = self.step_log.take()
+        """Write noted steps after the newest slot, or from slot 1 on; return whether there were any, maybe not all."""
+        steps, self._rest = self._rest or self.step_log.take(), None
         if steps is None:
             return False
-        rewards, terminated, truncated, self.unknown = steps.rewards, steps.terminated, steps.truncated, steps.unknown
-        buffer, order, count = self.buffer, self.buffer.order, len(rewards)
+        most = self.buffer.order.room(self.buffer.order.head) or self._last
+        if len(steps.rewards) > most:
+            steps, self._rest = steps.until(most), steps.after(most)
+        self._write(steps)
+        return True
+
+    def _write(self, steps: LoggedSteps) -> None:
+        self.unknown = steps.unknown
+        buffer, order, count = self.buffer, self.buffer.order, len(steps.rewards)
         if order.full:
             order.carried()  # nothing is copied: no step reads what the one before it wrote
         first = order.newest
         order.wrote(first + count, count)
         self.step_log.capacity = order.room(order.head) or self._last
         rows = slice(first + 1, first + 1 + count)
-        if self._actions is not None:
+        if self._actions is not None and steps.actions.shape[2]:
             buffer["action"][first : first + count] = self._actions.read(steps.actions)
-        buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
+        cut, over = steps.ends > 0, (steps.ends > 0) & (steps.ends < DROPPED)
+        terminated = steps.ends == TERMINATED
+        buffer["reward"][rows], buffer["terminated"][rows] = steps.rewards, terminated
+        buffer["truncated"][rows] = over & ~terminated
         buffer["observation"][rows] = 0
-        if self._autoreset == "same step":
-            buffer["final_observation"][order.newest] = 0
+        if steps.parts is not None and "reward_terms" in buffer:
+            buffer["reward_terms"][rows] = steps.parts
+        buffer["final_observation"][order.newest] = 0
         for name, numbers in zip(self.step_log.info_reader.names, steps.infos, strict=True):
             buffer[name][rows] = numbers
-        buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)
-        waits = self._count_episodes(rows, rewards, terminated | truncated)
+        buffer["outcome"][rows] = np.where(over, steps.ends, 0)
+        before = np.vstack([self._over, cut[:-1]])
+        waits = before & self._later if steps.stepped is None else ~steps.stepped
+        self._count_episodes(rows, steps.rewards, before, cut, waits)
         buffer["active"][rows] = np.where(waits, WAITS, DECIDES)
         buffer["frames"][rows] = ~waits
-        return True
 
-    def _count_episodes(self, rows: slice, rewards: Array, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Write returns and lengths; return where a step only began an episode, `(steps, N)`."""
-        later = self._autoreset == "next step"
-        before = np.vstack([self._over, ended[:-1]])
-        waits = before & later
-        steps = np.arange(1, 1 + len(ended))[:, None]
+    def _count_episodes(self, rows: slice, rewards: Array, before: Array, cut: Array, waits: Array) -> None:
+        """Write returns and lengths of the episodes so far; those that were `cut` in a step begin anew after it."""
+        steps = np.arange(1, 1 + len(cut))[:, None]
         begun = np.maximum.accumulate(np.where(before, steps - 1, 0))  # after that step of the stretch; 0: before it
         returns = self._sum_up(rewards, before, begun)
-        lengths = steps + self._lengths - np.where(begun > 0, begun + self._lengths + later, 0)
+        own = np.vstack([self._lengths, ~waits]).cumsum(axis=0)
+        own[0] = 0
+        lengths = own[1:] - np.take_along_axis(own, begun, axis=0)
         self.buffer["episode_return"][rows], self.buffer["episode_length"][rows] = returns, lengths
-        self._over = ended[-1]
+        self._over = cut[-1]
         self._returns = np.where(self._over, 0.0, returns[-1])
-        self._lengths = np.where(self._over, -int(later), lengths[-1])
-        self.buffer["episode"][0] += ended.sum(axis=0)
-        return waits
+        self._lengths = np.where(self._over, 0, lengths[-1])
+        self.buffer["episode"][0] += cut.sum(axis=0)
 
-    def _sum_up(self, rewards: Array, before: NDArray[np.bool_], begun: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _sum_up(self, rewards: Array, before: Array, begun: Array) -> NDArray[np.float64]:
         """Return the rewards of every step's episode so far."""
         sums: NDArray[np.float64] = np.vstack([self._returns, rewards]).cumsum(axis=0)
         if np.isfinite(sums[-1]).all():

@@ -1,33 +1,46 @@
-"""Names of sessions: training and evaluation environments of one script are distinguished by where they are made."""
+"""Where an environment was made, which says what it is for and which others are like it."""
 
 from __future__ import annotations
 
 import linecache
 import re
-import sys
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import NamedTuple
 
 EVALUATION = "eval"
 FUNCTION = re.compile(r"(^|_)eval", re.IGNORECASE)
 VARIABLE = re.compile(r"(^|_)(eval|test|valid)", re.IGNORECASE)
 ASSIGNED = re.compile(r"\s*(?:self\.)?(\w+)\s*(?::[^=]+)?=[^=]")
 MAX_FRAMES = 40
+OWN = str(Path(__file__).parent)
 
 
-def creation_label() -> str:
-    """Return `eval` if the environment that is being made is for evaluation, else an empty text.
+class Caller(NamedTuple):
+    """A function that was running, and its line."""
 
-    It is for evaluation if a function on the stack is called so, or the variable that a function's result is assigned
-    to: `eval_env = make_env()`, `evaluate(policy)`, `self.test_envs = ...`.
-    """
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to see who calls
-    for _ in range(MAX_FRAMES):
-        if frame is None:
-            break
-        if frame.f_globals.get("__package__") != __package__:
-            line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-            assigned = ASSIGNED.match(line)
-            if FUNCTION.search(frame.f_code.co_name) or (assigned and VARIABLE.search(assigned[1])):
-                return EVALUATION
+    code: CodeType
+    line: int
+
+
+def callers(frame: FrameType | None) -> tuple[Caller, ...]:
+    """Return the functions that are running, the innermost first, without pac-tui's own."""
+    found: list[Caller] = []
+    while frame is not None and len(found) < MAX_FRAMES:
+        if not frame.f_code.co_filename.startswith(OWN):
+            found.append(Caller(frame.f_code, frame.f_lineno))
         frame = frame.f_back
+    return tuple(found)
+
+
+def creation_label(calls: tuple[Caller, ...]) -> str:
+    """Return `eval` if an environment was made for evaluation, else an empty text.
+
+    It is for evaluation if a function that was running is called so, or the variable that a function's result is
+    assigned to: `eval_env = make_env()`, `evaluate(policy)`, `self.test_envs = ...`.
+    """
+    for code, line in calls:
+        assigned = ASSIGNED.match(linecache.getline(code.co_filename, line))
+        if FUNCTION.search(code.co_name) or (assigned and VARIABLE.search(assigned[1])):
+            return EVALUATION
     return ""

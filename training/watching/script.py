@@ -6,16 +6,15 @@ import itertools
 import math
 import os
 import sys
+import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.util import Finalize
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
-
-import gymnasium
 
 from ...backends.system.segment import SharedMemoryFull, new_directory, remove_directory
 from ...envs import BadParameter, Task
@@ -29,21 +28,50 @@ from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
 from ..telemetry.records import Level, Phase
 from . import requested
-from .boards import Render, WatchedBoards
+from .boards import Render, WatchedBoards, renew
 from .figures import LoggedFigures
 from .infos import Infos
-from .mirror import Autoreset, ScriptMirror
-from .observations import observation_of
+from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .step_log import StepLog
-from .task import WatchedActions, describe_script, info_fields
+from .task import WatchedActions, describe_script, info_fields, with_boards
 
 ITERATION, MAX_DELAY = 1.0, 1.5
 """Seconds of an iteration (unless a log ends it), and seconds between two publications without a viewer."""
+MARK_PERIOD = 10.0  # s between two events about new environments
 SHARE = 0.006
 """The largest share of the training's time for publishing, without drawing."""
 TRUE_BYTE = b"\x01"
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
+
+
+@dataclass(frozen=True)
+class Environments:
+    """What a session shows: N environments of one kind.
+
+    Attributes:
+        kind: The class of the environments' object.
+        task: What the environments are called.
+        actions: The space of one environment's actions; None if it is unknown.
+        render: Draws an environment; None if they cannot be drawn.
+        observation: What the first environment observed first.
+        make_log: Makes the log of their steps, from their number and how actions are kept.
+        begins_at_once: Whether the step that ends an episode resets the environment.
+        begins_later: Whether the next step does, and ignores its action.
+        parts: Number of parts of a reward; 0 if rewards are numbers.
+        action: A first action, if the space is unknown.
+    """
+
+    kind: str
+    task: str
+    actions: Any
+    render: Render | None
+    observation: Any
+    make_log: Callable[[int, Any], StepLog]
+    begins_at_once: bool = False
+    begins_later: bool = False
+    parts: int = 0
+    action: Any = None
 
 
 class ScriptCommands(BaseCommands):
@@ -67,68 +95,132 @@ class ScriptCommands(BaseCommands):
 
 
 class WatchedScript(BaseSession):
-    """The session of one watched vector environment.
+    """A session that shows environments of a script, until the process ends. Others of their kind may replace them.
+
+    The threads that step the environments call its methods, one at a time: they hold `lock`.
 
     Args:
-        task: The task that describes the environments.
         name: The name of the session.
-        kind: The class of the vector environment.
-        mirror: The buffer with the environments' steps.
-        boards: Draws the environments.
+        environments: What it shows.
+        num_envs: Number of environments N.
 
     Attributes:
-        mirror: The same.
+        name: The name of the session.
+        mirror: The buffer with the environments' steps.
         step_log: Where steps are noted.
+        lock: Held by the thread that processes steps.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, mirror: ScriptMirror, boards: WatchedBoards) -> None:
+    def __init__(self, name: str, environments: Environments, num_envs: int) -> None:
         remove_dead_sessions()
-        super().__init__(task, new_directory())
-        self.mirror = mirror
-        self._boards = boards
-        self.step_log = mirror.step_log
-        self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
+        self._shown, self.name = replace(environments, observation=None, action=None), name
+        super().__init__(self._describe(environments), new_directory())
+        self.lock = threading.RLock()
         self._figures = LoggedFigures()
-        self._asked_to_end = self._broken = self._left_out = False
-        self._iterated = perf_counter()
+        self._asked_to_end = self._broken = self._left_out = self._looked = False
+        self._iterated = self._marked = perf_counter()
         self._iteration_due = self._iterated + ITERATION
-        self.state.backend = kind
+        self.state.backend = environments.kind
         # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
-        self.open_segment(
-            mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
-        )
-        self.monitor.begin(self.mirror)
-        choices = 0 if task.bounds or len(task.choices) > 1 else task.num_actions
-        self._probe = PolicyProbe(mirror.environments, choices, len(task.bounds))
-        self.debugger.policy = self._probe
+        self._probe = PolicyProbe(num_envs, 0, 0)
+        self.mirror = self._mirror(num_envs)
+        self.step_log = self.mirror.step_log
+        self._publish_segment()
         self.set_phase(Phase.RUNNING, "")
         self.sampler = SystemSampler(self)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
-        self.step_log.attention, self.step_log.wait, self.step_log.process, self.step_log.on_new_keys = (
-            self.gate.attention,
-            self.pass_gate,
-            self._process,
-            self.find_numbers,
-        )
-        self.process_soon()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
         if requested.output:
             with suppress(OSError):  # the output can still be read where it is
                 os.link(requested.output, self.directory / "session.log")
         if not requested.quiet:
-            print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
+            shown = printable(name)
+            print(f"pac-tui: watching {shown}: pac-tui attach {shown}", file=sys.stderr)  # noqa: T201 - a script has no other place
+
+    def _describe(self, shown: Environments) -> Task:
+        """Return the task that the environments are."""
+        self._read = WatchedActions(shown.actions, shown.action)
+        self._boards = WatchedBoards(shown.render, shown.observation)
+        return describe_script(
+            shown.task, self._read, self._boards, begins_at_once=shown.begins_at_once, reward_parts=shown.parts
+        )
+
+    def _mirror(self, num_envs: int, before: ScriptMirror | None = None) -> ScriptMirror:
+        """Return a buffer and a log for N environments."""
+        action = np_dtype(self.task) if self._read.reads else None
+        log = self._shown.make_log(num_envs, action) if before is None else before.step_log
+        log.num_envs = num_envs
+        log.flatten = self._read.flatten
+        read = self._read if self._read.reads else None
+        mirror = ScriptMirror(self.task, log, read, begins_later=self._shown.begins_later, before=before)
+        log.attention, log.wait, log.process, log.on_new_keys = (
+            self.gate.attention,
+            self.pass_gate,
+            self._process,
+            self.find_numbers,
+        )
+        return mirror
+
+    def _publish_segment(self) -> None:
+        """Show the environments of the mirror in a new telemetry segment. Counts and curves go on."""
+        mirror, shown, task = self.mirror, self._shown, self.task
+        self._looked_at = memoryview(mirror.buffer["looked_at"][0])
+        self.open_segment(
+            mirror.environments, run=self.name, trainer="script", backend=shown.kind, device="", seed=0, watched=True
+        )
+        self.monitor.begin(mirror)
+        self._probe.stop()
+        choices = 0 if task.bounds or len(task.choices) > 1 else task.num_actions
+        self._probe = PolicyProbe(mirror.environments, choices, len(task.bounds))
+        self.debugger.policy = self._probe
+        self.process_soon()
+
+    # -- environments that come and go --------------------------------------------------------------------------------
+
+    def _grow(self, num_envs: int) -> None:
+        """Show more environments, whose steps may be in the log already."""
+        self.counter.count()
+        self.mirror = self._mirror(num_envs, self.mirror)
+        self._publish_segment()
+
+    def show(self, environments: Environments, num_envs: int) -> None:
+        """Show other environments of the same kind instead; the ones before are gone."""
+        with self.lock:
+            self._flush()
+            self.counter.count()
+            self._shown = replace(environments, observation=None, action=None)
+            self.state.backend = environments.kind
+            self.task = task = self._describe(environments)
+            self.rewinder.update_task(task)
+            self.debugger.update_task(task)
+            self.mirror = self._mirror(num_envs)
+            self.step_log = self.mirror.step_log
+            self._publish_segment()
+            self.monitor.update_task(task, self.writer)
+            self.mark_new()
+
+    def mark_new(self) -> None:
+        """Say that environments were replaced; not more often than people want to read."""
+        now = perf_counter()
+        if now >= self._marked + MARK_PERIOD:
+            self._marked = now
+            steps = f"{self.counter.counts.steps:,}"
+            self.events.add(Level.INFO, f"{self._shown.task}: new environments after {steps} steps")
 
     def begin(self, mask: Any = None) -> None:
-        """Record that the masked environments, or all, have begun an episode."""
-        if not self.step_log.ended:
-            self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
-            self._flush()
-            if self.mirror.interrupts(mask):
-                self.monitor.counter.count()  # numbers episodes by the one that runs now
-            self.mirror.begin(mask)
+        """Record that the masked environments of a batch, or all, have begun an episode."""
+        with self.lock:
+            if not self.step_log.ended:
+                self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
+                self._flush()
+                if self.mirror.interrupts(mask):
+                    self.monitor.counter.count()  # numbers episodes by the one that runs now
+                self.mirror.begin(mask)
+
+    # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _on_breakpoint(self, text: str, env: int) -> None:
         super()._on_breakpoint(text, env)
@@ -159,7 +251,8 @@ class WatchedScript(BaseSession):
     def pass_gate(self) -> None:
         """Wait until the next step is allowed. After a wait, process the step at once: the next one will wait, too."""
         if self.gate.wait_seconds:
-            self._share_time()
+            with self.lock:
+                self._share_time()
             self.process_soon()
         super().pass_gate()
 
@@ -175,30 +268,50 @@ class WatchedScript(BaseSession):
 
     def _process(self, now: float) -> None:
         """Do what need not happen after every step."""
-        begun = thread_time()
-        with suppress(Exception):  # an error about the policy must not stop the rest
-            self._probe.finish()
-        self._share_time()
-        drawing = self._flush()
-        if self._asked_to_end:
-            self.close()
-        elif now >= self._iteration_due:
-            self._end_iteration(now)
-        spent = thread_time() - begun - drawing
-        due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
-        self.step_log.due = max(min(due, self._iteration_due), now + spent / SHARE)
-        if self._broken:
-            self._hold()
-        if (
-            self._probe.observes or self.debugger.needs_every_step
-        ):  # read last, since other threads call `process_soon` after changing it
-            self.process_soon()
+        with self.lock:
+            begun = thread_time()
+            with suppress(Exception):  # an error about the policy must not stop the rest
+                self._probe.finish()
+            self._share_time()
+            self.step_log.watched = self.view.has_viewers
+            drawing = self._flush()
+            if self._asked_to_end:
+                self.close()
+                return
+            if now >= self._iteration_due:
+                self._end_iteration(now)
+            self._look()
+            spent = thread_time() - begun - drawing
+            due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
+            self.step_log.due = max(min(due, self._iteration_due), now + spent / SHARE)
+            if self._broken:
+                self._hold()
+            if (
+                self._probe.observes or self.debugger.needs_every_step
+            ):  # read last, since other threads call `process_soon` after changing it
+                self.process_soon()
+
+    def _look(self) -> None:
+        """While a viewer watches, find out how environments are drawn; publish other boards in a new segment."""
+        mirror = self.mirror
+        if self.view.displayed(mirror.environments).any() and self._boards.look():
+            task = with_boards(self.task, self._boards)
+            renew(mirror.buffer, (*task.boards, *task.last_boards), mirror.environments)
+            if task.observation != self.task.observation:
+                mirror.observe(task.observation)
+            self.update_task(task)
+            self._looked_at = memoryview(mirror.buffer["looked_at"][0])
+        for text in self._boards.take_notes():
+            self.events.add(Level.WARNING, text)
 
     def _flush(self) -> float:
         """Pass new steps to the monitor and draw displayed environments; return how long drawing took, in s."""
-        mirror, drawing = self.mirror, 0.0
-        if mirror.flush():
-            drawing = self._draw()
+        drawing = 0.0
+        if self.step_log.rows > self.mirror.environments:
+            self._grow(self.step_log.rows)
+        mirror = self.mirror
+        while mirror.flush():
+            drawing += self._draw()
             mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, 0] = math.nan
             self.monitor.step()
         return drawing
@@ -207,27 +320,32 @@ class WatchedScript(BaseSession):
         """Draw displayed environments and copy the observation of the focus; return how long that took, in s."""
         mirror, env = self.mirror, self.view.focus(self.mirror.environments)
         if env is not None:
-            observation = observation_of(self.step_log.observations, env)
+            observation = self.step_log.observation(env)
             mirror.buffer["observation"][mirror.buffer.order.newest, env] = self._boards.parts.numbers(observation)
             self._draw_last(env)
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(mirror.buffer, self.step_log.observations, spare=self.gate.wait_seconds)
+        return self._boards.draw(mirror.buffer, self.step_log.observation, spare=self.gate.wait_seconds)
 
     def _draw_last(self, env: int) -> None:
         """Show the last observation of an episode that the newest step has ended in an environment, if it is known."""
-        last, buffer = self.step_log.last_observations, self.mirror.buffer
-        if last is not None and last[env] is not None:
-            buffer["final_observation"][buffer.order.newest, env] = self._boards.parts.numbers(last[env])
-            self._boards.draw_last(buffer, last[env], env)
+        last, buffer = self.step_log.last_observation(env), self.mirror.buffer
+        if last is not None:
+            buffer["final_observation"][buffer.order.newest, env] = self._boards.parts.numbers(last)
+            self._boards.draw_last(buffer, last, env)
 
     def _while_waiting(self) -> None:
-        self._flush()
-        if self.monitor.publisher.actions_chosen:
-            self.mirror.decide(self.step_log.actions)
-        super()._while_waiting()
-        if self.gate.paused:
-            self.monitor.redraw(self._draw)
+        with self.lock:
+            self._flush()
+            if self.monitor.publisher.actions_chosen and not self.mirror.decide(self.step_log.next_actions()):
+                self.monitor.publisher.actions_chosen = False
+            super()._while_waiting()
+            self.monitor.publisher.actions_chosen = True
+            if self.gate.paused:
+                self._look()
+                self.monitor.redraw(self._draw)
+
+    # -- curves -------------------------------------------------------------------------------------------------------
 
     def _end_iteration(self, now: float) -> None:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
@@ -243,6 +361,8 @@ class WatchedScript(BaseSession):
         self._iteration_due = self._iterated + ITERATION
         self.step_log.due = min(self.step_log.due, self._iteration_due)
 
+    # -- the end ------------------------------------------------------------------------------------------------------
+
     def stop(self) -> None:
         """Stop watching; the script continues at its own speed."""
         self._asked_to_end = True
@@ -251,20 +371,21 @@ class WatchedScript(BaseSession):
 
     def close(self, error: BaseException | None = None) -> None:
         """Publish how the script ended, and remove everything that the session created."""
-        if self.step_log.ended:
-            return
-        self._flush()
-        if self._figures:  # also what the script has logged last
-            self._end_iteration(perf_counter())
-        self._probe.stop()
-        self.step_log.ended = True
-        self._at_exit.cancel()
-        _open.discard(self)
-        self.gate.close()
-        if error is None:
-            self.set_phase(Phase.ENDED, "ended")
-        else:
-            self.set_phase(Phase.FAILED, f"{type(error).__name__}: {error}")
+        with self.lock:
+            if self.step_log.ended:
+                return
+            self._flush()
+            if self._figures:  # also what the script has logged last
+                self._end_iteration(perf_counter())
+            self._probe.stop()
+            self.step_log.ended = True
+            self._at_exit.cancel()
+            _open.discard(self)
+            self.gate.close()
+            if error is None:
+                self.set_phase(Phase.ENDED, "ended")
+            else:
+                self.set_phase(Phase.FAILED, f"{type(error).__name__}: {error}")
         self.sampler.stop()
         self._server.close()
         remove_directory(self.directory)
@@ -280,43 +401,11 @@ class WatchedScript(BaseSession):
         self.step_log.ended = True
 
 
-def watch_environments(
-    owner: object,
-    name: str,
-    *,
-    kind: str,
-    num_envs: int,
-    task: str,
-    actions: gymnasium.Space[Any],
-    render: Render | None,
-    observations: Any,
-    infos: Any,
-    autoreset: Autoreset,
-    make_step_log: type[StepLog] = StepLog,
-) -> WatchedScript:
-    """Show environments, whose first observations and infos are known, for as long as `owner` exists.
+def np_dtype(task: Task) -> Any:
+    """Return the dtype of a task's actions."""
+    import numpy as np
 
-    Args:
-        owner: The object that ends the session when it is deleted.
-        name: Name of the session.
-        kind: The class of the environments' object.
-        num_envs: Number of environments N.
-        task: What the environments are called.
-        actions: The space of one environment's actions.
-        render: Draws an environment; None if they cannot be drawn.
-        observations: The first observations, a batch.
-        infos: The first infos.
-        autoreset: When an environment is reset after the end of an episode.
-        make_step_log: The class that notes the steps.
-    """
-    boards = WatchedBoards(render, observations)
-    read = WatchedActions(actions)
-    described = describe_script(task, read, boards, begins_at_once=autoreset == "same step")
-    mirror = ScriptMirror(described, num_envs, autoreset, read, observations, make_step_log=make_step_log)
-    script = WatchedScript(described, _free_name(name), kind, mirror, boards)
-    script.find_numbers(infos)
-    weakref.finalize(owner, script.close).atexit = False
-    return script
+    return np.dtype(next(item.dtype for item in task.fields if item.name == "action"))
 
 
 def script_name() -> str:
@@ -327,7 +416,7 @@ def script_name() -> str:
     return path.parent.name if path.stem == "__main__" else path.stem
 
 
-def _free_name(name: str) -> str:
+def free_name(name: str) -> str:
     """Return a name that no running session has: the given one, or with a number after it."""
     taken = running_names()
     numbered = (f"{name}-{number}" for number in itertools.count(2))
@@ -335,7 +424,7 @@ def _free_name(name: str) -> str:
 
 
 def log(metrics: Mapping[str, Any]) -> None:
-    """Show figures in every watch of this process.
+    """Show figures in every session of this process.
 
     Raises:
         BadParameter: A value is not a number.
@@ -345,7 +434,7 @@ def log(metrics: Mapping[str, Any]) -> None:
 
 
 def log_numbers(metrics: Mapping[str, Any]) -> None:
-    """Show those of the figures that are numbers in every watch of this process."""
+    """Show those of the figures that are numbers in every session of this process."""
     for script in tuple(_open):
         script.log(metrics)
 

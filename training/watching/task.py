@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NoReturn
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Dict, Discrete, Tuple
 
 from ...envs import Field, Outcome, Task
 from ...envs.fields import Array
-from ...envs.spaces.actions import action_parts, component_names, describe_actions
-from ...envs.spaces.kinds import UnsupportedSpaces
+from ...envs.spaces.actions import ActionPart, action_parts, component_names
+from ...envs.spaces.kinds import kind_of
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards
+from .observations import host_array
+
+MOST_CHOICES, MOST_NUMBERS = 4096, 256
+"""The most choices of an action that are counted, and the most numbers of an action that are kept."""
+MOST_NAMED = 512
+"""The most choices that have names."""
+UNKNOWN = {"num_actions": 0, "action_names": ("N/A",)}
 
 
 def describe_script(
@@ -24,11 +31,19 @@ def describe_script(
     boards: WatchedBoards,
     *,
     begins_at_once: bool = False,
+    reward_parts: int = 0,
 ) -> Task:
     """Return the task of a script's environments, as far as their spaces define it.
 
-    `begins_at_once` says whether the step that ends an episode resets the environment.
+    Args:
+        name: What the environments are called.
+        actions: Their actions.
+        boards: What is drawn of them.
+        begins_at_once: Whether the step that ends an episode resets the environment.
+        reward_parts: The number of rewards that each step returns, if that is not one number: the terms are then
+            called `reward 0`, `reward 1` and so on. They have no sum, so `reward` is NaN, as is the return.
     """
+    note = f"a step returns {reward_parts} rewards, which are shown as terms; there is no return" * bool(reward_parts)
     return Task(
         spec=name,
         name=name,
@@ -37,11 +52,23 @@ def describe_script(
         observation=boards.parts.field,
         slices=boards.parts.slices,
         **actions.facts,
+        reward_terms=tuple(f"reward {index}" for index in range(reward_parts)),
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
         panels=boards.panels,
-        boards=(*boards.fields, Field("looked_at", "uint8", timed=False)),
+        boards=_drawn(boards),
+        note=note,
         begins_at_once=begins_at_once,
     )
+
+
+def with_boards(task: Task, boards: WatchedBoards) -> Task:
+    """Return the task with other boards, and what they say of observations."""
+    parts = boards.parts
+    return replace(task, observation=parts.field, slices=parts.slices, panels=boards.panels, boards=_drawn(boards))
+
+
+def _drawn(boards: WatchedBoards) -> tuple[Field, ...]:
+    return (*boards.fields, Field("looked_at", "uint8", timed=False))
 
 
 def info_fields(names: Iterable[str]) -> tuple[Field, ...]:
@@ -57,43 +84,90 @@ def refuse(*_: object) -> NoReturn:
 class WatchedActions:
     """The actions of a script: as a task describes them, and how to read them from what the script passes to `step`.
 
-    Choices and continuous numbers beside each other are shown as numbers.
+    Choices and continuous numbers beside each other are shown as numbers, and so are choices among very many. Nothing
+    here raises for actions that are not in the space.
+
+    Args:
+        space: The space of one environment's actions, of any library; None if it is unknown.
+        action: One environment's first action, by which numbers are recognized if there is no space.
 
     Attributes:
         facts: The fields of a task that describe them.
         reads: Whether they are known; actions that are neither choices nor numbers are not.
+        text: Whether they are text.
+        flatten: Makes an array `(N, numbers)` of a batch of actions with several parts; None if actions are arrays.
     """
 
-    def __init__(self, space: gymnasium.Space[Any]) -> None:
-        self._space = space
-        try:
-            self._parts = action_parts("", space)
-        except UnsupportedSpaces:
-            self._parts = []
-        self.reads = bool(self._parts)
-        self.facts: dict[str, Any] = self._describe() if self.reads else {"num_actions": 1, "action_names": ("N/A",)}
-        self.flatten = self._flat if isinstance(space, Dict | Tuple) and self.reads else None
-        """Makes an array `(N, numbers)` of actions with several parts; None if they already are an array."""
+    def __init__(self, space: Any, action: Any = None) -> None:
+        self._parts: list[ActionPart] = []
+        self.text = kind_of(space) == "Text" or isinstance(action, str)
+        with suppress(Exception):
+            self._parts = action_parts("", space) if kind_of(space) else _parts_of(action)
+        self._kind = kind_of(space)
+        self._first = int(getattr(space, "start", 0)) if self._kind == "Discrete" else 0
+        self._width = min(MOST_NUMBERS, sum(part.width for part in self._parts))
+        self.reads = bool(self._width)
+        self.facts: Mapping[str, Any] = self._described() if self.reads else UNKNOWN
+        self.flatten: Callable[[Any], Array] | None = (
+            self._flat if self.reads and self._kind in {"Dict", "Tuple"} else None
+        )
 
-    def _describe(self) -> dict[str, Any]:
+    def _described(self) -> Mapping[str, Any]:
         parts = self._parts
-        if not (any(part.choices for part in parts) and any(part.bounds for part in parts)):
-            return describe_actions("", self._space)
-        pairs = (part.bounds or tuple((0.0, count - 1.0) for count in part.choices) for part in parts)
-        bounds = tuple(chain.from_iterable(pairs))
-        return {"num_actions": len(bounds), "bounds": bounds, "component_names": component_names(parts)}
+        choices = tuple(chain.from_iterable(part.choices for part in parts))
+        few = sum(choices) <= MOST_CHOICES and len(choices) <= MOST_NUMBERS
+        counted = few and not any(part.bounds for part in parts)
+        names = {"component_names": found} if (found := component_names(parts)[: self._width]) else {}
+        if not counted:
+            pairs = (part.bounds or tuple((0.0, count - 1.0) for count in part.choices) for part in parts)
+            bounds = tuple(chain.from_iterable(pairs))[: self._width]
+            return {"num_actions": len(bounds), "bounds": bounds, **names}
+        if self._kind != "Discrete":
+            return {"num_actions": sum(choices), "choices": choices, **names}
+        numbers = range(self._first, self._first + choices[0])
+        named = self._first or choices[0] <= MOST_NAMED
+        return {"num_actions": choices[0], **({"action_names": tuple(map(str, numbers))} if named else {})}
 
     def _flat(self, actions: Any) -> Array:
-        columns = [_at(actions, part.path) for part in self._parts]
-        return np.concatenate([np.reshape(column, (len(column), -1)) for column in columns], axis=1)
+        if isinstance(actions, list) or (isinstance(actions, tuple) and self._kind == "Dict"):  # one by environment
+            return np.concatenate([self._flat_batch(action, single=True) for action in actions])
+        return self._flat_batch(actions)
+
+    def _flat_batch(self, actions: Any, *, single: bool = False) -> Array:
+        columns = [host_array(_at(actions, part.path)) for part in self._parts]
+        rows = [np.reshape(column, (1 if single else len(column), -1)) for column in columns]
+        return np.concatenate(rows, axis=1)
 
     def read(self, actions: Array) -> Array:
-        """Return actions `(steps, N, numbers)` in the form of the buffer."""
-        return actions[..., 0] - int(self._space.start) if isinstance(self._space, Discrete) else actions
+        """Return actions `(steps, N, numbers)` in the form of the buffer; unknown ones are NaN, or -1 for choices."""
+        bounds, choices = self.facts.get("bounds"), self.facts.get("choices")
+        with np.errstate(all="ignore"):
+            if bounds is None and choices is None:
+                return self._chosen(actions)
+            if actions.shape[-1] < self._width:
+                return np.full((*actions.shape[:-1], self._width), -1 if bounds is None else np.nan)
+            kept = actions[..., : self._width]
+            return kept.astype(np.int64) if bounds is None else kept.astype(np.float32)
+
+    def _chosen(self, actions: Array) -> Array:
+        """Return which of the choices were made, `(steps, N)`; -1 for an action that is none of them."""
+        if not actions.shape[-1]:
+            return np.full(actions.shape[:-1], -1)
+        numbers = actions[..., 0].astype(np.int64) - self._first
+        chosen: Array = np.where((numbers >= 0) & (numbers < self.facts["num_actions"]), numbers, -1)
+        return chosen
 
 
-def _at(actions: Any, path: tuple[str | int, ...]) -> Array:
+def _parts_of(action: Any) -> list[ActionPart]:
+    """Return an action without a space as one part: as many numbers as it has."""
+    numbers = host_array(action)
+    if numbers.dtype.kind not in "biuf" or not numbers.size:
+        return []
+    return [ActionPart((), bounds=((-np.inf, np.inf),) * numbers.size)]
+
+
+def _at(actions: Any, path: tuple[str | int, ...]) -> Any:
     """Return a part of a batch of actions."""
     for key in path:
         actions = actions[key]
-    return np.asarray(actions)
+    return actions

@@ -16,6 +16,8 @@ from ..drawing import styles
 from .scale import Scale
 
 COLORS = ("#000000", styles.RED, styles.GREEN, styles.YELLOW, styles.ACCENT, styles.MAGENTA, styles.CYAN, styles.BRIGHT)
+PARTS = 8
+"""A text that scrolls is shown in as many eighths of its lines as there is room for."""
 STRANGER = "·"
 """Replaces characters that are not printable, or are not one column wide."""
 
@@ -27,11 +29,18 @@ class TextRenderer:
         height, width = panel.shape
         self._colors = colors
         airy = () if panel.close else (Scale("wide", 2 * width, height),)
-        self.scales = (*airy, Scale("close", width, height))
+        lines = [height * part // PARTS for part in range(PARTS, 0, -1)] if panel.scrolls else [height]
+        self.scales = (*airy, *(Scale("close", width, high) for high in lines if high))
 
-    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """Return cells by row."""
-        return boards.astype(np.uint32, copy=False)
+    def prepare(self, boards: Array, scale: Scale) -> Array:
+        """Return cells by row: the last ones with letters, if there is no room for all."""
+        cells = boards.astype(np.uint32, copy=False)
+        if scale.lines == cells.shape[1]:
+            return cells
+        written = (cells & np.uint32(CODE)) > ord(" ")
+        ends = [int(np.flatnonzero(rows)[-1]) + 1 if rows.any() else 0 for rows in written.any(axis=2)]
+        firsts = [max(0, end - scale.lines) for end in ends]
+        return np.stack([board[first : first + scale.lines] for board, first in zip(cells, firsts, strict=True)])
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> styles.Row:  # noqa: ARG002 - the protocol's
         """Return one line, with cells of the same colors in one segment."""

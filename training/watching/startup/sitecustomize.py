@@ -1,7 +1,8 @@
 """Starts watching in the interpreter of a script, before the script; see `pac.training.watching.launching`.
 
 Python imports this module when it starts, because its folder is on PYTHONPATH. The script then finds its environment
-variables, its `sys.path` and its own `sitecustomize` as without watching.
+variables, its `sys.path`, its own `sitecustomize` and its own modules as without watching, whatever their names: ours
+get a private name, under which they are found only here.
 """
 
 from __future__ import annotations
@@ -14,29 +15,46 @@ import sys
 from importlib.machinery import ModuleSpec
 
 VARIABLE = "PAC_WATCH_REQUEST"
+ROOT = "_pac_tui"
+"""Our packages in the process of a script. By this name it imports none of its own."""
+PACKAGES = ("envs", "backends", "training")
 
 
 class PackageFinder:
-    """Finds our packages and no others, in an interpreter that does not have them.
+    """Finds our packages by their private name, and no others.
 
     Args:
-        folders: The folder of each package, by its full name.
+        folder: The folder that contains them.
     """
 
-    def __init__(self, folders: dict[str, str]) -> None:
-        self._folders = folders
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Return where a package is; None if it is not one of ours."""
-        if name == "pac":
+        if name == ROOT:
             spec = ModuleSpec(name, None, is_package=True)
             spec.submodule_search_locations = []
             return spec
-        folder = self._folders.get(name)
-        if folder is None:
+        root, _, package = name.partition(".")
+        if root != ROOT or package not in PACKAGES:
             return None
-        file = os.path.join(folder, "__init__.py")  # noqa: PTH118 - pathlib would be imported before the script
-        return importlib.util.spec_from_file_location(name, file, submodule_search_locations=[folder])
+        own = os.path.join(self._folder, package)  # noqa: PTH118 - pathlib would be imported before the script
+        file = os.path.join(own, "__init__.py")  # noqa: PTH118 - as above
+        return importlib.util.spec_from_file_location(name, file, submodule_search_locations=[own])
+
+
+def import_privately(folder: str, module: str) -> object:
+    """Import one of our modules, such as `training.watching.start`, by its private name."""
+    if not any(isinstance(finder, PackageFinder) for finder in sys.meta_path):
+        sys.meta_path.append(PackageFinder(folder))
+    return importlib.import_module(f"{ROOT}.{module}")
+
+
+def path_with_startup(before: str | None) -> str:
+    """Return the PYTHONPATH with which Python imports this module when it starts."""
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as above
+    return os.pathsep.join([here, *([before] if before else [])])
 
 
 def restore_environment(request: dict[str, object]) -> None:
@@ -48,6 +66,7 @@ def restore_environment(request: dict[str, object]) -> None:
         os.environ.pop("PYTHONPATH", None)
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as above
     sys.path[:] = [entry for entry in sys.path if entry != here]
+    sys.path_importer_cache.pop(here, None)
 
 
 def import_other_sitecustomize() -> None:
@@ -66,15 +85,10 @@ def main() -> None:
     """Install the hooks in this process."""
     request = json.loads(os.environ.pop(VARIABLE))
     restore_environment(request)
-    folders = request.get("packages")
-    if folders:
-        sys.meta_path.insert(0, PackageFinder(folders))
     try:
-        module = importlib.import_module("pac.training.watching.start")
+        import_privately(request["folder"], "training.watching.start").start(request)  # type: ignore[attr-defined]
     except Exception as error:
         sys.stderr.write(f"pac-tui: cannot watch with {sys.executable}: {type(error).__name__}: {error}\n")
-    else:
-        module.start(request)
     import_other_sitecustomize()
 
 

@@ -1,0 +1,197 @@
+"""Notes the steps of a vector environment, which steps all its environments together."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...envs.fields import Array
+from .arrays import on_device
+from .infos import Infos
+from .observations import host_array, row_of
+from .step_log import (
+    TERMINATED,
+    TRUNCATED,
+    LoggedSteps,
+    StepLog,
+    has_nan,
+    infos_at,
+    nan_rows,
+    rows_with_nan,
+)
+
+REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
+NOTHING = np.zeros(0)
+COLUMNS = ("action", "reward", "terminated", "truncated", "observation")
+join = b"".join
+
+
+class BatchLog(StepLog):
+    """Notes steps as the bytes of all batches.
+
+    Args:
+        num_envs: Number of environments N.
+        action: How actions are kept that are not arrays of numbers; None if they are not kept.
+        small: Whether observations are copied whole, see `small_kind`.
+    """
+
+    def __init__(self, num_envs: int, action: np.dtype[Any] | None, *, small: bool) -> None:
+        super().__init__(num_envs, keeps=action is not None)
+        self.info_reader = type(self.info_reader)(num_envs)
+        self._action = action
+        self._small = small
+        self._kinds: tuple[np.dtype[Any], ...] = ()
+        self._layout = np.dtype([])
+        self._steps: list[bytes | tuple[Any, ...]] = []
+        self._ends: dict[int, Array] = {}  # the numbers of infos, of steps that ended an episode
+        self._newest: Infos | None = None  # the infos of the newest step, if they have numbers
+        self._nan_on_device: Any = None
+        self._actions: Any = None
+        self._observations: Any = None
+        self._last: Any = None
+        self._over: Any = None
+
+    def observation(self, env: int) -> Any:
+        """Return what an environment observes now."""
+        return row_of(self._observations, env, self.num_envs)
+
+    def last_observation(self, env: int) -> Any:
+        """Return the last observation of an episode that the newest step ended, if it is known."""
+        over = self._over
+        return self._last[env] if self._last is not None and over is not None and bool(over[env]) else None
+
+    def next_actions(self) -> Any:
+        """Return the actions of the step that waits."""
+        return self._actions
+
+    def wait_for(self, actions: Any) -> None:
+        """Wait until the next step, with these actions, may be; only needed while `attention[0]` is not 0."""
+        if not self.ended:
+            self._actions = actions
+            self.wait()
+
+    def note(  # noqa: PLR0917 - in Gymnasium's order
+        self,
+        actions: Any,
+        entered: float,
+        observations: Any,
+        rewards: Any,
+        terminated: Any,
+        truncated: Any,
+        infos: Infos,
+        last: Any = None,
+    ) -> None:
+        """Copy the result of a step, whose batches the owner may overwrite afterwards.
+
+        Args:
+            actions: What the environments were given.
+            entered: When the step began.
+            observations: What they observe, a batch.
+            rewards: `(N,)`.
+            terminated: `(N,)`.
+            truncated: `(N,)`.
+            infos: A dict of batches, or a list of dicts.
+            last: By environment, the last observations of episodes that ended in this step, if it also reset them.
+        """
+        if self.ended:
+            return
+        self.left = now = perf_counter()
+        self.inside += now - entered
+        self._newest = None
+        if infos and self._knows(infos):
+            self._newest = infos if self.watched else None
+            if np.logical_or(host_array(terminated), host_array(truncated)).any():
+                self._ends[len(self._steps)] = self.info_reader.read(infos)
+        if self.watched:
+            self._observations, self._last = observations, last
+        else:
+            self._observations = self._last = None
+        if last is not None:
+            self._look_at_last(last, terminated, truncated)
+        given = NOTHING
+        if self.keeps:
+            given = actions if self.flatten is None else self.flatten(actions)
+        if not self._small:
+            self._look(observations)
+            observations = NOTHING
+        try:
+            kinds = (given.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype)
+            if kinds == self._kinds:
+                step: Any = join((given, rewards, terminated, truncated, observations))
+            else:
+                step = self._alike(given, rewards, terminated, truncated, observations)
+        except (AttributeError, BufferError, TypeError, ValueError):  # a list, or an array that is not in one piece
+            step = self._alike(given, rewards, terminated, truncated, observations)
+        steps = self._steps
+        steps.append(step)
+        if now >= self.due or len(steps) >= self.capacity:
+            self._actions = actions
+            self.process(now)
+
+    def _alike(self, *batches: Any) -> bytes | tuple[Any, ...]:
+        """Return a step as bytes, with the types of the first step; of tensors on a GPU, as copies of them."""
+        if any(on_device(batch) for batch in batches):
+            return tuple(batch.clone() if on_device(batch) else np.array(batch) for batch in batches)
+        arrays = [host_array(batch) for batch in batches]
+        if not self._kinds:
+            action, reward, _, _, observation = (array.dtype for array in arrays)
+            action = self._action if self._action is not None and action.hasobject else action
+            self._kinds = (action, reward if reward.kind == "f" else REAL, FLAG, FLAG, observation)
+            sizes = (array.size for array in arrays)
+            self._layout = np.dtype(list(zip(COLUMNS, self._kinds, sizes, strict=True)))
+        return join(np.asarray(array, kind).tobytes() for array, kind in zip(arrays, self._kinds, strict=True))
+
+    def _look(self, observations: Any) -> None:
+        """Note which observations contain NaN."""
+        if on_device(observations) and observations.is_floating_point():
+            found = observations.isnan().reshape(self.num_envs, -1).any(1)
+            self._nan_on_device = found if self._nan_on_device is None else self._nan_on_device | found
+        else:
+            self._unknown.update(rows_with_nan(observations, self.num_envs))
+
+    def _look_at_last(self, last: Any, terminated: Any, truncated: Any) -> None:
+        """Note which episodes ended, and which of their last observations contain NaN."""
+        self._over = np.logical_or(host_array(terminated), host_array(truncated))
+        for env in np.flatnonzero(self._over).tolist():
+            if has_nan(last[env]):
+                self._unknown.add(env)
+
+    def take(self) -> LoggedSteps | None:
+        """Return the steps that were noted, and forget them; None if there are none."""
+        count, envs = len(self._steps), self.num_envs
+        if not count:
+            return None
+        noted = [
+            step if isinstance(step, bytes) else self._alike(*(host_array(batch) for batch in step))
+            for step in self._steps
+        ]
+        steps = np.frombuffer(join(noted), self._layout)
+        actions, observations = (steps[name].reshape(count, envs, -1) for name in ("action", "observation"))
+        if self._newest is not None:
+            self._ends[count - 1] = self.info_reader.read(self._newest)
+        infos = infos_at(self._ends, len(self.info_reader.names), count, envs)
+        ends = np.where(steps["terminated"], TERMINATED, TRUNCATED * steps["truncated"]).astype(np.uint8)
+        if self._nan_on_device is not None:
+            self._unknown.update(np.flatnonzero(host_array(self._nan_on_device)).tolist())
+            self._nan_on_device = None
+        unknown = self._taken_unknown(*nan_rows(observations).tolist())
+        rewards = steps["reward"].reshape(count, envs, -1)
+        several = rewards.shape[2] > 1
+        self._steps.clear()
+        self._ends.clear()
+        self._newest = None
+        return LoggedSteps(
+            actions,
+            rewards.sum(axis=2) if several else rewards[..., 0],
+            ends,
+            None,
+            infos,
+            unknown,
+            rewards if several else None,
+        )
+
+    def begin(self, observations: Any) -> None:
+        """Note what a reset returned."""
+        self._observations = observations if self.watched else None

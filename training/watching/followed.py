@@ -1,0 +1,179 @@
+"""What follows one environment object of a script: it notes its resets and steps in the session of its group."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from . import groups
+from .naming import Caller, creation_label
+
+if TYPE_CHECKING:
+    from .script import WatchedScript
+    from .step_log import StepLog
+
+
+class CannotWatch(Exception):
+    """Why an environment cannot be watched, in a sentence for the user."""
+
+
+class Reports:
+    """What was said about environments that are not watched, each reason once."""
+
+    said: ClassVar[set[tuple[str, str]]] = set()
+
+
+class Followed:
+    """Follows one environment, of which it holds a weak reference. Each subclass supports a kind of interface.
+
+    Args:
+        env: The environment.
+        calls: The calls that led to it.
+        name: Name of its session; empty for that of the script.
+
+    Attributes:
+        env: The environment, a weak reference.
+        group: The environments like it; None until the script resets it.
+        row: Its place among these.
+        made: When it was made.
+    """
+
+    batch = False
+    """Whether it is a batch of environments in one object."""
+    others: tuple[str, ...] = ()
+    """The methods whose calls are noted, except `reset`, `step` and `close`."""
+
+    def __init__(self, env: Any, calls: tuple[Caller, ...], name: str = "") -> None:
+        self.env = weakref.ref(env)
+        self.group: groups.Group | None = None
+        self.row, self.made = 0, perf_counter()
+        self._calls, self._name = calls, name
+        self._over = self._closed = False
+        self._first: tuple[Any, Any] = None, None
+        self._known = False
+        self.log: StepLog | None = None
+
+    # -- calls of the script, by the thread that makes them; only what interrupts the script is raised ----------------
+
+    def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Wait, before a call, until the script may go on."""
+        log = self.log
+        if log is not None and log.attention[0] and not self._over:
+            try:
+                self.wait_before(name, args, kwargs)
+            except Exception as error:
+                self.fail(error)
+
+    def after(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
+        """Note the result of a call."""
+        if self._over:
+            return
+        try:
+            if name == "reset":
+                self._reset(args, kwargs, result)
+            elif name == "close":
+                self.close()
+            elif self._known:
+                if self.group is None or not self.group.has(self):
+                    self.log = None
+                    self._join(args[0])
+                self.note(name, args, kwargs, result, entered)
+        except Exception as error:
+            self.fail(error)
+
+    def _reset(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        from .intercept import replace
+
+        env = args[0]
+        if not self._known:
+            self._known = True
+            for name in ("step", "close", *self.others):
+                replace(type(env), name)
+            if "step" in getattr(env, "__dict__", ()):
+                raise CannotWatch("its step is an attribute of the object, and not a method of its class")
+        observations, infos = self.first(args, kwargs, result)
+        self._closed = False
+        if self.group is None or not self.group.has(self):
+            self.log = None
+            self._join(env)
+        if self.log is not None:
+            self.begin(observations, infos, args, kwargs)
+        else:
+            self._first = observations, infos
+
+    def _join(self, env: Any) -> None:
+        label = "" if self._name else creation_label(self._calls)
+        key = (type(self), self._name, label, self.kind(env), self._calls)
+        groups.join(self, key, self._name, label, batch=self.batch)
+
+    def _open(self, env: Any, result: Any) -> StepLog:
+        """Show the environment in the session of its group, at its first step."""
+        assert self.group is not None
+        with groups.lock:
+            self.log = self.join_session(env, result)
+            self._first = None, None
+        return self.log
+
+    # -- what depends on the library ----------------------------------------------------------------------------------
+
+    def kind(self, env: Any) -> str:
+        """Return what distinguishes the environment from those of other kinds."""
+        raise NotImplementedError
+
+    def first(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> tuple[Any, Any]:
+        """Return the observations and infos that a reset returned."""
+        raise NotImplementedError
+
+    def join_session(self, env: Any, result: Any) -> StepLog:
+        """Return the log of a session that shows the environment from now on, given the result of its first step."""
+        raise NotImplementedError
+
+    def begin(self, observations: Any, infos: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Note a reset in the session."""
+        raise NotImplementedError
+
+    def wait_before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Pass the gate before a step."""
+        raise NotImplementedError
+
+    def note(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
+        """Note a step."""
+        raise NotImplementedError
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Whether the script may step it: it exists, is not closed and can be watched."""
+        return self.env() is not None and not self._closed and not self._over
+
+    @property
+    def session(self) -> WatchedScript | None:
+        """The session that shows it."""
+        return None if self.group is None else self.group.session
+
+    def close(self) -> None:
+        """Note that the script has closed it. It may still reset and step it."""
+        self._closed = True
+
+    def fail(self, error: Exception) -> None:
+        """Stop watching an environment after an error of ours, and say why; the script goes on."""
+        self._over = True
+        env = self.env()
+        report(type(env).__name__, error)
+
+
+def report(kind: str, error: Exception) -> None:
+    """Print why environments of a class are not watched; each reason once."""
+    reason = str(error) if isinstance(error, ImportError | CannotWatch) else f"{type(error).__name__}: {error}"
+    if (kind, reason) not in Reports.said:
+        Reports.said.add((kind, reason))
+        print(f"pac-tui: {kind} is not watched: {reason}", file=sys.stderr)  # noqa: T201 - a script has no other place
+
+
+def action_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return the first argument of a call to `step`, by place or by whatever name; None if there is none."""
+    return args[1] if len(args) > 1 else next(iter(kwargs.values()), None)

@@ -1,0 +1,102 @@
+"""The environments of a script, and which session shows them.
+
+Environments of one kind that are made at the same place, by the same calls, are one group, and one session shows a
+group. If none of them was stepped since another one was made, that one replaces them, as in a script that makes a new
+environment for each episode, trial or evaluation. A group also takes over the session of another one that is gone. So a
+process has as many sessions as it has groups at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .followed import Followed
+    from .script import Environments, WatchedScript
+
+lock = threading.RLock()
+"""Held by threads that add an environment to a group, or open its session."""
+_groups: list[Group] = []
+
+
+class Group:
+    """Environments of one kind that are made at the same place.
+
+    Attributes:
+        key: Their kind and place.
+        name: Name of the session; empty for that of the script.
+        role: `eval` if they are for evaluation, else an empty text.
+        members: The environments by row; for a batch, its one object.
+        session: Shows them, once one was stepped.
+    """
+
+    def __init__(self, key: Hashable, name: str, role: str) -> None:
+        self.key, self.name, self.role = key, name, role
+        self.members: list[Followed] = []
+        self.session: WatchedScript | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the script may still step one of the environments."""
+        return any(member.alive for member in self.members)
+
+    def shows(self, role: str) -> bool:
+        """Whether a session shows it, and it has a role."""
+        return self.role == role and self.session is not None and not self.session.step_log.ended
+
+    def environment(self, row: int) -> Any:
+        """Return the object of a row; None if it is gone."""
+        return self.members[row].env() if row < len(self.members) else None
+
+    def has(self, member: Followed) -> bool:
+        """Whether an environment still has its row."""
+        return member.row < len(self.members) and self.members[member.row] is member
+
+    def replaced_by(self, member: Followed) -> bool:
+        """Whether an environment comes after all others, which are gone, or were not stepped since it was made."""
+        return not self.alive or (self.session is not None and self.session.step_log.left < member.made)
+
+    def add(self, member: Followed) -> None:
+        """Add an environment, in place of one that is gone if there is one."""
+        if self.replaced_by(member):
+            self.members.clear()
+        free = next((row for row, other in enumerate(self.members) if not other.alive), len(self.members))
+        member.group, member.row = self, free
+        self.members[free : free + 1] = [member]
+
+
+def join(member: Followed, key: Hashable, name: str, role: str, *, batch: bool) -> None:
+    """Add an environment, which was reset, to the group that it belongs to."""
+    with lock:
+        mine = [group for group in _groups if group.key == key and (not batch or group.replaced_by(member))]
+        if not mine:
+            mine = [Group(key, name, role)]
+            _groups.append(mine[0])
+        mine[0].add(member)
+
+
+def open_session(group: Group, environments: Environments, num_envs: int) -> WatchedScript:
+    """Return the session that shows a group from now on: its own, that of a group that is gone, or a new one."""
+    from .script import WatchedScript, free_name, script_name
+
+    with lock:
+        session = group.session
+        if session is None or session.step_log.ended:
+            gone = next((other for other in _groups if other.shows(group.role) and not other.alive), None)
+            if gone is not None:
+                _groups.remove(gone)
+                session, gone.session = gone.session, None
+        if session is None or session.step_log.ended:
+            name = group.name or "-".join(filter(None, (script_name(), group.role)))
+            session = WatchedScript(free_name(name), environments, num_envs)
+        elif session is not group.session or session.mirror.environments != num_envs:
+            session.show(environments, num_envs)
+        group.session = session
+        return session
+
+
+def sessions() -> Mapping[str, WatchedScript]:
+    """Return the open sessions by name."""
+    return {group.session.name: group.session for group in _groups if group.session is not None}

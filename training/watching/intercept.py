@@ -1,0 +1,203 @@
+"""Sees the calls that a script makes to its environments.
+
+The code of a function such as `step` is replaced by code with the same parameters, which calls the function as it was
+and notes what it returned. So objects, classes and functions stay the same ones, nothing is added to them, and the
+frame in between is hidden. Environments contain each other: of nested calls, the outermost counts, which the script
+made.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from time import perf_counter
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .hidden import hidden, hidden_code
+from .naming import Caller, callers
+
+if TYPE_CHECKING:
+    from .followed import Followed
+
+Follow: TypeAlias = Callable[[Any, tuple[Caller, ...]], "Followed"]
+"""Returns what follows a new environment, from the environment and the calls that led to it."""
+VARARGS, VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+UNUSUAL = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+COPYING = frozenset({"__newobj__", "__newobj_ex__", "_reconstructor", "__copy__", "__deepcopy__", "__reduce_ex__"})
+"""Functions that make an object as a copy of another one, which is not followed."""
+LINK = 7_283_461_957
+"""Stands in the code below for the object with which a function finds what it needs."""
+TEMPLATE = """
+def make({cells}):
+    def {name}({parameters}):
+        _pac_here = ({link}).here
+        if _pac_here.inside:
+            _pac_here.resets += {resets}
+            return ({link}).twin({passed})
+        _pac_found = ({link}).known(id({first}))
+        _pac_here.inside, _pac_here.resets, _pac_ours = True, 0, True
+        try:
+            if _pac_found is not None:
+                _pac_found.before("{name}", {args}, {kwargs})
+            _pac_ours, _pac_entered = False, ({link}).clock()
+            _pac_result = ({link}).twin({passed})
+            _pac_ours = True
+            if _pac_found is not None:
+                _pac_found.after("{name}", {args}, {kwargs}, _pac_result, _pac_entered)
+            return _pac_result
+        except BaseException as _pac_error:
+            if _pac_ours:
+                raise _pac_error.with_traceback(None)
+            raise
+        finally:
+            _pac_here.inside = False
+        {cells}
+"""
+"""What a function does in place of its own code, `twin`. An error of the block that is not the twin's is an
+interruption of the script, during a pause for instance: the script gets it from its own line."""
+
+
+class _Here(threading.local):
+    """Where a thread is.
+
+    Attributes:
+        inside: Whether it is within a call of an environment, or within pac-tui's own code.
+        resets: How many environments within the called one were reset during the call.
+    """
+
+    inside = False
+    resets = 0
+
+
+class _Link:
+    """What a replaced function finds here. In a process that gets the function by value, it only calls its twin."""
+
+    __slots__ = ("clock", "here", "known", "nothing", "twin")
+
+    def __init__(self, twin: FunctionType) -> None:
+        self.twin, self.here, self.known, self.clock, self.nothing = twin, here, objects.get, perf_counter, {}
+
+    def __reduce__(self) -> Any:
+        found = {"here": SimpleNamespace(inside=True, resets=0), "twin": self.twin}
+        return functools.partial, (id,), (id, (), {}, found)  # as constants are: with attributes, and a hash
+
+
+class _Process:
+    """Whether new environments of this process are followed: not in its forks, unless they call `watch`."""
+
+    follows = True
+    known = 64  # environments after the last search for those that are gone
+
+
+here = _Here()
+objects: dict[int, Followed] = {}
+"""What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
+_replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+
+
+def replace(cls: type, name: str) -> bool:
+    """See the calls of a method of a class; return whether it is a function."""
+    function = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & UNUSUAL:
+        return False
+    if function not in _replaced:
+        _replaced.add(function)
+        function.__code__ = _seen(function, name)
+    return True
+
+
+def _seen(function: FunctionType, name: str) -> CodeType:
+    """Return code with the parameters of a function that calls it and notes the call if it is an outermost one."""
+    code = function.__code__
+    twin = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    twin.__kwdefaults__, twin.__qualname__ = function.__kwdefaults__, function.__qualname__
+    count, only = code.co_argcount, code.co_kwonlyargcount
+    names = list(code.co_varnames)
+    positional, keywords, rest = names[:count], names[count : count + only], names[count + only :]
+    star = f"*{rest.pop(0)}" if code.co_flags & VARARGS else ""
+    double = f"**{rest[0]}" if code.co_flags & VARKEYWORDS else ""
+    declared = list(positional)
+    if code.co_posonlyargcount:
+        declared.insert(code.co_posonlyargcount, "/")
+    declared += [star or "*" * bool(keywords), *keywords, double]
+    named = [f"{each}={each}" for each in keywords]
+    source = TEMPLATE.format(
+        name=name,
+        link=LINK,
+        cells=", ".join(code.co_freevars),
+        resets=int(name == "reset"),
+        parameters=", ".join(filter(None, declared)),
+        passed=", ".join(filter(None, [*positional, star, *named, double])),
+        first=positional[0] if positional else f"next(iter({star[1:] or ()}), None)",
+        args=f"({', '.join([*positional, *filter(None, [star])])},)" if positional or star else "()",
+        kwargs=f"dict({', '.join(filter(None, [*named, double]))})" if keywords or double else f"({LINK}).nothing",
+    )
+    made: dict[str, Any] = {}
+    exec(compile(source, code.co_filename, "exec"), made)  # noqa: S102 - the source is the one above
+    inner = next(each for each in made["make"].__code__.co_consts if isinstance(each, CodeType))
+    consts = tuple(_Link(twin) if each == LINK else each for each in inner.co_consts)
+    return hidden_code(
+        inner,
+        co_consts=consts,
+        co_firstlineno=code.co_firstlineno,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+    )
+
+
+def followed_by(env: Any) -> Followed | None:
+    """Return what follows an environment; None if nothing does."""
+    return objects.get(id(env))
+
+
+def follow_instances(base: type, follow: Follow) -> None:
+    """Follow the instances of a class and of its subclasses that are made from now on, except copies of others."""
+    original: Any = vars(base).get("__new__")
+
+    @hidden
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        make: Any = super(base, cls).__new__ if original is None else functools.partial(original.__func__)
+        if make is object.__new__:
+            if (args or kwargs) and cls.__init__ is object.__init__:
+                raise TypeError(f"{cls.__name__}() takes no arguments")
+            made = make(cls)
+        else:
+            made = make(cls, *args, **kwargs)
+        if type(made) is cls:
+            _follow_new(made, follow)
+        return made
+
+    type.__setattr__(base, "__new__", staticmethod(new))
+
+
+def _follow_new(env: Any, follow: Follow) -> None:
+    try:
+        calls = callers(sys._getframe(1))  # noqa: SLF001 - the only way to see who calls
+        if _Process.follows and not (calls and calls[0].code.co_name in COPYING):
+            follow_object(env, follow(env, calls))
+        else:
+            objects.pop(id(env), None)
+    except Exception:  # noqa: S110 - an environment that cannot be followed is not shown
+        pass
+
+
+def follow_object(env: Any, followed: Followed) -> None:
+    """Follow an environment from its next reset on."""
+    if len(objects) > 2 * _Process.known:
+        for key, other in list(objects.items()):
+            if other.env() is None:
+                objects.pop(key, None)
+        _Process.known = max(64, len(objects))
+    objects[id(env)] = followed
+    replace(type(env), "reset")
+
+
+def stop_in_fork() -> None:
+    """Follow nothing in a fork of the watched process."""
+    _Process.follows = False
+    objects.clear()

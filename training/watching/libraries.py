@@ -1,0 +1,566 @@
+"""The interfaces of environments that are watched: what the calls of each library's objects mean."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from .after_import import Hook
+from .followed import CannotWatch, Followed, action_of, report
+from .hidden import hidden
+from .intercept import follow_instances, follow_object, here
+from .naming import callers
+
+AnyArgs: TypeAlias = tuple[Any, ...]
+AnyKwargs: TypeAlias = Mapping[str, Any]
+FIVE = 5
+LAST_OBSERVATIONS = ("final_obs", "final_observation")
+"""Keys of infos for the last observations of episodes whose environments were reset in the same step."""
+NEXT, SAME, BY_HAND = "NextStep", "SameStep", "Disabled"
+"""When a vector environment resets, by the values of Gymnasium's `AutoresetMode`."""
+
+
+class SingleEnv(Followed):
+    """A `gymnasium.Env`: a single environment, or a batch of several with arrays of rewards and flags."""
+
+    drawer: Callable[[], Any] | None = None
+
+    def kind(self, env: Any) -> str:
+        """Return its class and its id."""
+        return f"{_base(env).__class__.__qualname__} {_id(env)}"
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return what a reset returned; in the old interface, only an observation."""
+        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping | None):
+            return result[0], result[1] or {}
+        return result, {}
+
+    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Wait before a step, while `attention` says so."""
+        log = self.log
+        if log is not None and log.attention[0] and name == "step" and not self._over:
+            self.wait_before(name, args, kwargs)
+
+    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Pass the gate."""
+        action = action_of(args, kwargs)
+        if self.batch:
+            self.log.wait_for(action)  # type: ignore[union-attr]
+        else:
+            self.log.wait_for(self.row, action)  # type: ignore[union-attr]
+
+    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a step."""
+        if name != "step":
+            return
+        log: Any = self.log or self._open(args[0], result)
+        observation, reward, terminated, truncated, info = result
+        action = args[1] if len(args) > 1 else action_of(args, kwargs)
+        if self.batch:
+            last = _last_observations(info)
+            log.note(action, entered, observation, reward, terminated, truncated, info or {}, last)
+        elif here.resets and not (terminated or truncated):
+            log.settle(self.row)  # it reset itself, after an end that the step before has returned
+            log.note(self.row, action, entered, observation, reward, terminated, truncated, info)
+        else:
+            end = int(bool(here.resets)) and (1 if terminated else 2)
+            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end)
+
+    def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Note a reset."""
+        log: Any = self.log
+        if self.batch:
+            self.session.begin()  # type: ignore[union-attr]
+            log.begin(observations)
+        else:
+            log.begin(self.row, observations)
+
+    def join_session(self, env: Any, result: Any) -> Any:
+        """Open the session of its group, or join it."""
+        from .batch_log import BatchLog
+        from .row_log import RowLog
+        from .script import Environments
+        from .step_log import small_kind
+
+        if not isinstance(result, tuple | list) or len(result) != FIVE:
+            count = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
+            raise CannotWatch(
+                f"its step returned {count}, and watching needs Gymnasium's five: observation, reward, terminated, "
+                "truncated, info"
+            )
+        assert self.group is not None
+        group, observation = self.group, self._first[0]  # type: ignore[index]
+        over, reward = host_array(result[2]), host_array(result[1])
+        self.batch = over.ndim == 1 and (over.size > 1 or hasattr(env, "num_envs"))
+        space = getattr(env, "action_space", None)
+        if self.batch:
+            count, is_small = len(over), small_kind(observation)[1] > 0
+            shown = Environments(
+                kind=_base(env).__class__.__name__,
+                task=_id(env),
+                actions=getattr(env, "single_action_space", None),
+                render=None,
+                observation=_row_of(observation, count),
+                make_log=lambda num_envs, action: BatchLog(num_envs, action, small=is_small),
+                begins_at_once=True,
+            )
+            return self._in(group, shown, count)
+        small = small_kind(observation)
+        parts = reward.size if reward.ndim and reward.size > 1 else 0
+        shown = Environments(
+            kind=_base(env).__class__.__name__,
+            task=_id(env),
+            actions=space,
+            render=None if self.draws(env) is None else lambda row: _draw(group, row),
+            observation=observation,
+            make_log=lambda num_envs, action: RowLog(num_envs, action, small, parts),
+            parts=parts,
+        )
+        return self._in(group, shown, len(group.members))
+
+    def _in(self, group: Any, shown: Any, count: int) -> Any:
+        from .groups import open_session
+
+        session, had = group.session, self.batch
+        if session is None or had or count < session.step_log.rows or session.step_log.ended:
+            session = open_session(group, shown, count)
+        elif count > session.step_log.rows:
+            session.step_log.grow(count)
+        log = session.step_log
+        if not self.batch:
+            for member in group.members:
+                if member.log is None and member.alive:
+                    member.log = log
+                    log.begin(member.row, member._first[0], dropped=True)  # noqa: SLF001 - of the same class
+                    if member is not self:
+                        member._first = None, None  # noqa: SLF001 - as above
+            session.mark_new()
+        session.find_numbers(self._first[1] if self.batch else (self._first[1],))
+        return log
+
+    def draws(self, env: Any) -> Callable[[], Any] | None:
+        """Return what draws the environment; None if it cannot be drawn."""
+        from .rendering import render_of_env
+
+        if self.drawer is None:
+            self.drawer = render_of_env(env, borrow=True)
+        return self.drawer
+
+    def close(self) -> None:
+        """Note that the script has closed it."""
+        if self.log is not None and not self.batch:
+            self.log.settle(self.row)  # type: ignore[attr-defined]
+        super().close()
+
+
+def _draw(group: Any, row: int) -> Any:
+    """Draw an environment of a group; None if it is gone."""
+    env = group.environment(row)
+    drawer = None if env is None else group.members[row].draws(env)
+    return None if drawer is None else drawer()
+
+
+class VectorEnv(Followed):
+    """A vector environment of Gymnasium."""
+
+    batch = True
+    others = ("step_async", "step_wait")
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._mask: Any = None
+        self._sent: Any = None
+
+    def kind(self, env: Any) -> str:
+        """Return its class and the id of its environments."""
+        return f"{_base(env).__class__.__qualname__} {_vector_id(env)}"
+
+    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Wait before a step; remember which environments a reset is for, before Gymnasium takes that out."""
+        if name == "reset":
+            options = kwargs.get("options")
+            self._mask = options.get("reset_mask") if isinstance(options, Mapping) else None
+        elif name in {"step", "step_async"}:
+            super().before(name, args, kwargs)
+
+    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Pass the gate."""
+        self.log.wait_for(action_of(args, kwargs))  # type: ignore[union-attr]
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the observations and infos."""
+        return result[0], result[1]
+
+    def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Note a reset of all environments, or of those of the mask."""
+        self.session.begin(self._mask)  # type: ignore[union-attr]
+        self.log.begin(observations)  # type: ignore[union-attr]
+
+    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a step, or one of its halves."""
+        if name == "step_async":
+            self._sent = action_of(args, kwargs), entered
+            return
+        if name == "step_wait":
+            if self._sent is None:
+                return
+            (action, entered), self._sent = self._sent, None
+        else:
+            action = args[1] if len(args) > 1 else action_of(args, kwargs)
+        log: Any = self.log or self._open(args[0], result)
+        log.note(action, entered, *self.parts_of(result))
+
+    def parts_of(self, result: Any) -> tuple[Any, ...]:
+        """Return observations, rewards, terminations, truncations, infos, and last observations of a step."""
+        observations, rewards, terminated, truncated, infos = result
+        return observations, rewards, terminated, truncated, infos, _last_observations(infos)
+
+    def join_session(self, env: Any, result: Any) -> Any:  # noqa: ARG002
+        """Open the session, or continue that of the batch before."""
+        from .batch_log import BatchLog
+        from .groups import open_session
+        from .rendering import render_of_rows
+        from .script import Environments
+        from .step_log import small_kind
+
+        assert self.group is not None
+        observations, infos = self._first  # type: ignore[misc]
+        reset, small = self.resets(env), small_kind(observations)[1] > 0
+        shown = Environments(
+            kind=_base(env).__class__.__name__,
+            task=_vector_id(env),
+            actions=_attribute(env, "single_action_space", _attribute(env, "action_space")),
+            render=render_of_rows(env, borrow=True),
+            observation=_row_of(observations, env.num_envs),
+            make_log=lambda num_envs, action: BatchLog(num_envs, action, small=small),
+            begins_at_once=reset == SAME,
+            begins_later=reset == NEXT,
+        )
+        before = self.group.session
+        session = open_session(self.group, shown, int(env.num_envs))
+        if before is not None and session is before:
+            session.begin()
+            session.mark_new()
+        session.step_log.begin(observations)  # type: ignore[attr-defined]
+        session.find_numbers(infos)
+        return session.step_log
+
+    def resets(self, env: Any) -> str:
+        """Return when it resets environments."""
+        mode = _attribute(env, "metadata", {}).get("autoreset_mode")
+        if mode is None:
+            return SAME if _before_version_one(env) else NEXT
+        plain = re.sub("[-_ ]", "", str(getattr(mode, "value", mode))).lower()
+        found = next((each for each in (NEXT, SAME, BY_HAND) if each.lower() == plain), None)
+        if found is None:
+            raise CannotWatch(f"its autoreset_mode is {mode!r}: set one of gymnasium.vector.AutoresetMode")
+        return found
+
+
+class VecEnv(VectorEnv):
+    """A vector environment of Stable-Baselines3."""
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the observations and infos."""
+        return result, getattr(args[0], "reset_infos", ())
+
+    def parts_of(self, result: Any) -> tuple[Any, ...]:
+        """Return observations, rewards, terminations, truncations, infos, and last observations of a step."""
+        observations, rewards, dones, infos = result
+        dones = host_array(dones)
+        if not dones.any():
+            return observations, rewards, dones, dones, infos, None
+        truncated = dones.copy()
+        truncated[:] = [
+            over and bool(info.get("TimeLimit.truncated", False)) for over, info in zip(dones, infos, strict=True)
+        ]
+        last = [info.get("terminal_observation") for info in infos]
+        return observations, rewards, dones & ~truncated, truncated, infos, last
+
+    def resets(self, env: Any) -> str:  # noqa: ARG002
+        """Return when it resets environments."""
+        return SAME
+
+
+class EnvPool(VectorEnv):
+    """A vector environment of EnvPool with Gymnasium's interface."""
+
+    others = ("recv", "send", "async_reset")
+
+    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Wait before a step."""
+        if name == "send":
+            super(VectorEnv, self).before(name, args, kwargs)
+        super().before(name, args, kwargs)
+
+    def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a call, unless it is for some of the environments."""
+        if name != "close" and self._some(args[0], name, args, kwargs):
+            self.fail(CannotWatch("the script resets or steps only some of its environments at a time"))
+        super().after(name, args, kwargs, result, entered)
+
+    def _some(self, env: Any, name: str, args: AnyArgs, kwargs: AnyKwargs) -> bool:
+        place = {"reset": 1, "step": 2, "send": 2}.get(name, 99)
+        ids = kwargs.get("env_id", args[place] if len(args) > place else None)
+        return ids is not None and list(ids) != list(range(env.num_envs))
+
+    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a step, or one of its halves."""
+        super().note({"send": "step_async", "recv": "step_wait"}.get(name, name), args, kwargs, result, entered)
+
+    def resets(self, env: Any) -> str:  # noqa: ARG002
+        """Return when it resets environments."""
+        return NEXT
+
+
+class ParallelEnv(Followed):
+    """A parallel environment of PettingZoo. An agent is shown as an environment."""
+
+    batch = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._rows: dict[Any, int] = {}
+
+    def kind(self, env: Any) -> str:
+        """Return its class."""
+        return type(_base(env)).__qualname__
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return the observations and infos by agent."""
+        return result if isinstance(result, tuple) and len(result) == 2 else (result, {})
+
+    def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Note a reset of all agents."""
+        for agent, observation in observations.items():
+            self.log.begin(self._row(agent), observation)  # type: ignore[union-attr]
+
+    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Pass the gate."""
+        if name == "step":
+            actions = action_of(args, kwargs)
+            agent = next(iter(actions), None)
+            if agent is not None:
+                self.log.wait_for(self._row(agent), actions[agent])  # type: ignore[union-attr]
+
+    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a step of all agents that took part."""
+        if name != "step":
+            return
+        log: Any = self.log or self._open(args[0], result)
+        actions = action_of(args, kwargs) or {}
+        observations, rewards, terminated, truncated, infos = result
+        for agent, over in terminated.items():
+            cut = truncated.get(agent, False)
+            end = 1 if over else 2 if cut else 0
+            log.note(
+                self._row(agent),
+                actions.get(agent),
+                entered,
+                observations.get(agent),
+                rewards.get(agent, 0.0),
+                over,
+                cut,
+                infos.get(agent),
+                end,
+            )
+            entered = log.left  # the time of the step is counted once
+
+    def _row(self, agent: Any) -> int:
+        """Return the row of an agent; a new one for an agent that comes later."""
+        row = self._rows.setdefault(agent, len(self._rows))
+        if self.log is not None and row >= self.log.rows:
+            self.log.grow(row + 1)  # type: ignore[attr-defined]
+        return row
+
+    def join_session(self, env: Any, result: Any) -> Any:  # noqa: ARG002
+        """Open the session."""
+        from .groups import open_session
+        from .rendering import render_of_env
+        from .row_log import RowLog
+        from .script import Environments
+        from .step_log import small_kind
+
+        assert self.group is not None
+        observations, _ = self._first  # type: ignore[misc]
+        agents = _attribute(env, "possible_agents") or _attribute(env, "agents") or list(observations)
+        for agent in agents:
+            self._row(agent)
+        name = str(_attribute(env, "metadata", {}).get("name", type(_base(env)).__name__))
+        first = next(iter(observations.values()), None)
+        drawn, small = render_of_env(env, borrow=False), small_kind(first)
+        shown = Environments(
+            kind=type(_base(env)).__name__,
+            task=name,
+            actions=_space_of(env, agents[0]),
+            render=None if drawn is None else lambda _row: drawn(),
+            observation=first,
+            make_log=lambda num_envs, action: RowLog(num_envs, action, small),
+        )
+        log: Any = open_session(self.group, shown, len(self._rows)).step_log
+        for agent, observation in observations.items():
+            log.begin(self._row(agent), observation, dropped=True)
+        return log
+
+
+class TurnEnv(ParallelEnv):
+    """An environment of PettingZoo in which agents take turns (AEC). An agent is shown as an environment."""
+
+    others = ("last",)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._given: dict[Any, Any] = {}
+        self._turn: Any = None
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return nothing: agents observe when it is their turn."""
+        self._given.clear()
+        return {}, {}
+
+    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Wait before a step; remember whose turn it is."""
+        if name == "step":
+            self._turn = _attribute(args[0], "agent_selection")
+        super().before(name, args, kwargs)
+
+    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
+        """Pass the gate."""
+        if name == "step":
+            self.log.wait_for(self._row(self._turn), action_of(args, kwargs))  # type: ignore[union-attr]
+
+    def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+        """Note a reset of all agents."""
+        for row in self._rows.values():
+            self.log.begin(row, None)  # type: ignore[union-attr]
+
+    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note the step of an agent when it is its turn again, and it learns what came of it."""
+        agent = self._turn if name == "step" else _attribute(args[0], "agent_selection")
+        if name == "step":
+            action = action_of(args, kwargs)
+            if action is not None:
+                self._given[agent] = action, entered
+        elif name == "last":
+            observation, reward, terminated, truncated, info = result
+            if self.log is None:
+                self._first = {agent: observation}, {}
+                self._open(args[0], result)
+            log: Any = self.log
+            if agent in self._given:
+                (action, entered), end = self._given.pop(agent), 1 if terminated else 2 if truncated else 0
+                log.note(self._row(agent), action, entered, observation, reward, terminated, truncated, info, end)
+            else:
+                log.begin(self._row(agent), observation)
+
+
+def _attribute(env: Any, name: str, otherwise: Any = None) -> Any:
+    try:
+        return getattr(env, name, otherwise)
+    except Exception:
+        return otherwise
+
+
+def _base(env: Any) -> Any:
+    """Return the environment within all wrappers."""
+    return _attribute(env, "unwrapped", env)
+
+
+def _id(env: Any) -> str:
+    """Return the id of an environment, or its class where it has none."""
+    return _attribute(_attribute(env, "spec"), "id") or type(_base(env)).__name__
+
+
+def _vector_id(env: Any) -> str:
+    """Return the id of the environments of a vector, or their class where they have none."""
+    base = _base(env)
+    config = _attribute(base, "config", {})
+    if isinstance(config, Mapping) and config.get("task"):
+        return str(config["task"])
+    for spec in (_attribute(env, "spec"), _attribute(base, "spec")):
+        if _attribute(spec, "id"):
+            return str(spec.id)
+    envs = _attribute(base, "envs")
+    if isinstance(envs, list | tuple) and envs:
+        return _id(envs[0])
+    functions = _attribute(base, "call") or _attribute(base, "env_method")
+    if type(base).__name__ in {"AsyncVectorEnv", "SubprocVecEnv"} and functions is not None:
+        kind = re.search(r"<(\w+) instance>", str(functions("__str__")[0]))
+        if kind:
+            return kind[1]
+    return type(base).__name__
+
+
+def _before_version_one(env: Any) -> bool:
+    """Whether an environment is one of a Gymnasium in which vector environments reset in the step of an end."""
+    roots = {base.__module__.partition(".")[0] for base in type(_base(env)).__mro__}
+    version = str(getattr(sys.modules.get("gymnasium"), "__version__", "1"))
+    return "gym" in roots or ("gymnasium" in roots and version < "1")
+
+
+def _space_of(env: Any, agent: Any) -> Any:
+    try:
+        return env.action_space(agent)
+    except Exception:
+        return None
+
+
+def _last_observations(infos: Any) -> Any:
+    """Return the last observations of episodes that a step has ended and whose environments it has reset."""
+    if isinstance(infos, Mapping) and infos:
+        return next((infos[name] for name in LAST_OBSERVATIONS if name in infos), None)
+    return None
+
+
+def _row_of(batch: Any, count: int) -> Any:
+    from .observations import row_of
+
+    return row_of(batch, 0, int(count))
+
+
+def host_array(batch: Any) -> Any:
+    """Return a batch as an array of NumPy; imported when the script has imported NumPy itself."""
+    from .observations import host_array as convert
+
+    return convert(batch)
+
+
+def _hook_env_pool(registration: ModuleType) -> None:
+    """Follow what EnvPool makes with Gymnasium's interface. Its compiled classes have their own `__new__`."""
+    registry = registration.EnvRegistry
+    original = registry.make
+
+    @hidden
+    def make(*args: Any, **kwargs: Any) -> Any:
+        env = original(*args, **kwargs)
+        if hasattr(env, "single_observation_space"):
+            try:
+                follow_object(env, EnvPool(env, callers(sys._getframe(1))))  # noqa: SLF001 - the only way
+            except Exception as error:
+                report(type(env).__name__, error)
+        return env
+
+    registry.make = wraps(original)(make)
+
+
+def environment_hooks() -> dict[str, Hook]:
+    """Return the function to call after the import of each module that defines environments."""
+    return {
+        **{f"{name}.core": lambda module: follow_instances(module.Env, SingleEnv) for name in ("gymnasium", "gym")},
+        **{
+            f"{name}.vector.vector_env": lambda module: follow_instances(module.VectorEnv, VectorEnv)
+            for name in ("gymnasium", "gym")
+        },
+        "stable_baselines3.common.vec_env.base_vec_env": lambda module: follow_instances(module.VecEnv, VecEnv),
+        "envpool.registration": _hook_env_pool,
+        "pettingzoo.utils.env": _hook_petting_zoo,
+    }
+
+
+def _hook_petting_zoo(module: ModuleType) -> None:
+    follow_instances(module.ParallelEnv, ParallelEnv)
+    follow_instances(module.AECEnv, TurnEnv)

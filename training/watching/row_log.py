@@ -1,0 +1,331 @@
+"""Notes the steps of environments that a script steps one by one: single environments, or agents.
+
+Environments may step in any order, also in several threads, each of which notes the steps of its own environments. A
+round is over when every environment has stepped, or when one of them steps again.
+
+Of an environment that is stepped by itself, an episode is what lies between two resets, and flags say how it ended. So
+whether a step with a flag ended an episode is known at the next reset or step, and until then it is held back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from math import nan
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...envs.fields import Array
+from .arrays import flags, numbers
+from .observations import each_part, host_array
+from .step_log import (
+    DROPPED,
+    RESET,
+    TERMINATED,
+    TRUNCATED,
+    LoggedSteps,
+    StepLog,
+    has_nan,
+)
+
+Small: TypeAlias = tuple[np.dtype[Any] | None, int]
+LATE = 0.05  # s after which steps are processed within a round, since some environments are not stepped
+TURN, SLOT, ROW, ACTION, SEEN, REWARD, TERM, TRUNC, END, INFOS, STEPPED = range(11)
+"""What is noted of a step; a list, whose end becomes known later."""
+
+
+def batch_of(value: Any) -> Any:
+    """Return one observation or action of any space as a batch of one."""
+    return each_part(value, lambda part: np.asarray(part)[None])
+
+
+class RowLog(StepLog):
+    """Notes steps of single environments.
+
+    Args:
+        num_envs: Number of environments N.
+        action: How actions are kept; None if they are not.
+        small: Dtype and size of observations that are copied, see `small_kind`.
+        parts: Number of parts of a reward; 0 if rewards are numbers.
+    """
+
+    def __init__(self, num_envs: int, action: np.dtype[Any] | None, small: Small, parts: int = 0) -> None:
+        super().__init__(num_envs, keeps=action is not None)
+        self._kind, self._size = small  # of observations that are copied
+        self._events: list[list[Any]] = []
+        self._turn = 0  # number of `take`s; earlier events are processed
+        self._grown = num_envs
+        self._last: list[list[Any] | None] = [None] * num_envs
+        self._counts = [0] * num_envs  # events of each environment since the last `take`
+        self._stepped = bytearray(num_envs)  # which environments have stepped in this round
+        self._top, self._filled = -1, 0  # the newest slot, and how many environments have stepped in it
+        self._observed: list[Any] = [None] * num_envs
+        self._final: dict[int, Any] = {}
+        self._infos: list[Any] = [None] * num_envs
+        self._waiting: tuple[int, Any] | None = None
+        self.parts = parts
+        self.lock = threading.RLock()  # threads note the steps of their own environments, and one of them processes all
+
+    @property
+    def rows(self) -> int:
+        """Number of environments that were noted, which may be more than N until the next `grow`."""
+        return self._grown
+
+    def grow(self, num_envs: int) -> None:
+        """Make room for more environments; their steps may be noted from now on."""
+        more = num_envs - self._grown
+        if more > 0:
+            self._last += [None] * more
+            self._counts += [0] * more
+            self._observed += [None] * more
+            self._infos += [None] * more
+            self._stepped += bytes(more)
+            self._grown = num_envs
+
+    def observation(self, env: int) -> Any:
+        """Return what an environment observes now."""
+        return self._observed[env] if env < self._grown else None
+
+    def last_observation(self, env: int) -> Any:
+        """Return the last observation of an episode that the newest step ended, if a reset followed it."""
+        return self._final.get(env)
+
+    def next_actions(self) -> Any:
+        """Return the action of the step that waits, as a batch of one; None if there are several environments."""
+        return None if self._waiting is None or self.num_envs > 1 else batch_of(self._waiting[1])
+
+    def wait_for(self, row: int, action: Any) -> None:
+        """Wait until the next round may begin; only needed while `attention[0]` is not 0."""
+        if not self.ended and (self._stepped[row] or self.num_envs == 1):
+            self._waiting = row, action
+            self.wait()
+            self._stepped[:] = bytes(len(self._stepped))
+
+    def note(  # noqa: PLR0917 - in Gymnasium's order
+        self,
+        row: int,
+        action: Any,
+        entered: float,
+        observation: Any,
+        reward: Any,
+        terminated: Any,
+        truncated: Any,
+        info: Any,
+        end: int = 0,
+        *,
+        stepped: bool = True,
+    ) -> None:
+        """Note a step.
+
+        Args:
+            row: The environment.
+            action: Its action.
+            entered: When the step began.
+            observation: What it observes.
+            reward: A number, or several.
+            terminated: A truth value.
+            truncated: A truth value.
+            info: A dict, or None.
+            end: How the step ended an episode, if that is known already.
+            stepped: Whether it was a step; otherwise an episode began in its place.
+        """
+        if self.ended:
+            return
+        with self.lock:
+            self._note(row, action, entered, observation, reward, terminated, truncated, info, end, stepped)
+
+    def _note(  # noqa: PLR0917 - in Gymnasium's order
+        self,
+        row: int,
+        action: Any,
+        entered: float,
+        observation: Any,
+        reward: Any,
+        terminated: Any,
+        truncated: Any,
+        info: Any,
+        end: int,
+        stepped: bool,
+    ) -> None:
+        self.left = now = perf_counter()
+        self.inside += now - entered
+        found = None
+        if info or self._infos[row] is not None:
+            found = self._note_info(row, info, terminated, truncated)  # may process the steps before
+        slot = self._counts[row]
+        self._counts[row] = slot + 1
+        if slot > self._top:
+            if slot and now >= self.due + LATE:
+                self.process(now)
+                slot = self._counts[row]
+                self._counts[row] = slot + 1
+            self._top, self._filled = slot, 0
+        self._observed[row] = observation if self.watched else None
+        if self.keeps and not isinstance(action, int):
+            action = self._copied(action)
+        if observation.__class__ is np.ndarray and observation.dtype is self._kind and observation.nbytes == self._size:
+            seen = observation.tobytes()
+        else:
+            seen = b""
+            if has_nan(observation):
+                self._unknown.add(row)
+        event = [self._turn, slot, row, action, seen, reward, terminated, truncated, end, found, stepped]
+        self._last[row] = event
+        self._events.append(event)
+        self._stepped[row] = 1
+        self._filled += slot == self._top
+        if (now >= self.due and (self._filled >= self._grown or not self.due)) or slot + 1 >= self.capacity:
+            self._waiting = row, action
+            self.process(now)
+
+    def begin(self, row: int, observation: Any, *, dropped: bool = False) -> None:
+        """Note that an episode began after a reset.
+
+        Args:
+            row: The environment.
+            observation: What it observes.
+            dropped: Whether the environment replaces another one, whose episode has not ended if it had no flag.
+        """
+        with self.lock:
+            self.settle(row, DROPPED if dropped else RESET)
+            self._observed[row] = observation if self.watched else None
+
+    def settle(self, row: int, otherwise: int = 0) -> None:
+        """Note that the newest step of an environment ended an episode, with its flags or `otherwise`."""
+        event = self._last[row]
+        if event is None or event[END]:
+            return
+        terminated, truncated = flags(event[TERM : TRUNC + 1])
+        end = TERMINATED if terminated else TRUNCATED if truncated else otherwise
+        if not end:
+            return
+        self._last[row] = None
+        if self.watched:
+            self._final[row] = self._observed[row]
+        if event[TURN] == self._turn:
+            event[END] = end
+            if event[INFOS] is None:
+                event[INFOS] = self._numbers(row)
+        else:  # it was processed before its end was known: a slot without a step says so
+            slot = self._counts[row]
+            self._counts[row] = slot + 1
+            self._top = max(self._top, slot)
+            self._events.append(
+                [self._turn, slot, row, event[ACTION], b"", 0.0, False, False, end, self._numbers(row), False]
+            )
+
+    def _note_info(self, row: int, info: Any, terminated: Any, truncated: Any) -> Array | None:
+        """Note an info; return its numbers if the step may end an episode."""
+        self._infos[row] = None
+        if not isinstance(info, Mapping) or not info or not self._knows((info,)):
+            return None
+        ends = flags((terminated, truncated)).any()
+        self._infos[row] = info if self.watched else None
+        return self.info_reader.read((info,))[:, 0] if ends else None
+
+    def _numbers(self, row: int) -> Array | None:
+        info = self._infos[row]
+        return None if info is None else self.info_reader.read((info,))[:, 0]
+
+    def _copied(self, action: Any) -> Any:
+        """Return a copy of an action as numbers; None if it has another form."""
+        try:
+            if self.flatten is not None:
+                return self.flatten(batch_of(action))[0]
+            found = host_array(action)
+        except Exception:
+            return None
+        return found.tolist() if found.size == 1 else found.copy()
+
+    def take(self) -> LoggedSteps | None:
+        """Return the steps that were noted, and forget them; None if there are none.
+
+        A newest step with a flag is kept back, unless every step is to be processed.
+        """
+        with self.lock:
+            events, self._events = self._events, []
+            self._turn += 1
+            self._counts = [0] * self._grown
+            self._top, self._filled = -1, 0
+            if self.due and events:
+                self._keep_back(events)
+        return self._columns(events) if events else None
+
+    def _keep_back(self, events: list[list[Any]]) -> None:
+        """Keep the newest steps that have a flag, if it is not known yet whether they ended an episode."""
+        taken, kept = self._turn - 1, set()
+        for row, event in enumerate(self._last):
+            if event is not None and event[TURN] == taken and not event[END] and (event[TERM] or event[TRUNC]):
+                kept.add(id(event))
+                event[TURN], event[SLOT] = self._turn, 0
+                self._events.append(event)
+                self._counts[row], self._top = 1, 0
+        if kept:
+            events[:] = [event for event in events if id(event) not in kept]
+
+    def _columns(self, events: list[list[Any]]) -> LoggedSteps:
+        """Return noted steps as arrays."""
+        _, slots, rows, actions, seen, rewards, _, _, ends, infos, stepped = zip(*events, strict=True)
+        shape = max(slots) + 1, self._grown
+        at = np.array(slots), np.array(rows)
+        gained, parts = self._rewards(rewards, shape, at)
+        self._check(seen, rows)
+        found = {(slot, row): known for slot, row, known in zip(slots, rows, infos, strict=True) if known is not None}
+        for row, slot in dict(zip(rows, slots, strict=True)).items():  # the newest step of each
+            if self._infos[row] is not None and not self._counts[row]:
+                found.setdefault((slot, row), self._numbers(row))
+        numbers_of = np.full((len(self.info_reader.names), *shape), nan, np.float32)
+        for (slot, row), known in found.items():
+            numbers_of[: len(known), slot, row] = known
+        return LoggedSteps(
+            self._placed(actions, shape, at),
+            gained,
+            _placed(np.array(ends, np.uint8), shape, at),
+            _placed(np.array(stepped, np.bool_), shape, at),
+            numbers_of,
+            self._taken_unknown(),
+            parts,
+        )
+
+    def _rewards(self, rewards: Any, shape: tuple[int, int], at: Any) -> tuple[Array, Array | None]:
+        """Return rewards, and their parts if they have several."""
+        if self.parts:
+            parts = np.zeros((len(rewards), self.parts))
+            for index, reward in enumerate(rewards):
+                several = host_array(reward).reshape(-1)[: self.parts]
+                parts[index, : len(several)] = several
+            placed = np.zeros((*shape, self.parts))
+            placed[at] = parts
+            return placed.sum(axis=2), placed
+        return _placed(numbers(rewards, len(rewards)), shape, at), None
+
+    def _placed(self, actions: Any, shape: tuple[int, int], at: Any) -> Array:
+        """Return actions `(steps, N, numbers)`."""
+        if not self.keeps:
+            return np.zeros((*shape, 0))
+        shapes = {np.shape(action) for action in actions if action is not None}
+        if len(shapes) != 1:
+            return np.zeros((*shape, 0))
+        empty = np.zeros(shapes.pop())
+        given = np.array([empty if action is None else action for action in actions]).reshape(len(actions), -1)
+        if given.dtype.kind not in "biuf":
+            return np.zeros((*shape, 0))
+        placed: Array = np.zeros((*shape, given.shape[1]), given.dtype)
+        placed[at] = given
+        return placed
+
+    def _check(self, seen: Any, rows: Any) -> None:
+        """Note which copied observations contain NaN."""
+        copied = b"".join(seen)
+        if copied and np.isnan(flat := np.frombuffer(copied, self._kind)).any():
+            own = [row for row, one in zip(rows, seen, strict=True) if one]
+            bad = np.isnan(flat.reshape(len(own), -1)).any(axis=1)
+            self._unknown.update(row for row, is_bad in zip(own, bad.tolist(), strict=True) if is_bad)
+
+
+def _placed(values: Array, shape: tuple[int, int], at: Any) -> Array:
+    placed: Array = np.zeros(shape, values.dtype)
+    placed[at] = values
+    return placed

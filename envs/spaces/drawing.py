@@ -20,7 +20,7 @@ WIDTH = 96
 MORE_LINES, LEAST_COLUMNS = 2, 12
 """Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
-STORY = 32, 60
+STORY = 32, 44
 """Lines and columns of sentences."""
 WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}[,.:;]? [^\W\d_]+")
 MOST_BARS = 32

@@ -96,13 +96,16 @@ class TelemetryReader:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        while True:
-            found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*") if _is_segment(path)]
-            if not found:
-                raise NotTelemetry(f"{directory} contains no telemetry: the session has ended or has not started")
+        if not self._attach_to_newest():
+            raise NotTelemetry(f"{directory} contains no telemetry: the session has ended or has not started")
+
+    def _attach_to_newest(self) -> bool:
+        """Attach to the newest segment; return whether there is any."""
+        while found := [int(path.suffix[1:]) for path in self.directory.glob("telemetry.*") if _is_segment(path)]:
             with suppress(FileNotFoundError):  # the session has just opened its next segment
                 self._attach(max(found))
-                return
+                return True
+        return False
 
     def _attach(self, generation: int) -> None:
         path = segment_path(self.directory, generation)
@@ -132,9 +135,8 @@ class TelemetryReader:
     def follow(self) -> bool:
         """Attach to the newest segment if the session has opened another one; return whether it had."""
         begun = self.generation
-        with suppress(FileNotFoundError):
-            while (wanted := CONTROL.unpack_from(self._mapped.segment.map, 0)[-1]) != self.generation:
-                self._attach(wanted)
+        if CONTROL.unpack_from(self._mapped.segment.map, 0)[-1] != begun:
+            self._attach_to_newest()  # the one that followed may have been replaced, too
         return self.generation != begun
 
     def read(self, name: str, at: Any = ...) -> Array:

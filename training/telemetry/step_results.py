@@ -219,6 +219,6 @@ def fingerprints(observations: Array) -> NDArray[np.uint64]:
     steps, rows = observations.shape[:2]
     plain = np.ascontiguousarray(observations).reshape(steps, rows, -1)
     words = plain.view("u4") if plain.shape[2] * plain.itemsize % 4 == 0 else plain.view("u1")
-    some = words[:, :, :: ceil(words.shape[2] / MAX_WORDS)].astype("u8")
+    some = words[:, :, :: max(1, ceil(words.shape[2] / MAX_WORDS))].astype("u8")
     prints: NDArray[np.uint64] = np.einsum("srw,w->sr", some, np.arange(1, 2 * some.shape[2], 2, dtype="u8"))
     return prints

@@ -22,7 +22,7 @@ MODES = frozenset({"rgb_array", "ansi"})
 SHARE = 0.006
 """The largest share of the training's time that drawing may take."""
 MAX_TURN = 0.005  # s of drawing at once
-SAID = 6, 60
+SAID = 6, 44
 """Lines and columns of what was said."""
 MOST_CHANGES = 8
 """How often the boards may change their kind or size."""

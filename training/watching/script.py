@@ -312,7 +312,7 @@ class WatchedScript(BaseSession):
         mirror = self.mirror
         while mirror.flush():
             drawing += self._draw()
-            mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, 0] = math.nan
+            mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, :1] = math.nan
             self.monitor.step()
         return drawing
 

@@ -74,6 +74,19 @@ def best_layout(scales: Sequence[Scale], count: int, width: int, height: int, no
     return max(grids, key=lambda grid: (grid.page, -grid.scale.columns))
 
 
+def cut_layout(scales: Sequence[Scale], height: int) -> GridLayout:
+    """Return the layout of one board that is wider or taller than its area: at the narrowest scale.
+
+    Of several such, it is the tallest that is not cut at the bottom, or else the lowest.
+    """
+
+    def order(scale: Scale) -> tuple[int, bool, int]:
+        cut = scale.lines + FRAME > height
+        return scale.columns, cut, scale.lines if cut else -scale.lines
+
+    return GridLayout(min(scales, key=order), 1, 1)
+
+
 def _grid(scale: Scale, count: int, width: int, height: int, notes: int) -> GridLayout:
     columns = min(count, (width + GAP) // (scale.columns + FRAME + GAP))
     rows = height // (scale.lines + FRAME + notes)

@@ -29,7 +29,7 @@ class TextRenderer:
         height, width = panel.shape
         self._colors = colors
         airy = () if panel.close else (Scale("wide", 2 * width, height),)
-        lines = [height * part // PARTS for part in range(PARTS, 0, -1)] if panel.scrolls else [height]
+        lines = [height * part // PARTS for part in range(PARTS, 1, -1)] if panel.scrolls else [height]
         self.scales = (*airy, *(Scale("close", width, high) for high in lines if high))
 
     def prepare(self, boards: Array, scale: Scale) -> Array:

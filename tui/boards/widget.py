@@ -15,7 +15,7 @@ from textual.strip import Strip
 from ...envs.fields import Array
 from ..drawing.styles import ACCENT, LINE, SIGNS, SOFT, TEXT, Row, blank, fit, padded, style_of, styled
 from ..drawing.widgets import LineWidget
-from .layout import GAP, NONE, GridLayout, Notes, best_layout
+from .layout import GAP, NONE, GridLayout, Notes, best_layout, cut_layout
 from .scale import Renderer, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
@@ -96,9 +96,7 @@ class BoardGrid(LineWidget):
         if self._renderer is None or not (width and height):
             return None
         found = best_layout(self._renderer.scales, self._count, width, height, self._notes)
-        if found.page:
-            return found
-        return GridLayout(min(self._renderer.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
+        return found if found.page else cut_layout(self._renderer.scales, height)
 
     def on_resize(self, event: Resize) -> None:
         """Choose the layout for the new size."""

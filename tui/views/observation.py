@@ -33,6 +33,8 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     values = moment.observation
     if values is None:
         return hint(moment.note or "the observation of this step is not stored", width)
+    if not values.size:
+        return hint("nothing that is a number is observed", width)
     if not about.slices and (pictures := images_in(_bright(about, values))) is not None:
         return image_rows(pictures, width, height)
     if values.ndim == 3:

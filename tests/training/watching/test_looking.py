@@ -162,7 +162,7 @@ def ending_of(moment):
     return moment if ready and moment.values["end"] else None
 
 
-@pytest.mark.parametrize("space", [Box(0, 9, (2,), np.float32), Box(0, 9, (8, 8, 3), np.uint8)])
+@pytest.mark.parametrize("space", [Box(0, 9, (2,), np.float32), Box(0, 9, (20, 20, 3), np.uint8)])
 def test_the_last_board_before_a_reset_in_the_same_step_is_the_last_observation(space):
     """Where boards show observations, and not the first board of the next episode."""
     envs = SyncVectorEnv([lambda: Short(space)] * 2, autoreset_mode=AutoresetMode.SAME_STEP)

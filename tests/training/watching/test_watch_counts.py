@@ -30,7 +30,7 @@ def is_full(mirror, actions, rewards, terminated):
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
     task = describe_script(
-        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros((1, 1), np.float32))
+        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros(1, np.float32))
     )
     mirror, expected, total = ScriptMirror(task, 1, "same step"), [], 0.0
     for reward, done in steps:
@@ -46,7 +46,7 @@ def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     """Of many environments it is short; returns and lengths go on."""
     many = STEPS_PER_FLUSH // MIN_SLOTS
     task = describe_script(
-        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros((many, 1), np.float32))
+        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros(1, np.float32))
     )
     mirror, never = ScriptMirror(task, many, "same step"), np.zeros(many, np.bool_)
     flushed = [

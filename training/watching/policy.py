@@ -29,6 +29,8 @@ from .hidden import hidden
 MOST_NUMBERS, MOST_KEPT, MOST_CLASSES = 64, 256, 2000
 PERIOD, LISTED = 0.1, 5.0
 """Seconds between two steps that are observed, and between two lists of the classes that they observe."""
+MOST_BEGUN, DOUBLED = (480, 40) if sys.version_info >= (3, 13) else (math.inf, math.inf)
+"""Python 3.13 looks up attributes of a class slowly for ever once it was changed 1,000 times."""
 MOST_VAIN = 50
 """Observed steps without the policy, such as random actions, after which its last output is not shown any more."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
@@ -65,14 +67,17 @@ class Notes:
 
     Args:
         note: Called with the arguments of each call.
+
+    Attributes:
+        thread: The identifier of the thread.
     """
 
     def __init__(self, note: Note) -> None:
-        self._note, self._thread = note, get_ident()
+        self._note, self.thread = note, 0
 
     def __call__(self, *args: Any) -> Any:
         """Note a call, unless it is another thread's."""
-        if get_ident() == self._thread:
+        if get_ident() == self.thread:
             with suppress(Exception):
                 return self._note(*args)
         return None
@@ -113,7 +118,12 @@ class PolicyProbe:
         num_envs: Number of environments N.
         num_actions: Number of actions to choose from; 0 if actions are not choices.
         action_numbers: Number of numbers in an action; 0 if unknown.
+
+    Attributes:
+        begun: Number of steps that were observed in this process.
     """
+
+    begun = 0
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
         self._num_envs, self._num_actions, self._action_numbers = num_envs, num_actions, action_numbers
@@ -124,6 +134,10 @@ class PolicyProbe:
         self._undo: list[Callable[[], object]] = []
         self._made: deque[Made] = deque(maxlen=MOST_KEPT)  # learning between two steps may make many
         self._clock = count()
+        self._now = Notes(lambda: next(self._clock))
+        self._after_forward, self._after_init = Notes(self._note_output), Notes(self._note_distribution)
+        self._forget = Notes(lambda *_: self._made.clear())  # what was computed before was not for the next action
+        self._noted: dict[tuple[type, str], Any] = {}
         self._row = 0
         self._found: tuple[int, PolicyOutput] | None = None
 
@@ -134,8 +148,8 @@ class PolicyProbe:
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return what was observed last for an environment, and observe the next step."""
         self._row = row
-        if perf_counter() >= self._due:
-            self._due = perf_counter() + PERIOD
+        if perf_counter() >= self._due and PolicyProbe.begun < MOST_BEGUN:
+            self._due = perf_counter() + PERIOD * 2 ** (PolicyProbe.begun / DOUBLED)
             self._begin()
         return self._found[1] if self._found is not None and self._found[0] == row else None
 
@@ -156,27 +170,34 @@ class PolicyProbe:
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001
         _observing.add(self)
-        module, now = torch.nn.Module, Notes(lambda: next(self._clock))
-        noted_output, noted_distribution = Notes(self._note_output), Notes(self._note_distribution)
-        self._replace(module, "__call__", now, noted_output)
+        PolicyProbe.begun += 1
+        for notes in (self._now, self._after_forward, self._after_init, self._forget):
+            notes.thread = get_ident()
+        module = torch.nn.Module
+        self._replace(module, "__call__", self._after_forward)
         if self._due > self._listed:
             self._listed = self._due + LISTED
             self._networks = [kind for kind in islice(_classes(module), MOST_CLASSES) if _is_network(kind)]
         for kind in self._networks:
-            self._replace(kind, "forward", now, noted_output)
+            self._replace(kind, "forward", self._after_forward)
         for name in DISTRIBUTIONS:
-            self._replace(getattr(distributions, name), "__init__", now, noted_distribution)
+            self._replace(getattr(distributions, name), "__init__", self._after_init)
         for owner, name in ((torch, "compile"), (torch.jit, "script")):
             self._stop_before(owner, name)
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
         if register is not None:
-            forget = Notes(lambda *_: self._made.clear())  # what was computed before was not for the next action
-            self._undo.append(register(lambda *_: forget()).remove)
+            self._undo.append(register(self._forget).remove)
 
-    def _replace(self, owner: type, name: str, before: Note, after: Note) -> None:
+    def _replace(self, owner: type, name: str, after: Note) -> None:
+        """Replace a method of a class by one that also notes its result, until `_restore`."""
         method = owner.__dict__.get(name)
-        if isinstance(method, FunctionType):
-            self._undo.append(replaced(owner, name, noted(method, before, after)))
+        if not isinstance(method, FunctionType):
+            return
+        same, replacement = self._noted.get((owner, name), (None, None))
+        if same is not method:
+            replacement = noted(method, self._now, after)
+            self._noted[owner, name] = method, replacement
+        self._undo.append(replaced(owner, name, replacement))
 
     def _stop_before(self, owner: Any, name: str) -> None:
         """Undo all changes before a function that reads the methods of modules."""

@@ -152,12 +152,12 @@ def run_script_app(interpreter: str, arguments: list[str], *, leaves: bool) -> i
             script.copy_output()
             script.notice()
     script.copy_output()
-    script.clean()
     script.notice()
     if script.reads_terminal:
         script.tell(READS_TERMINAL)
     if script.replaced and reader is None:
         script.tell(REPLACED)
+    script.close()
     return script.exit_code
 
 

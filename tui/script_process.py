@@ -99,10 +99,11 @@ class ScriptProcess:
         """A script has no report."""
         return {}
 
-    def clean(self) -> None:
-        """Remove what its sessions have left if it was killed."""
-        if self.poll() is not None:
-            remove_dead_sessions()
+    def close(self) -> None:
+        """After its end, close its output, and remove what its sessions have left if it was killed."""
+        self._printed.close()
+        self._noticed.close()
+        remove_dead_sessions()
 
     def notice(self) -> None:
         """Look at what it has printed since the last call, and whether another program has replaced it."""
@@ -138,7 +139,9 @@ def shortened(output: IO[bytes]) -> Iterator[bytes]:
     if len(data) <= MAX_BYTES and data.count(b"\n") <= MAX_LINES:
         yield data
         return
-    first = b"\n".join(data[: MAX_BYTES // 2].split(b"\n", FIRST_LINES)[:FIRST_LINES])
+    first = data[: MAX_BYTES // 2]
+    if first.count(b"\n") > FIRST_LINES:
+        first = first.removesuffix(first.split(b"\n", FIRST_LINES)[-1])
     end = output.seek(0, os.SEEK_END)
     output.seek(max(begin + len(first), end - MAX_BYTES // 2))
     last = b"\n".join(output.read().split(b"\n")[FIRST_LINES - MAX_LINES - 1 :])
@@ -150,5 +153,6 @@ def shortened(output: IO[bytes]) -> Iterator[bytes]:
         lines, unread = lines + data.count(b"\n"), unread - len(data)
     output.seek(end)
     yield first
-    yield f"\npac-tui: {lines:,} lines ({human_bytes(left_out)}) of the script's output are left out here\n".encode()
+    line = f"pac-tui: {lines:,} lines ({human_bytes(left_out)}) of the script's output are left out here\n"
+    yield (line if first.endswith(b"\n") else f"\n{line}").encode()
     yield last

@@ -17,16 +17,18 @@ def texts(logs):
 
 
 def test_lines_have_a_source(logs, tmp_path):
-    """Only whole lines are returned, and workers are numbered from 1."""
+    """Workers are numbered from 1. A line that is not finished yet is apart."""
     assert not logs.read()
     (tmp_path / "session.log").write_text("one\ntw")
     (tmp_path / "fleet-0a1b-0.log").write_text("hello\n")
     assert logs.read()
     assert texts(logs) == [("training", "one"), ("worker 1", "hello")]
+    assert [line.text for line in logs.unfinished()] == ["tw"]
     with (tmp_path / "session.log").open("a") as file:
         file.write("o\n")
     logs.read()
     assert texts(logs)[2:] == [("training", "two")]
+    assert logs.unfinished() == []
     assert not logs.read()
 
 

@@ -25,6 +25,17 @@ async def test_output_is_followed(fake, open_app):
         assert "loading" not in screen_text(app)
 
 
+async def test_a_progress_bar_is_shown_as_it_is_now(fake, open_app):
+    """It overwrites its line, which ends later or never."""
+    async with open_app(fake, (120, 30)) as (app, pilot):
+        await pilot.press("o")
+        printed(fake, "begin\n\r 10 %|#   |\r 20 %|##  |")
+        await seen(app, "begin", "training     20 %|##  |")
+        printed(fake, "\r 30 %|### |")
+        await seen(app, "training     30 %|### |")
+        assert "20 %" not in screen_text(app)
+
+
 async def test_scrolled_output_stays_and_is_followed_again_at_the_end(fake, open_app):
     """By pages and lines, to the start and the end; new lines do not move the shown ones."""
     printed(fake, "".join(f"line {number:03}\n" for number in range(100)))

@@ -17,6 +17,7 @@ class Process:
     origin: str = "process"
     detached: bool = False
     killed: bool = False
+    interrupts: int = 0
 
     @property
     def owned(self):
@@ -25,6 +26,9 @@ class Process:
 
     def kill(self):
         self.killed = True
+
+    def terminate(self):
+        self.interrupts += 1
 
 
 @pytest.fixture
@@ -63,6 +67,20 @@ def test_an_interrupt_leaves_the_session_of_another_terminal(ending, process, ho
     process.origin = "elsewhere"
     ending.interrupt()
     assert (process.detached, host.sent, host.exit_codes) == (True, [], [DONE])
+
+
+def test_a_script_ends_with_its_process(ending, process, state, host, change):
+    """Not with its session: it may be saving, and the user can still interrupt it, twice before it is killed."""
+    process.origin, state.runs_script = "script", True
+    change(phase=Phase.ENDED)
+    assert ending.has_choice
+    for times in (1, 2):
+        ending.stop()
+        assert (process.interrupts, process.killed, host.exit_codes) == (times, False, [])
+    state.end = "ended, exit code 3"
+    assert "ended, exit code 3: press any key to leave" in ending.note()[0].text
+    ending.stop()
+    assert (process.killed, host.exit_codes) == (False, [DONE])
 
 
 def test_a_refused_stop_counts_as_none(ending, process):

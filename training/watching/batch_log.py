@@ -62,6 +62,10 @@ class BatchLog(StepLog):
         over = self._over
         return self._last[env] if self._last is not None and over is not None and bool(over[env]) else None
 
+    def last_action(self, env: int) -> Any:
+        """Return the action of an environment in the step that was processed last, if it is no number."""
+        return None if self.keeps else row_of(self._actions, env, self.num_envs)
+
     def next_actions(self) -> Any:
         """Return the actions of the step that waits."""
         return self._actions

@@ -15,7 +15,7 @@ from ...envs.signals import deferred_signals
 from ...envs.spaces.drawing import as_picture, drawing, picture_in, pixels, story_panel, text_panel, wrapped, written
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import cells_of, size_of
-from .observations import ObservationParts
+from .observations import ObservationParts, host_array
 
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset({"rgb_array", "ansi"})
@@ -207,7 +207,7 @@ class WatchedBoards:
         assert self._render is not None
         try:
             if (drawn := self._render(env)) is not None:
-                use(drawn)
+                use(drawn if isinstance(drawn, str) else host_array(drawn))
         except (Exception, SystemExit) as error:  # of the script's own code
             reason = f"{type(error).__name__}: {error}".removesuffix(": ")
             self._notes.append(f"rendering failed ({reason}): boards show what is observed")

@@ -82,6 +82,7 @@ class SingleEnv(Followed):
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session of its group, or join it."""
         from .batch_log import BatchLog
+        from .rendering import render_of_rows
         from .row_log import RowLog
         from .script import Environments
         from .step_log import small_kind
@@ -103,7 +104,7 @@ class SingleEnv(Followed):
                 kind=_base(env).__class__.__name__,
                 task=_id(env),
                 actions=getattr(env, "single_action_space", None),
-                render=None,
+                render=render_of_rows(env, borrow=True),
                 observation=_row_of(observation, count),
                 make_log=lambda num_envs, action: BatchLog(num_envs, action, small=is_small),
                 begins_at_once=True,
@@ -400,6 +401,7 @@ class ParallelEnv(Followed):
             render=None if drawn is None else lambda _row: drawn(),
             observation=first,
             make_log=lambda num_envs, action: RowLog(num_envs, action, small),
+            shared=True,
         )
         log: Any = open_session(self.group, shown, len(self._rows)).step_log
         for agent, observation in observations.items():

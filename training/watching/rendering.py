@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...envs.signals import kept_signals
+from ...envs.signals import WithoutSdlHandlers, kept_signals
 from .boards import MODES, Render
 
 HARMLESS = (
@@ -28,6 +28,7 @@ HARMLESS = (
 its next step depends on, and needs no display."""
 QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 """Variables with which SDL neither opens a display nor reports that it cannot."""
+PICTURE = 3  # axes
 DEEPEST = 32
 """The most wrappers around an environment that are looked at."""
 
@@ -65,14 +66,59 @@ def render_of_several(envs: Sequence[Any], *, borrow: bool) -> Render | None:
 
 
 def render_of_rows(env: Any, *, borrow: bool) -> Render | None:
-    """Return what draws a row of a vector environment that computes all rows at once; None if that is not known.
+    """Return what draws a row of a vector environment, of any library; None if it cannot be drawn.
 
-    Gymnasium's CartPole is drawn by the class of the single environment, which gets the row's state.
+    Environments in this process are drawn themselves. Others draw if the script has made them with a render mode.
+
+    Args:
+        env: The vector environment, with its wrappers.
+        borrow: As for a single environment.
     """
-    base = _chain(env)[-1]
-    kind = type(base)
-    single = getattr(sys.modules.get(kind.__module__), "CartPoleEnv", None)
-    if kind.__name__ != "CartPoleVectorEnv" or not kind.__module__.startswith(HARMLESS) or single is None or not borrow:
+    chain = _chain(env)
+    base = chain[-1]
+    kind, envs, mode = type(base), _attribute(base, "envs"), _attribute(base, "render_mode")
+    if isinstance(envs, list | tuple) and envs:
+        return render_of_several(envs, borrow=borrow)
+    if kind.__name__ == "CartPoleVectorEnv" and borrow and kind.__module__.startswith(HARMLESS):
+        return _render_of_cart_poles(base)
+    if mode not in MODES:
+        return None
+    known = weakref.ref(base)
+    if hasattr(base, "all_env_ids"):  # EnvPool
+        return lambda index: None if (rows := known()) is None else rows.render(index)[0]
+    if kind.__name__ in {"AsyncVectorEnv", "SubprocVecEnv"}:
+        return _render_of_workers(known)
+    draw = BorrowedRendering(chain, mode)
+
+    def render(index: int) -> Any:
+        drawn = draw()
+        whole = isinstance(drawn, str) or np.ndim(drawn) == PICTURE
+        return drawn if drawn is None or whole else drawn[index]
+
+    return render
+
+
+def _render_of_workers(known: Callable[[], Any]) -> Render:
+    """Return what draws one of the environments of worker processes, in which SDL must leave signals alone."""
+    prepared: list[bool] = []
+
+    def render(index: int) -> Any:
+        rows = known()
+        if rows is None:
+            return None
+        call = getattr(rows, "env_method", None) or rows.call
+        if not prepared:
+            prepared.append(True)
+            call("has_wrapper_attr", WithoutSdlHandlers("render"))
+        return call("render", indices=[index])[0] if hasattr(rows, "env_method") else call("render")[index]
+
+    return render
+
+
+def _render_of_cart_poles(base: Any) -> Render | None:
+    """Return what draws a row of Gymnasium's vector of CartPoles: the single environment, which gets its state."""
+    single = getattr(sys.modules.get(type(base).__module__), "CartPoleEnv", None)
+    if single is None:
         return None
     known = weakref.ref(base)
     shown = object.__new__(single)
@@ -153,13 +199,19 @@ class BorrowedRendering:
 def _chain(env: Any) -> list[Any]:
     """Return an environment and those that it contains, the innermost last."""
     base = _attribute(env, "unwrapped")
-    found = [env if base is None or not isinstance(env, weakref.ProxyTypes) else _attribute(env, "env") or base]
+    found = [env if base is None or not isinstance(env, weakref.ProxyTypes) else _within(env) or base]
     while len(found) < DEEPEST and found[-1] is not base:
-        inner = _attribute(found[-1], "env")
+        inner = _within(found[-1])
         if inner is None or any(inner is one for one in found):
             break
         found.append(inner)
     return found if base is None or found[-1] is base else [*found, base]
+
+
+def _within(env: Any) -> Any:
+    """Return the environment that a wrapper contains; None if it is none."""
+    inner = _attribute(env, "env")
+    return _attribute(env, "venv") if inner is None else inner
 
 
 def _attribute(owner: Any, name: str) -> Any:

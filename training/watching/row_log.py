@@ -64,6 +64,7 @@ class RowLog(StepLog):
         self._observed: list[Any] = [None] * num_envs
         self._final: dict[int, Any] = {}
         self._infos: list[Any] = [None] * num_envs
+        self._given: dict[int, Any] = {}  # by environment, the newest action that is no number
         self._waiting: tuple[int, Any] | None = None
         self.parts = parts
         self.lock = threading.RLock()  # threads note the steps of their own environments, and one of them processes all
@@ -91,6 +92,10 @@ class RowLog(StepLog):
     def last_observation(self, env: int) -> Any:
         """Return the last observation of an episode that the newest step ended, if a reset followed it."""
         return self._final.get(env)
+
+    def last_action(self, env: int) -> Any:
+        """Return the newest action of an environment, if it is no number."""
+        return self._given.get(env)
 
     def next_actions(self) -> Any:
         """Return the action of the step that waits, as a batch of one; None if there are several environments."""
@@ -165,6 +170,8 @@ class RowLog(StepLog):
         self._observed[row] = observation if self.watched else None
         if self.keeps and not isinstance(action, int):
             action = self._copied(action)
+        elif self.watched and not self.keeps:
+            self._given[row] = action
         if observation.__class__ is np.ndarray and observation.dtype is self._kind and observation.nbytes == self._size:
             seen = observation.tobytes()
         else:

@@ -60,6 +60,7 @@ class Environments:
         begins_later: Whether the next step does, and ignores its action.
         parts: Number of parts of a reward; 0 if rewards are numbers.
         action: A first action, if the space is unknown.
+        shared: Whether one picture shows all environments, as of agents in one place.
     """
 
     kind: str
@@ -72,6 +73,7 @@ class Environments:
     begins_later: bool = False
     parts: int = 0
     action: Any = None
+    shared: bool = False
 
 
 class ScriptCommands(BaseCommands):
@@ -143,7 +145,9 @@ class WatchedScript(BaseSession):
     def _describe(self, shown: Environments) -> Task:
         """Return the task that the environments are."""
         self._read = WatchedActions(shown.actions, shown.action)
-        self._boards = WatchedBoards(shown.render, shown.observation)
+        self._boards = WatchedBoards(
+            shown.render, shown.observation, text=self._read.text, shared=shown.shared and shown.render is not None
+        )
         return describe_script(
             shown.task, self._read, self._boards, begins_at_once=shown.begins_at_once, reward_parts=shown.parts
         )
@@ -280,8 +284,8 @@ class WatchedScript(BaseSession):
                 return
             if now >= self._iteration_due:
                 self._end_iteration(now)
-            self._look()
             spent = thread_time() - begun - drawing
+            self._look()
             due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
             self.step_log.due = max(min(due, self._iteration_due), now + spent / SHARE)
             if self._broken:
@@ -325,7 +329,13 @@ class WatchedScript(BaseSession):
             self._draw_last(env)
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(mirror.buffer, self.step_log.observation, spare=self.gate.wait_seconds)
+        log, spare = self.step_log, self.gate.wait_seconds
+        return self._boards.draw(mirror.buffer, log.observation, spare=spare, texts_of=self._texts)
+
+    def _texts(self, env: int) -> Mapping[str, str]:
+        """Return the text that an environment was given."""
+        action = self.step_log.last_action(env)
+        return {"action": action} if isinstance(action, str) else {}
 
     def _draw_last(self, env: int) -> None:
         """Show the last observation of an episode that the newest step has ended in an environment, if it is known."""

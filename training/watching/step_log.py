@@ -109,6 +109,10 @@ class StepLog:
         """Return the last observation of an episode that the newest step ended, if that also reset it; else None."""
         raise NotImplementedError
 
+    def last_action(self, env: int) -> Any:
+        """Return the action of an environment in the step that was processed last, if it is no number."""
+        raise NotImplementedError
+
     def next_actions(self) -> Any:
         """Return the actions of the step that waits, a batch of N; None if they are unknown."""
         raise NotImplementedError

@@ -17,8 +17,8 @@ from pac.training.telemetry.records import Phase
 from pac.training.watching.launching import find_interpreter
 from pac.tui.app import PacApp
 from pac.tui.replay.export import SCREEN, write_cast, write_gif
-from pac.tui.script_app import ScriptConnection
-from pac.tui.script_process import ScriptProcess, ScriptSession
+from pac.tui.script_app import ScriptConnection, find_session
+from pac.tui.script_process import ScriptProcess
 from pac.tui.svg import lines_of
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole. Nothing in it is for pac-tui."""
@@ -104,9 +104,9 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
     await pilot.pause(4.0)
 
 
-async def record(session: ScriptSession) -> list[list[Strip]]:
+async def record(connection: ScriptConnection) -> list[list[Strip]]:
     """Show a watched script and return the screens."""
-    app = PacApp(ScriptConnection(session))
+    app = PacApp(connection)
     async with app.run_test(size=SCREEN) as pilot:
         await until(
             lambda: app.state.snapshot is not None and app.state.snapshot.state["return_mean"] > LEARNED, "it to learn"
@@ -133,15 +133,15 @@ def main() -> int:
         script = ScriptProcess(find_interpreter(sys.executable), [str(path)])
         try:
             limit = time.monotonic() + LIMIT
-            while (found := script.next_session()) is None:
+            while (found := find_session(script.pid, None)) is None:
                 if script.poll() is not None or time.monotonic() > limit:
                     script.copy_output()
                     raise TimeoutError("waiting for the script to be watched")
                 time.sleep(0.1)
-            screens = asyncio.run(record(ScriptSession(found, script)))
+            screens = asyncio.run(record(ScriptConnection(script, found, leaves=True)))
         finally:
             script.kill()
-            script.wait()
+            script.wait(LIMIT)
     write_cast(screens, folder / "watch.cast", rate=RATE, title="pac-tui watch train.py")
     write_gif(screens, folder / "watch.gif", rate=RATE)
     sys.stdout.write(f"{len(screens) / RATE:.0f} s in {folder}/watch.cast and .gif\n")

@@ -88,18 +88,19 @@ class Logs:
     Args:
         directory: The session's directory, which contains the log files of its workers.
         folder: The run's folder, which contains the session's log; empty without a run.
+        source: What the session's log is the output of.
 
     Attributes:
         lines: The latest lines, oldest first.
         count: Number of lines so far.
     """
 
-    def __init__(self, directory: Path, folder: str) -> None:
+    def __init__(self, directory: Path, folder: str, source: str = "training") -> None:
         self.lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self.count = 0
         self._directory = directory
         log = (Path(folder) if folder else directory) / "session.log"
-        self._files = {log: _File("training", log)}
+        self._files = {log: _File(source, log)}
 
     @property
     def exists(self) -> bool:

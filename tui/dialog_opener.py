@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..training.config import RUNS
 from ..training.telemetry.records import Phase
 from ..training.units import plural
+from .connection import SessionConnection
 from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialogs.breakpoints import BreakpointsDialog
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 class DialogApp(Protocol):
     """The app and its parts, as dialogs need them."""
 
+    connection: SessionConnection
     state: AppState
     navigation: Navigation
     debugger: EnvironmentDebugger

@@ -27,8 +27,8 @@ IDLE = 3.0
 """Seconds without a step after which another training of the script that is stepped is shown."""
 READS_TERMINAL = "the script reads from the terminal, which the app needs: run it with pac-tui watch --headless"
 REPLACED = (
-    "no environment was recognized: the script has replaced itself by another program (os.execv); add PAC_WATCH=1 to "
-    "the environment that it gets, or use watch(envs)"
+    "no environment was recognized: the script has executed another program in its place; watch that program instead, "
+    "with pac-tui watch or watch(envs) in it"
 )
 
 

@@ -15,7 +15,8 @@ from typing import IO, Any
 from ..backends.core.errors import ending
 from ..backends.system.segment import human_bytes, own_directory
 from ..training.runs.last_telemetry import remove_dead_sessions
-from ..training.watching.launching import VARIABLE, watched_environment
+from ..training.watching.launching import watched_environment
+from ..training.watching.startup.sitecustomize import VARIABLE
 
 OUTPUT = "session.log"
 MAX_LINES, MAX_BYTES = 10_000, 1 << 22
@@ -48,7 +49,7 @@ class ScriptProcess:
         self.reads_terminal = self.replaced = False
         path = self.directory / OUTPUT
         environment = watched_environment(output=str(path), quiet=True)
-        with path.open("wb", buffering=0) as output:
+        with path.open("ab", buffering=0) as output:
             self._process = subprocess.Popen(
                 [interpreter, *arguments],
                 stdin=subprocess.DEVNULL,

@@ -28,8 +28,8 @@ TEXTLESS = re.compile(r"\x1b\[(?:[0-9;:]*m|(?!\?7[hl])[<=>?][0-9;]*\$?[A-Za-z])"
 """Colours, modes and questions to the terminal: pyte is slow with some of them, and draws others."""
 BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 """A sequence whose end was not read yet."""
-OURS = re.compile(r"^pac-tui: .*\n?", re.MULTILINE)
-"""The lines that may be printed beside those of the script."""
+OURS = re.compile(rf"^pac-tui: (?:.{{{SIZE[0] - 9}}}\n(?:.{{{SIZE[0]}}}\n)*)?.*\n?", re.MULTILINE)
+"""The lines that may be printed beside those of the script, wrapped at the edge of the terminal."""
 
 
 class Harmed(AssertionError):

@@ -63,9 +63,13 @@ class LogView(LinesView):
     def _opened(self, snapshot: Snapshot) -> Logs | None:
         directory, self._watched = self._directory(), snapshot.description.watched
         if directory is not None and directory != self._read:
-            self._logs, self._read = Logs(directory, snapshot.description.folder), directory
+            self._logs, self._read = Logs(directory, snapshot.description.folder, self._source), directory
             self._end, self._found, self._shift = None, None, 0
         return self._logs
+
+    @property
+    def _source(self) -> str:
+        return "script" if self._watched else "training"
 
     @property
     def _height(self) -> int:
@@ -101,7 +105,7 @@ class LogView(LinesView):
         text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
         head = (
-            styled(f"{line.source:<{SOURCE}}", CYAN if line.source == "training" else FAINT),
+            styled(f"{line.source:<{SOURCE}}", CYAN if line.source == self._source else FAINT),
             styled(f"{sign} ", color),
         )
         if at < 0:

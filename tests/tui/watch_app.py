@@ -209,7 +209,7 @@ class ScriptTerminal(Terminal):
             128 - code if code < 0 else code,
             self._noted("stdout"),
             OURS.sub("", self._noted("stderr")),
-            OURS.sub("", self._now().printed),
+            OURS.sub("", self._now().printed).rstrip("\n"),
             {name: files.get(name) for name in before | files if before.get(name) != files.get(name)},
             self.signals,
         )

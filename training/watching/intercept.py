@@ -107,12 +107,21 @@ def replace(cls: type, name: str) -> bool:
         return False
     if function not in _replaced:
         _replaced.add(function)
-        function.__code__ = _seen(function, name)
+        function.__code__ = code_around(function, name, TEMPLATE, _Link)
     return True
 
 
-def _seen(function: FunctionType, name: str) -> CodeType:
-    """Return code with the parameters of a function that calls it and notes the call if it is an outermost one."""
+def code_around(
+    function: FunctionType, name: str, template: str, make_link: Callable[[FunctionType], object]
+) -> CodeType:
+    """Return code with the parameters of a function, which calls a twin of it.
+
+    Args:
+        function: The function, which is neither a generator nor a coroutine.
+        name: What its template is called.
+        template: The source, as `TEMPLATE`.
+        make_link: Returns the object that the source calls `({link})`, from the twin.
+    """
     code = function.__code__
     twin = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     twin.__kwdefaults__, twin.__qualname__ = function.__kwdefaults__, function.__qualname__
@@ -126,7 +135,7 @@ def _seen(function: FunctionType, name: str) -> CodeType:
         declared.insert(code.co_posonlyargcount, "/")
     declared += [star or "*" * bool(keywords), *keywords, double]
     named = [f"{each}={each}" for each in keywords]
-    source = TEMPLATE.format(
+    source = template.format(
         name=name,
         link=LINK,
         cells=", ".join(code.co_freevars),
@@ -140,7 +149,8 @@ def _seen(function: FunctionType, name: str) -> CodeType:
     made: dict[str, Any] = {}
     exec(compile(source, code.co_filename, "exec"), made)  # noqa: S102 - the source is the one above
     inner = next(each for each in made["make"].__code__.co_consts if isinstance(each, CodeType))
-    consts = tuple(_Link(twin) if each == LINK else each for each in inner.co_consts)
+    link = make_link(twin)
+    consts = tuple(link if each == LINK else each for each in inner.co_consts)
     return hidden_code(
         inner,
         co_consts=consts,

@@ -7,36 +7,45 @@ watching, and no figures are read from a GPU.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import update_wrapper
 from itertools import count, islice
 from threading import get_ident
 from time import perf_counter
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
-from .hidden import hidden
+from .intercept import UNUSUAL, code_around
 
 MOST_NUMBERS, MOST_KEPT, MOST_CLASSES = 64, 256, 2000
 PERIOD, LISTED = 0.1, 5.0
 """Seconds between two steps that are observed, and between two lists of the classes that they observe."""
-MOST_BEGUN, DOUBLED = (480, 40) if sys.version_info >= (3, 13) else (math.inf, math.inf)
-"""Python 3.13 looks up attributes of a class slowly for ever once it was changed 1,000 times."""
 MOST_VAIN = 50
 """Observed steps without the policy, such as random actions, after which its last output is not shown any more."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
 VALUE, ACTOR = re.compile(r"value|critic|baseline|(^|_)vf?(_|\d|$)"), re.compile(r"actor|policy")
 """Names of modules whose output is a value; names that also contain the second are those of whole agents."""
 Note: TypeAlias = Callable[..., Any]
+NOTHING: Note = "".format  # which accepts everything, and is a part of Python
+TEMPLATE = """
+def make({cells}):
+    def {name}({parameters}):
+        _pac_begin = ({link}).before()
+        _pac_result = ({link}).twin({passed})
+        ({link}).after(_pac_begin, {args}, {kwargs}, _pac_result)
+        return _pac_result
+        {cells}
+"""
+"""What a function does whose calls are noted."""
 _observing: set[PolicyProbe] = set()
 
 
@@ -62,53 +71,24 @@ class Made(NamedTuple):
         return other.begin < self.begin and self.end < other.end
 
 
-class Notes:
-    """Notes of what one thread calls; a copy in another process notes nothing.
+class Link:
+    """What a function finds here whose calls are noted. A copy in another process notes nothing.
 
     Args:
-        note: Called with the arguments of each call.
-
-    Attributes:
-        thread: The identifier of the thread.
+        before: Called before it.
+        after: Called after it with what `before` returned, its arguments and its result.
+        twin: The function as it was.
     """
 
-    def __init__(self, note: Note) -> None:
-        self._note, self.thread = note, 0
+    __slots__ = ("after", "before", "nothing", "twin")
 
-    def __call__(self, *args: Any) -> Any:
-        """Note a call, unless it is another thread's."""
-        if get_ident() == self.thread:
-            with suppress(Exception):
-                return self._note(*args)
-        return None
+    def __init__(self, before: Note, after: Note, twin: FunctionType) -> None:
+        self.before, self.after, self.twin = before, after, twin
+        self.nothing: dict[str, Any] = {}
 
     def __reduce__(self) -> Any:
-        return getattr, ("", "format")  # a function that accepts everything, which any process has
-
-
-def noted(original: Any, before: Note, after: Note) -> Any:
-    """Return a function that does the same as a method, and notes its arguments and result."""
-
-    @hidden
-    def call(*args: Any, **kwargs: Any) -> Any:
-        begin = before()
-        result = original(*args, **kwargs)
-        after(begin, args, kwargs, result)
-        return result
-
-    return update_wrapper(call, original)
-
-
-def replaced(owner: type, name: str, method: Any) -> Callable[[], None]:
-    """Replace a method of a class; return what undoes that. No code of a metaclass runs."""
-    original = owner.__dict__[name]
-    type.__setattr__(owner, name, method)
-
-    def undo() -> None:
-        if owner.__dict__.get(name) is method:
-            type.__setattr__(owner, name, original)
-
-    return undo
+        found = {"before": NOTHING, "after": NOTHING, "twin": self.twin, "nothing": {}}
+        return functools.partial, (id,), (id, (), {}, found)
 
 
 class PolicyProbe:
@@ -118,12 +98,7 @@ class PolicyProbe:
         num_envs: Number of environments N.
         num_actions: Number of actions to choose from; 0 if actions are not choices.
         action_numbers: Number of numbers in an action; 0 if unknown.
-
-    Attributes:
-        begun: Number of steps that were observed in this process.
     """
-
-    begun = 0
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
         self._num_envs, self._num_actions, self._action_numbers = num_envs, num_actions, action_numbers
@@ -134,10 +109,8 @@ class PolicyProbe:
         self._undo: list[Callable[[], object]] = []
         self._made: deque[Made] = deque(maxlen=MOST_KEPT)  # learning between two steps may make many
         self._clock = count()
-        self._now = Notes(lambda: next(self._clock))
-        self._after_forward, self._after_init = Notes(self._note_output), Notes(self._note_distribution)
-        self._forget = Notes(lambda *_: self._made.clear())  # what was computed before was not for the next action
-        self._noted: dict[tuple[type, str], Any] = {}
+        self._thread = 0
+        self._noted: dict[FunctionType, tuple[CodeType, CodeType]] = {}
         self._row = 0
         self._found: tuple[int, PolicyOutput] | None = None
 
@@ -148,8 +121,8 @@ class PolicyProbe:
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return what was observed last for an environment, and observe the next step."""
         self._row = row
-        if perf_counter() >= self._due and PolicyProbe.begun < MOST_BEGUN:
-            self._due = perf_counter() + PERIOD * 2 ** (PolicyProbe.begun / DOUBLED)
+        if perf_counter() >= self._due:
+            self._due = perf_counter() + PERIOD
             self._begin()
         return self._found[1] if self._found is not None and self._found[0] == row else None
 
@@ -170,65 +143,58 @@ class PolicyProbe:
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001
         _observing.add(self)
-        PolicyProbe.begun += 1
-        for notes in (self._now, self._after_forward, self._after_init, self._forget):
-            notes.thread = get_ident()
+        self._thread = get_ident()
         module = torch.nn.Module
-        self._replace(module, "__call__", self._after_forward)
         if self._due > self._listed:
             self._listed = self._due + LISTED
             self._networks = [kind for kind in islice(_classes(module), MOST_CLASSES) if _is_network(kind)]
-        for kind in self._networks:
-            self._replace(kind, "forward", self._after_forward)
-        for name in DISTRIBUTIONS:
-            self._replace(getattr(distributions, name), "__init__", self._after_init)
-        for owner, name in ((torch, "compile"), (torch.jit, "script")):
-            self._stop_before(owner, name)
+        functions = [module.__call__, *(vars(kind)["forward"] for kind in self._networks)]
+        functions += [getattr(distributions, name).__init__ for name in DISTRIBUTIONS]
+        for function in dict.fromkeys(functions):
+            self._replace(function, self._before, self._after)
+        self._replace(torch.compile, self._restore, NOTHING)  # which reads the code of others
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
         if register is not None:
-            self._undo.append(register(self._forget).remove)
+            self._undo.append(register(self._learned).remove)
 
-    def _replace(self, owner: type, name: str, after: Note) -> None:
-        """Replace a method of a class by one that also notes its result, until `_restore`."""
-        method = owner.__dict__.get(name)
-        if not isinstance(method, FunctionType):
+    def _replace(self, function: Any, before: Note, after: Note) -> None:
+        """Replace the code of a function by one that notes its calls, until `_restore`."""
+        if not isinstance(function, FunctionType) or function.__code__.co_flags & UNUSUAL:
             return
-        same, replacement = self._noted.get((owner, name), (None, None))
-        if same is not method:
-            replacement = noted(method, self._now, after)
-            self._noted[owner, name] = method, replacement
-        self._undo.append(replaced(owner, name, replacement))
+        own, around = self._noted.get(function, (None, None))
+        if own is not function.__code__:
+            own, link = function.__code__, functools.partial(Link, before, after)
+            around = code_around(function, function.__name__, TEMPLATE, link)
+            self._noted[function] = own, around
+        function.__code__ = around  # type: ignore[assignment]
+        self._undo.append(functools.partial(_undo, function, around, own))
 
-    def _stop_before(self, owner: Any, name: str) -> None:
-        """Undo all changes before a function that reads the methods of modules."""
-        original = getattr(owner, name, None)
-        if original is None:
-            return
+    def _before(self) -> int:
+        """Return the number of a call that begins; -1 if it is another thread's."""
+        return next(self._clock) if get_ident() == self._thread else -1
 
-        @hidden
-        def unobserved(*args: Any, **kwargs: Any) -> Any:
-            self._restore()
-            return original(*args, **kwargs)
+    def _after(self, begin: int, args: Any, kwargs: Any, result: Any) -> None:
+        """Note what a module returned, or that a distribution was made."""
+        if begin >= 0:
+            with suppress(Exception):
+                self._note(begin, args, kwargs, result)
 
-        setattr(owner, name, update_wrapper(unobserved, original))
-        self._undo.append(lambda: setattr(owner, name, original))
+    def _note(self, begin: int, args: Any, kwargs: Any, result: Any) -> None:
+        torch, made = sys.modules["torch"], args[0]
+        inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
+        if not isinstance(made, torch.nn.Module):
+            self._made.append(Made(begin, next(self._clock), None, inputs, made))
+        elif not isinstance(result, torch.Tensor):
+            self._made.append(Made(begin, next(self._clock), made, [], None))
+        elif type(result) is torch.Tensor and result.numel() <= self._most:
+            if self._made and self._made[-1].output is result:  # `forward` of the same call, or of the module inside
+                self._made.pop()
+            self._made.append(Made(begin, next(self._clock), made, inputs, result))
 
-    def _note_output(self, begin: int, args: Any, kwargs: Any, output: Any) -> None:
-        torch = sys.modules["torch"]
-        if not isinstance(args[0], torch.nn.Module):
-            return
-        if isinstance(output, torch.Tensor):
-            if type(output) is not torch.Tensor or output.numel() > self._most:
-                return
-            if self._made and self._made[-1].output is output:  # `forward` of the same call, or of the module inside
-                begin = min(begin, self._made.pop().begin)
-        else:
-            output = None
-        inputs = _tensors(args[1:], kwargs) if output is not None else []
-        self._made.append(Made(begin, next(self._clock), args[0], inputs, output))
-
-    def _note_distribution(self, begin: int, args: Any, kwargs: Any, _result: Any) -> None:
-        self._made.append(Made(begin, next(self._clock), None, _tensors(args[1:], kwargs), args[0]))
+    def _learned(self, *_: Any) -> None:
+        """Forget what was computed before a step of an optimizer, which was not for the next action."""
+        if get_ident() == self._thread:
+            self._made.clear()
 
     def stop(self) -> None:
         """Stop observing."""
@@ -344,8 +310,15 @@ class PolicyProbe:
         return float(self._numbers(certain[0].output)[0]) if len(certain) == 1 else math.nan
 
 
+def _undo(function: FunctionType, around: CodeType | None, own: CodeType) -> None:
+    """Give a function its own code again, unless somebody else has changed it."""
+    if function.__code__ is around:
+        function.__code__ = own
+
+
 def _classes(base: type) -> Iterator[type]:
     """Yield all classes that derive from a class."""
+    kind: type
     for kind in type.__subclasses__(base):
         yield kind
         yield from _classes(kind)
@@ -354,12 +327,6 @@ def _classes(base: type) -> Iterator[type]:
 def _is_network(kind: type) -> bool:
     """Whether a class of modules is not PyTorch's and has its own function."""
     return "forward" in vars(kind) and not kind.__module__.startswith("torch.")
-
-
-def _tensors(args: Any, kwargs: Any) -> list[Any]:
-    """Return the tensors among arguments."""
-    tensor = sys.modules["torch"].Tensor
-    return [value for value in (*args, *kwargs.values()) if isinstance(value, tensor)]
 
 
 def _same(one: Any, other: Any) -> bool:

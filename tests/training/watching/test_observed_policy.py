@@ -29,13 +29,14 @@ class Direct(nn.Module):
         return inputs @ self.weights
 
 
-def methods():
-    """All methods of PyTorch and of the tests' classes that are ever replaced."""
+def codes():
+    """The code of all functions of PyTorch and of the tests that is ever replaced."""
     kinds = [getattr(torch.distributions, name) for name in DISTRIBUTIONS]
-    return [nn.Module.__call__, Direct.__dict__["forward"], *(kind.__dict__["__init__"] for kind in kinds)]
+    functions = [nn.Module.__call__, Direct.forward, torch.compile, *(kind.__init__ for kind in kinds)]
+    return [function.__code__ for function in functions]
 
 
-UNCHANGED = methods()
+UNCHANGED = codes()
 
 
 class Observed:
@@ -61,7 +62,7 @@ class Observed:
         probe, row = self._probes[-1]
         probe.finish()
         assert not probe.observes
-        assert methods() == UNCHANGED
+        assert codes() == UNCHANGED
         probe._due = math.inf
         return probe.inspect(row)
 
@@ -72,7 +73,7 @@ def step():
     yield found
     for probe, _ in found._probes:
         probe.stop()
-    assert methods() == UNCHANGED
+    assert codes() == UNCHANGED
     assert not sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
 
 

@@ -9,12 +9,12 @@ import threading
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.distributions import Categorical, Normal
 
 from pac.training.watching.policy import DISTRIBUTIONS, MOST_VAIN, PolicyProbe
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
-Categorical, Normal = torch.distributions.Categorical, torch.distributions.Normal
 ENVS, ACTIONS = 3, 2
 
 

@@ -1,22 +1,23 @@
 """What scripts log with other libraries, as it becomes curves."""
 
 import struct
+import sys
 import threading
 import traceback
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from pac.training.watching import scalars
-from pac.training.watching.scalars import call_before, scalar_hooks
+from pac.training.watching.scalars import SCRIPT, call_before, scalar_hooks
 
 
 @pytest.fixture
 def shown(monkeypatch):
     """All figures that were shown, in a process that watches."""
-    found = []
+    found: list[tuple[str, float]] = []
     script = SimpleNamespace(log_numbers=lambda figures: found.extend(dict(figures).items()))
-    monkeypatch.setitem(scalars.sys.modules, scalars.SCRIPT, script)
+    monkeypatch.setitem(sys.modules, SCRIPT, script)
     return found
 
 
@@ -130,11 +131,13 @@ class Failing:
 def test_the_script_does_not_notice_that_its_logger_is_shown(shown):
     """Errors and their tracebacks are those of the logger, also for wrong arguments; other threads are shown, too."""
 
+    failing: Any = Failing
+
     def errors():
         found = []
-        for call in (lambda: Failing().log(1.0), lambda: Failing().log(), lambda: Failing().log(1.0, lose=2.0)):
+        for log in (lambda: failing().log(1.0), lambda: failing().log(), lambda: failing().log(1.0, lose=2.0)):
             try:
-                call()
+                log()
             except (TypeError, ValueError) as error:
                 found.append((str(error), [frame.name for frame in traceback.extract_tb(error.__traceback__)]))
         return found

@@ -14,7 +14,7 @@ from ..envs.printable import printable
 
 MAX_LINES = 5000
 MAX_CHARACTERS = 2000  # per line
-CHUNK = 64 * 1024  # bytes per read; if a file has more new bytes, only its end is read
+CHUNK = 256 * 1024  # bytes per read; if a file has more new bytes, only its end is read
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colors and cursor movements
     r"|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # window titles and other strings

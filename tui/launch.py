@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..envs import PacError
 from ..training.config import RUNS, Config
-from ..training.exits import INTERRUPTED
+from ..training.exits import FAILED, INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
 from ..training.runs.sessions import ConnectedSession, find_session
@@ -25,6 +25,7 @@ from .trust import ask
 
 if TYPE_CHECKING:
     from ..training.runs.overview import RunOverview
+    from .app import PacApp
     from .messages import EpisodeKept
     from .session_group import SessionGroup
 
@@ -157,9 +158,16 @@ def show_app(connection: SessionConnection) -> AppExit:
                 with suppress(PacError):  # of several sessions, the selected one may have ended
                     connection.call("detach")
             name = app.state.snapshot.description.run if app.state.snapshot else "the session"
-            return AppExit(app.return_code or 0, name, app.ending.next_run, str(app.state.lost or ""))
+            return AppExit(app.return_code or 0, name, app.ending.next_run, _failure(app))
     finally:
         connection.close()
+
+
+def _failure(app: PacApp) -> str:
+    """Return why the app could not show the session, if so."""
+    if app.return_code == FAILED and app.return_value is None:
+        return "see the error above"
+    return str(app.state.lost or "")
 
 
 def _replay(kept: EpisodeKept) -> None:

@@ -188,7 +188,10 @@ def _show(connection: ScriptConnection) -> int | None:
     except Exception as error:
         left = AppExit(FAILED, "", None, f"{type(error).__name__}: {error}")
     script.copy_shortened()
-    ended = script.wait(KILL_LIMIT if left.code == FAILED else 0)
+    ended = script.wait(0 if left.reason or left.code != FAILED else KILL_LIMIT)
+    if left.reason:
+        now = "has ended" if ended else "continues, and its output follows"
+        script.tell(f"the app has failed: {left.reason}; the script {now}")
     if left.next_run is not None and (ended or connection.detached):
         return open_next_run(left)
     if ended:
@@ -201,8 +204,6 @@ def _show(connection: ScriptConnection) -> int | None:
         return left.code
     with suppress(PacError):
         connection.call("resume")
-    reason = f": {left.reason}" if left.reason else ""
-    script.tell(f"the app has failed{reason}; the script continues, and its output follows")
     return None
 
 

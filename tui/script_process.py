@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -13,17 +14,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..backends.core.errors import ending
-from ..backends.system.segment import human_bytes, own_directory
+from ..backends.system.segment import human_bytes, new_directory, remove_directory
 from ..training.runs.last_telemetry import remove_dead_sessions
 from ..training.watching.launching import watched_environment
 from ..training.watching.startup.sitecustomize import VARIABLE
 
 OUTPUT = "session.log"
 MAX_LINES, MAX_BYTES = 10_000, 1 << 22
-FIRST_LINES = 1_000
+FIRST_LINES, HALF = 1_000, MAX_BYTES // 2
 """If the script prints more lines or bytes while the app has the terminal, the first lines and then the last ones are
 printed when the app has left."""
-READ = 1 << 16
+READ, LEAST_FREED = 1 << 16, 1 << 20
+KEEP_SIZE, PUNCH_HOLE = 1, 2
+"""Flags of Linux's `fallocate`."""
 READS_TERMINAL = re.compile(
     rb"^EOFError: EOF when reading a line|\bbdb\.BdbQuit\b|^now exiting InteractiveConsole|^i?\(?[Pp]db[)>] "
     rb"|No such device or address: '/dev/tty'|GetPassWarning",
@@ -45,8 +48,9 @@ class ScriptProcess:
     """
 
     def __init__(self, interpreter: str, arguments: Sequence[str]) -> None:
-        self.directory = own_directory()
+        self.directory = new_directory()
         self.reads_terminal = self.replaced = False
+        self._freed = self._lines_freed = 0
         path = self.directory / OUTPUT
         environment = watched_environment(output=str(path), quiet=True)
         with path.open("ab", buffering=0) as output:
@@ -59,7 +63,7 @@ class ScriptProcess:
                 start_new_session=True,
             )
         self.pid = self._process.pid
-        self._printed, self._noticed = path.open("rb"), path.open("rb")
+        self._printed, self._noticed, self._file = path.open("rb"), path.open("rb"), path.open("r+b")
 
     def poll(self) -> int | None:
         """Return the exit code, negative after a signal; None while it runs."""
@@ -101,19 +105,32 @@ class ScriptProcess:
         return {}
 
     def close(self) -> None:
-        """After its end, close its output, and remove what its sessions have left if it was killed."""
-        self._printed.close()
-        self._noticed.close()
+        """After its end, remove its output, and what its sessions have left if it was killed."""
+        for file in (self._printed, self._noticed, self._file):
+            file.close()
+        remove_directory(self.directory)
         remove_dead_sessions()
 
     def notice(self) -> None:
         """Look at what it has printed since the last call, and whether another program has replaced it."""
-        if os.fstat(self._noticed.fileno()).st_size - self._noticed.tell() > READ:
+        size = os.fstat(self._noticed.fileno()).st_size
+        if size - self._noticed.tell() > READ:
             self._noticed.seek(-READ, os.SEEK_END)
+        self._free(size)
         self.reads_terminal = bool(READS_TERMINAL.search(self._noticed.read())) or self.reads_terminal
         with contextlib.suppress(OSError):  # it has ended, or the system has no such file
             if begun := Path(f"/proc/{self.pid}/environ").read_bytes():
                 self.replaced = VARIABLE.encode() not in begun
+
+    def _free(self, size: int) -> None:
+        """Free the memory of output that was printed or will not be printed, of which a night may bring gigabytes."""
+        printed = self._printed.tell()
+        for begin, end in ((0, printed - HALF), (printed + HALF, size - HALF)):
+            begin = max(begin, self._freed)  # noqa: PLW2901 - from there on
+            if end - begin >= LEAST_FREED:
+                self._lines_freed += _count_lines(self._file, begin, end) if begin > printed else 0
+                free_memory(self._file, begin, end)
+                self._freed = end
 
     def copy_output(self) -> None:
         """Print what the script has printed since the last call."""
@@ -123,8 +140,9 @@ class ScriptProcess:
 
     def copy_shortened(self) -> None:
         """Print what the script has printed since the last call, with a sentence in place of what is too long."""
-        sys.stdout.buffer.writelines(shortened(self._printed))
+        sys.stdout.buffer.writelines(shortened(self._printed, self._lines_freed))
         sys.stdout.buffer.flush()
+        self._lines_freed = 0
 
     def tell(self, sentence: str) -> None:
         """Print a sentence of ours on a line of its own, after what was printed of the script."""
@@ -133,27 +151,34 @@ class ScriptProcess:
         print("\n" * bool(begun) + f"pac-tui: {sentence}", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
 
 
-def shortened(output: IO[bytes]) -> Iterator[bytes]:
-    """Yield the rest of a file, with a sentence in place of what is too long."""
+def free_memory(file: IO[bytes], begin: int, end: int) -> None:
+    """Free the memory, or the blocks of a disk, of a part of a file, which then contains zeros; if the system can."""
+    if (fallocate := getattr(ctypes.CDLL(None), "fallocate", None)) is not None:
+        fallocate(file.fileno(), KEEP_SIZE | PUNCH_HOLE, ctypes.c_long(begin), ctypes.c_long(end - begin))
+
+
+def _count_lines(file: IO[bytes], begin: int, end: int) -> int:
+    return sum(os.pread(file.fileno(), min(READ, end - at), at).count(b"\n") for at in range(begin, end, READ))
+
+
+def shortened(output: IO[bytes], lines_freed: int = 0) -> Iterator[bytes]:
+    """Yield the rest of a file, with a sentence in place of what is too long, also of lines that were freed there."""
     begin = output.tell()
     data = output.read(MAX_BYTES + 1)
     if len(data) <= MAX_BYTES and data.count(b"\n") <= MAX_LINES:
         yield data
         return
-    first = data[: MAX_BYTES // 2]
+    first = data[:HALF]
     if first.count(b"\n") > FIRST_LINES:
         first = first.removesuffix(first.split(b"\n", FIRST_LINES)[-1])
     end = output.seek(0, os.SEEK_END)
-    output.seek(max(begin + len(first), end - MAX_BYTES // 2))
+    output.seek(max(begin + len(first), end - HALF))
     last = b"\n".join(output.read().split(b"\n")[FIRST_LINES - MAX_LINES - 1 :])
     end = output.tell()
-    output.seek(begin + len(first))
-    left_out = end - len(last) - output.tell()
-    lines, unread = 0, left_out
-    while unread > 0 and (data := output.read(min(unread, READ))):
-        lines, unread = lines + data.count(b"\n"), unread - len(data)
-    output.seek(end)
+    left_out = begin + len(first), end - len(last)
+    lines = lines_freed + _count_lines(output, *left_out)
     yield first
-    line = f"pac-tui: {lines:,} lines ({human_bytes(left_out)}) of the script's output are left out here\n"
+    much = f"{lines:,} lines ({human_bytes(left_out[1] - left_out[0])})"
+    line = f"pac-tui: {much} of the script's output are left out here\n"
     yield (line if first.endswith(b"\n") else f"\n{line}").encode()
     yield last

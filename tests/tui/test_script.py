@@ -1,15 +1,17 @@
 """The parts of `pac-tui watch` that run a script: which session is shown, what of its output is printed."""
 
-import io
+import contextlib
 import os
+import re
 import sys
 import time
 
 import pytest
 
 from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import ViewRequest
 from pac.tui import script_app, script_process
-from pac.tui.script_app import find_session
+from pac.tui.script_app import find_session, run_script_app
 from pac.tui.script_process import MAX_BYTES, MAX_LINES, READS_TERMINAL, ScriptProcess, shortened
 
 
@@ -86,21 +88,111 @@ def test_a_session_that_has_ended_is_replaced(session):
     assert found(gone) == "train-eval"
 
 
-def test_output_is_printed_whole_unless_it_is_too_long():
+@pytest.fixture
+def output(tmp_path):
+    """Return a function that opens a file with an output."""
+    with contextlib.ExitStack() as files:
+
+        def opened(text):
+            (tmp_path / "output").write_bytes(text)
+            return files.enter_context((tmp_path / "output").open("rb"))
+
+        yield opened
+
+
+def test_output_is_printed_whole_unless_it_is_too_long(output):
     """A sentence tells how much of it is left out."""
     for text in (b"", b"one\ntwo", b"x" * MAX_BYTES, b"x\n" * MAX_LINES):
-        assert b"".join(shortened(io.BytesIO(text))) == text
+        assert b"".join(shortened(output(text))) == text
     lines = [b"%06d\n" % number for number in range(MAX_LINES + 5000)]
-    output = io.BytesIO(b"before" + b"".join(lines))
-    output.seek(len("before"))
-    first, sentence, last = shortened(output)
+    file = output(b"before" + b"".join(lines))
+    file.seek(len("before"))
+    first, sentence, last = shortened(file)
     assert first == b"".join(lines[: script_process.FIRST_LINES])
     assert last == b"".join(lines[script_process.FIRST_LINES + 5000 :])
     assert sentence == b"pac-tui: 5,000 lines (34.2 KiB) of the script's output are left out here\n"
-    assert b"".join(shortened(output)) == b""
-    long = b"".join(shortened(io.BytesIO(b"x" * 3 * MAX_BYTES)))
+    assert b"".join(shortened(file)) == b""
+    long = b"".join(shortened(output(b"x" * 3 * MAX_BYTES)))
     assert long.count(b"x") == MAX_BYTES
     assert b"pac-tui: 0 lines (8.0 MiB)" in long
+
+
+def run_to_the_end(script, *arguments):
+    """Run a script; return the process."""
+    process = ScriptProcess(sys.executable, [str(script), *arguments])
+    while not process.wait(0.1):
+        process.notice()
+    process.notice()
+    return process
+
+
+@pytest.mark.session
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux frees parts of files")
+def test_much_output_needs_little_memory(tmp_path, capfdbinary):
+    """While nothing is printed, as in the app; how much is left out is still known."""
+    (tmp_path / "train.py").write_text("for number in range(30):\n    print('x' * 999_999)\nprint('end')")
+    process = run_to_the_end(tmp_path / "train.py")
+    found = (process.directory / "session.log").stat()
+    assert found.st_size == 30_000_004
+    assert found.st_blocks * 512 < MAX_BYTES + 3 * script_process.LEAST_FREED
+    process.copy_shortened()
+    printed = capfdbinary.readouterr().out
+    assert b"\0" not in printed
+    assert printed.endswith(b"\nend\n")
+    told = re.search(rb"\npac-tui: (\d+) lines \(24.6 MiB\) of the script's output are left out here\n", printed)
+    assert int(told[1]) + printed.count(b"\n") - told[0].count(b"\n") == 31
+    process.close()
+    assert not process.directory.exists()
+
+
+STEPS = """
+import pathlib, sys, time
+import gymnasium, numpy
+print("begin")
+
+class Line(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        return numpy.zeros(2, "f4"), {}
+
+    def step(self, action):
+        return numpy.zeros(2, "f4"), 1.0, False, False, {}
+
+env = Line()
+env.reset(seed=0)
+while not pathlib.Path(sys.argv[1]).exists():
+    env.step(0)
+    time.sleep(0.01)
+print("end")
+sys.exit(3)
+"""
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])
+def test_a_script_goes_on_if_the_app_fails(tmp_path, monkeypatch, capfd, error):
+    """Its output and its exit code are as without the app. Ctrl-C while the app opens interrupts the script."""
+    (tmp_path / "train.py").write_text(STEPS)
+
+    def show_app(connection):
+        assert connection.take(ViewRequest(count=0)).description.run == "train"
+        if isinstance(error, RuntimeError):
+            (tmp_path / "seen").touch()
+        raise error
+
+    monkeypatch.setattr(script_app, "show_app", show_app)
+    code = run_script_app(sys.executable, [str(tmp_path / "train.py"), str(tmp_path / "seen")], leaves=False)
+    printed = capfd.readouterr()
+    if isinstance(error, RuntimeError):
+        assert (code, printed.out) == (3, "begin\nend\n")
+        assert printed.err == (
+            "pac-tui: the app has failed: RuntimeError: broken; the script continues, and its output follows\n"
+        )
+    else:
+        assert (code, printed.out) == (130, "begin\n")
+        assert "\nKeyboardInterrupt\n" in printed.err
 
 
 @pytest.mark.parametrize(

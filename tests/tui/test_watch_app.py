@@ -195,6 +195,16 @@ def test_the_user_interrupts_a_script_once(run, give, keys, before, signals):
         assert terminal.attributes == terminal.attributes_before
 
 
+def test_an_interrupt_before_the_app_opens_reaches_the_script_once(run, give):
+    """As without pac-tui, and it can go on."""
+    text = "pathlib.Path('begun').touch()\ntry:\n    wait('never')\nexcept KeyboardInterrupt:\n    save()\nsys.exit(5)"
+    with run(text, shown="") as terminal:
+        until((terminal.cwd / "begun").exists, "the script")
+        terminal.press("\x03")
+        outcome = terminal.outcome()
+    outcome.expect(code=5, files={**SAVED, "begun": b""}, signals=(2,))
+
+
 def test_a_detached_script_runs_to_its_end(run, give):
     """Also when the terminal is closed; the app says how to return."""
     with run("train(Line())\nsave()") as terminal:

@@ -113,9 +113,10 @@ class Followed:
         """Show the environment in the session of its group, at its first step."""
         assert self.group is not None
         with groups.lock:
-            self.log = self.join_session(env, result)
-            self._first = None, None
-        return self.log
+            if self.log is None:  # another thread may have opened it for all environments of the group
+                self.log = self.join_session(env, result)
+                self._first = None, None
+            return self.log
 
     # -- what depends on the library ----------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ def describe_script(
         slices=boards.parts.slices,
         **actions.facts,
         reward_terms=tuple(f"reward {index}" for index in range(reward_parts)),
-        outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
+        outcomes=tuple(Outcome(name, "neutral") for name in ("terminated", "truncated", "reset")),
         panels=boards.panels,
         boards=_drawn(boards),
         note=note,

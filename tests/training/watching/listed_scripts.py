@@ -22,7 +22,7 @@ from pac.envs import PacError
 from pac.training.runs.sessions import sessions
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
-from pac.training.watching.launching import find_interpreter, watched_environment
+from pac.training.watching.launching import watched_environment
 
 SCRIPTS = Path(__file__).parent / "scripts"
 LIMIT = 240.0  # s
@@ -55,7 +55,7 @@ def run(script: Path, python: str, *, watched: bool, whole: bool, limit: float =
     """
     shown, environment = Shown(), {**os.environ, **PLAIN_THREADS}
     if watched:
-        environment |= dict(watched_environment(find_interpreter(python), quiet=True))
+        environment |= dict(watched_environment(quiet=True))
     with tempfile.TemporaryDirectory() as folder, Path(folder, "err.txt").open("w+") as errors:
         streams: Any = {"stdin": subprocess.DEVNULL, "stdout": errors, "stderr": errors}
         command = [python, str(script)]

@@ -13,6 +13,7 @@ from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.watching import followed, groups, intercept, manual, script
 
 from ...waiting import until
 
@@ -25,15 +26,34 @@ def cartpoles(num_envs=3, mode=AutoresetMode.NEXT_STEP, render_mode=None):
     return SyncVectorEnv(make, autoreset_mode=mode)
 
 
+def session_of(envs):
+    """The session that shows environments which were stepped."""
+    return intercept.followed_by(envs).session
+
+
+def named(name):
+    """What is found of the running sessions with a name."""
+    return [session for session in sessions() if session.name == name]
+
+
+def forget_all():
+    """End all sessions of this process, as its end does, and follow none of its environments any more."""
+    for session in tuple(script._open):
+        session.close()
+    for known in (groups._groups, intercept.objects, followed.Reports.said, manual._loops):
+        known.clear()
+
+
 class Training:
     """A training in a thread of its own, as a script has it, and a viewer of it."""
 
     def __init__(self, envs):
         self.envs = watch(envs, name="a-script")
         self.envs.reset(seed=1)
-        (found,) = [session for session in sessions() if session.name == "a-script"]
-        self.directory = found.directory
-        self.reader, self.client = TelemetryReader(found.directory), SessionClient(found.directory)
+        self.envs.step(self.envs.action_space.sample())
+        self.session = session_of(envs)
+        self.directory = self.session.directory
+        self.reader, self.client = TelemetryReader(self.directory), SessionClient(self.directory)
         self.steps = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -61,6 +81,7 @@ class Training:
         self._thread.join()
         self.client.close()
         self.envs.close()
+        forget_all()
 
 
 @contextmanager
@@ -77,6 +98,7 @@ def training(envs=None):
 
 def counted_by(envs):
     """The monitor, which has counted all steps."""
-    envs._script._flush()
-    envs._script.counter.mark()
-    return envs._script.monitor
+    session = session_of(envs)
+    session._flush()
+    session.counter.mark()
+    return session.monitor

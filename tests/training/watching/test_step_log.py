@@ -3,19 +3,21 @@
 import numpy as np
 import pytest
 
-from pac.training.watching.step_log import SMALL_BYTES, StepLog
+from pac.training.watching.batch_log import BatchLog
+from pac.training.watching.row_log import RowLog
+from pac.training.watching.step_log import DROPPED, RESET, SMALL_BYTES, TERMINATED, TRUNCATED, small_kind
 
 OBSERVED = np.zeros((3, 2), np.float32)
 REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
+INTEGERS = np.dtype("i8")
 
 
 def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER):
-    """Two steps, the first of which is usual."""
-    step_log = StepLog(3, np.dtype("i8"), first)
-    for given in ((np.arange(3), REWARDS, NEVER, first), (actions, rewards, terminated, observed)):
-        step_log.before(given[0])
-        step_log.after((given[3], given[1], given[2], NEVER, {}))
-    return step_log.take()
+    """Two steps of a batch, the first of which is usual."""
+    log = BatchLog(3, INTEGERS, small=small_kind(first)[1] > 0)
+    log.note(np.arange(3), 0.0, first, REWARDS, NEVER, NEVER, {})
+    log.note(actions, 0.0, observed, rewards, terminated, NEVER, {})
+    return log.take()
 
 
 @pytest.mark.parametrize("actions", [np.arange(3, dtype="i4"), [0, 1, 2], np.arange(6)[::2] // 2, np.arange(3.0)])
@@ -29,15 +31,12 @@ def test_a_step_of_another_kind_says_the_same(actions, rewards):
 
 def test_what_is_written_into_afterwards_stays_as_it_was():
     """Environments that use their arrays again."""
-    step_log, rewards = StepLog(3, np.dtype("i8"), OBSERVED), np.zeros(3)
+    log, rewards = BatchLog(3, INTEGERS, small=True), np.zeros(3)
     for step in range(3):
         rewards[:] = step
-        step_log.before(np.arange(3))
-        step_log.after((OBSERVED, rewards, NEVER, NEVER, {}))
-    taken = step_log.take()
-    assert taken is not None
-    assert taken.rewards.tolist() == [[step] * 3 for step in range(3)]
-    assert step_log.take() is None
+        log.note(np.arange(3), 0.0, OBSERVED, rewards, NEVER, NEVER, {})
+    assert log.take().rewards.tolist() == [[step] * 3 for step in range(3)]
+    assert log.take() is None
 
 
 @pytest.mark.parametrize("width", [2, SMALL_BYTES])
@@ -46,12 +45,81 @@ def test_who_observes_what_is_no_number_is_found(width):
     seen = np.zeros((3, width), np.float32)
     bad = seen.copy()
     bad[1, -1] = np.nan
-    steps = noted(np.arange(3), REWARDS, bad, seen)
-    assert steps.unknown == [1]
+    assert noted(np.arange(3), REWARDS, bad, seen).unknown == [1]
 
 
 def test_flags_may_be_numbers():
     """And observations of another type than the first."""
     steps = noted(np.arange(3), REWARDS, OBSERVED.astype("f8"), terminated=np.array([0, 1, 0]))
-    assert steps.terminated[1].tolist() == [False, True, False]
+    assert steps.ends[1].tolist() == [0, TERMINATED, 0]
     assert steps.unknown == []
+
+
+def rows(num_envs=2):
+    """A log of environments that are stepped one by one."""
+    return RowLog(num_envs, INTEGERS, small_kind(OBSERVED[0]))
+
+
+def step(log, row, *, reward=1.0, terminated=False, truncated=False, observed=OBSERVED[0]):
+    log.note(row, row, 0.0, observed, reward, terminated, truncated, {})
+
+
+def test_a_round_is_over_when_an_environment_steps_again():
+    """Whoever did not step in it has no step there."""
+    log = rows()
+    for row in (0, 1, 1, 0, 0):
+        step(log, row)
+    assert log.take().stepped.tolist() == [[True, True], [True, True], [True, False]]
+
+
+def test_a_flag_ends_an_episode_if_a_reset_follows():
+    """Otherwise, as in a script that ignores it, nothing ends; a reset without a flag ends an episode, too."""
+    log = rows(1)
+    for flags in ({"truncated": True}, {}, {"terminated": True, "truncated": True}):
+        step(log, 0, **flags)
+    log.begin(0, OBSERVED[0])
+    step(log, 0)
+    log.begin(0, OBSERVED[0])
+    log.begin(0, OBSERVED[0])  # nothing was played since
+    step(log, 0)
+    log.begin(0, OBSERVED[0], dropped=True)
+    assert log.take().ends[:, 0].tolist() == [0, 0, TERMINATED, RESET, DROPPED]
+
+
+def test_an_end_that_is_known_late_is_told_without_a_step():
+    """The step with the flag was processed already, since somebody looks at every step."""
+    log = rows(1)
+    log.due = 0.0
+    step(log, 0, truncated=True)
+    assert log.take().ends.tolist() == [[0]]
+    log.begin(0, OBSERVED[0])
+    late = log.take()
+    assert (late.ends.tolist(), late.stepped.tolist(), late.rewards.tolist()) == ([[TRUNCATED]], [[False]], [[0.0]])
+
+
+def test_a_step_with_a_flag_is_held_back():
+    """Until it is known whether it ended the episode."""
+    log = rows(1)
+    step(log, 0)
+    step(log, 0, terminated=True)
+    assert log.take().ends.tolist() == [[0]]
+    assert log.take() is None
+    log.begin(0, OBSERVED[0])
+    assert log.take().ends.tolist() == [[TERMINATED]]
+
+
+def test_an_environment_may_come_later():
+    """Its row is beside the others."""
+    log = rows(1)
+    step(log, 0)
+    log.grow(2)
+    step(log, 1, reward=3.0, observed=np.array([0, np.nan], np.float32))
+    steps = log.take()
+    assert (steps.rewards.tolist(), steps.unknown) == ([[1.0, 3.0]], [1])
+
+
+def test_a_reward_may_have_parts():
+    """They are kept apart."""
+    log = RowLog(1, None, small_kind(OBSERVED[0]), 3)
+    step(log, 0, reward=np.array([1.0, 2.0, -1.0]))
+    assert log.take().parts.tolist() == [[[1.0, 2.0, -1.0]]]

@@ -3,22 +3,20 @@
 import os
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from pac.training.runs.sessions import sessions
-from pac.training.watching.launching import Interpreter, watched_environment
+from pac.training.watching.launching import watched_environment
 
 from ...programs import talking
 from ...waiting import LIMIT, until
 
 pytestmark = pytest.mark.session
-HERE = Interpreter(sys.executable, has_package=True)
 
 
 def start(arguments, folder, *, watched, **request):
-    environment = watched_environment(HERE, quiet=True, **request) if watched else os.environ
+    environment = watched_environment(**{"quiet": True, **request}) if watched else os.environ
     return talking(*arguments, cwd=folder, env=environment, stderr=subprocess.PIPE)
 
 
@@ -26,7 +24,12 @@ def both_ways(arguments, folder):
     """Run a command with and without watching; return exit code, stdout and stderr of each."""
     processes = [start(arguments, folder, watched=watched) for watched in (False, True)]
     said = [process.communicate(timeout=LIMIT) for process in processes]
-    return [(process.returncode, out, err) for process, (out, err) in zip(processes, said, strict=True)]
+    return [(process.returncode, out, without_ours(err)) for process, (out, err) in zip(processes, said, strict=True)]
+
+
+def without_ours(text):
+    """Return what a script said itself."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("pac-tui: "))
 
 
 def write(folder, name, text):

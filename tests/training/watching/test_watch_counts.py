@@ -8,33 +8,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.training import watch
+from pac.training.watching.batch_log import BatchLog
 from pac.training.watching.boards import WatchedBoards
 from pac.training.watching.mirror import MIN_SLOTS, STEPS_PER_FLUSH, ScriptMirror
 from pac.training.watching.task import WatchedActions, describe_script
-from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 from ...waiting import until
-from .scripted import counted_by
+from .scripted import counted_by, session_of
 
 
-def is_full(mirror, actions, rewards, terminated):
+def mirror_of(num_envs):
+    """A mirror of environments that observe nothing."""
+    boards = WatchedBoards(None, np.zeros(1, np.float32))
+    task = describe_script("toy", WatchedActions(gymnasium.spaces.Discrete(2)), boards, begins_at_once=True)
+    return ScriptMirror(task, BatchLog(num_envs, None, small=False), None)
+
+
+def is_full(mirror, rewards, terminated):
     """Note a step; return whether the steps must be flushed before the next."""
     full: list[float] = []
     mirror.step_log.process = full.append
-    mirror.step_log.before(actions)
-    mirror.step_log.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
+    never = np.zeros(mirror.environments, np.bool_)
+    mirror.step_log.note(None, 0.0, None, rewards, terminated, never, {})
     return bool(full)
 
 
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
-    task = describe_script(
-        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros(1, np.float32))
-    )
-    mirror, expected, total = ScriptMirror(task, 1, "same step"), [], 0.0
+    mirror, expected, total = mirror_of(1), [], 0.0
     for reward, done in steps:
-        is_full(mirror, None, [reward], [done])
+        is_full(mirror, [reward], [done])
         total += reward
         expected.append(total)
         total = 0.0 if done else total
@@ -45,13 +49,8 @@ def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
 def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     """Of many environments it is short; returns and lengths go on."""
     many = STEPS_PER_FLUSH // MIN_SLOTS
-    task = describe_script(
-        "toy", WatchedActions(gymnasium.spaces.Discrete(2)), WatchedBoards(None, np.zeros(1, np.float32))
-    )
-    mirror, never = ScriptMirror(task, many, "same step"), np.zeros(many, np.bool_)
-    flushed = [
-        step for step in range(1, 2 * MIN_SLOTS + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()
-    ]
+    mirror, never = mirror_of(many), np.zeros(many, np.bool_)
+    flushed = [step for step in range(1, 2 * MIN_SLOTS + 3) if is_full(mirror, never + 2.0, never) and mirror.flush()]
     mirror.flush()
     assert flushed == [MIN_SLOTS, 2 * MIN_SLOTS]
     assert mirror.buffer.order.newest == 2
@@ -82,14 +81,13 @@ class Blinking(gymnasium.Env):
 @pytest.mark.thorough
 def test_a_number_that_is_none_for_one_step_rings():
     """Of observations and of what was logged, although both are fine again by the time that somebody looks."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
+    envs = watch(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
     envs.reset()
-    assert envs._script is not None
-    alarms = envs._script.debugger.alarms
     for steps in (6, 3):
-        assert not alarms.messages
         for _ in range(steps):
             envs.step(np.zeros(2, np.int64))
+        alarms = session_of(envs).debugger.alarms
+        assert not alarms.messages
         counted_by(envs)
     assert alarms.messages == ["alarm: env 2: observation is NaN"]
     for loss in (np.nan, 0.5):
@@ -101,4 +99,3 @@ def test_a_number_that_is_none_for_one_step_rings():
 
     until(stepped, "an iteration")
     assert alarms.messages[1:] == ["alarm: loss is nan"]
-    envs.close()

@@ -1,22 +1,20 @@
 """EnvPool's vector environments under `pac-tui watch`, and with one line. Needs EnvPool: pip install envpool."""
 
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from pac.training import watch
 from pac.training.runs.sessions import sessions
-from pac.training.watching.launching import Interpreter, watched_environment
-from pac.training.watching.vector import render_of
+from pac.training.watching.launching import watched_environment
 
 from ...programs import talking
 from ...waiting import LIMIT
+from .scripted import named, session_of
 
 envpool = pytest.importorskip("envpool")
 pytestmark = [pytest.mark.session, pytest.mark.filterwarnings("ignore:.*precision lowered by casting")]
-HERE = Interpreter(sys.executable, has_package=True)
 SCRIPT = """
 import hashlib, sys
 import envpool
@@ -36,7 +34,7 @@ ACTIONS = "generator.integers(2, size=3)"
 
 def start(options, arguments, *, watched):
     """Start the script, and return its process and the line that it prints after its steps."""
-    env = watched_environment(HERE, quiet=True) if watched else None
+    env = watched_environment(quiet=True) if watched else None
     process = talking("-c", SCRIPT.format(options=options, arguments=arguments), env=env, stderr=subprocess.PIPE)
     assert process.stdout
     return process, process.stdout.readline()
@@ -76,10 +74,8 @@ def test_one_line_shows_them():
     envs = watch(envpool.make_gymnasium("CartPole-v1", num_envs=2, seed=1, render_mode="rgb_array"), name="pool")
     envs.reset()
     envs.step(np.zeros(2, np.int32))
-    (found,) = [session for session in sessions() if session.name == "pool"]
+    (found,) = named("pool")
     assert (found.snapshot.num_envs, found.snapshot.description.task) == (2, "CartPole")
-    draw = render_of(envs)
-    assert draw is not None
+    draw = session_of(envs)._boards._render
     assert draw(0).shape == (400, 600, 3)
     assert not np.array_equal(draw(0), draw(1))
-    envs.close()

@@ -34,6 +34,7 @@ envs = watch(kind([lambda: gymnasium.make("CartPole-v1", render_mode="rgb_array"
 
 def train():
     envs.reset(seed=1)
+    envs.step(envs.action_space.sample())
     print("stands", flush=True)
     while True:
         envs.step(envs.action_space.sample())

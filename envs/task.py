@@ -131,6 +131,8 @@ class Task:
         note: A sentence for the user, which a session shows at its start.
         gpu_only: A parameter that only has an effect where a GPU steps the environments; elsewhere, a backend warns.
         begins_at_once: Whether the step that ends an episode also begins the next one, and so leads to two states.
+        watched: Whether a script steps the environments. Then nothing can be replayed, and a slot may contain several
+            steps of an environment, as many as its `frames`.
     """
 
     spec: str
@@ -172,6 +174,7 @@ class Task:
     gpu_only: str = ""
     version: int = 1
     begins_at_once: bool = True
+    watched: bool = False
 
     @property
     def last_boards(self) -> tuple[Field, ...]:

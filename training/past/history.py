@@ -118,7 +118,8 @@ class History:
         self._values = zeros_by_page((self._depth, num_envs * players), "f4")
         self._rewards = zeros_by_page((self._depth, num_envs * players), "f4")
         self._ends = np.zeros((self._depth, num_envs), "u1")
-        self._prints = np.zeros((0 if task.state_at_hand else self._depth + 1, num_envs), "u8")
+        known = task.state_at_hand or task.watched
+        self._prints = np.zeros((0 if known else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
         self._first_returns, self._first_lengths = np.zeros(num_envs * players, "f4"), np.zeros(num_envs, "i4")
         self._frames: list[Keyframe] = []

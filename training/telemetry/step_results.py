@@ -58,7 +58,7 @@ class StepResults:
         nan_returns: Rows whose return is NaN after one of the steps.
         nan_observations: Rows that observe a NaN after one of the steps, or at the end of an episode; of a row with
             several ends, at the newest of them.
-        fingerprints: Of the first seats' observations, `(steps, N)`; `(0, N)` where a state says all.
+        fingerprints: Of the first seats' observations, `(steps, N)`; `(0, N)` where a state says all, or of a script.
         values: Value estimates of the decisions, `(steps, rows)`; None without estimates.
         states: The states after the newest step, `(N, *stored_shape)`, if they were requested.
         newest: The fields that were requested, after the newest step, `(rows, ...)`.
@@ -121,7 +121,7 @@ class StepReader:
         read: list[tuple[str | int, str, Any]] = [(STEPS, name, self._slots_of(name, span)) for name in self._needed]
         read += [(NEWEST, name, self._slot_of(name, span)) for name in newest]
         read += [(env, *part) for env in recorded for part in self._recorded(env, span)]
-        if not self._task.state_at_hand:
+        if not (self._task.state_at_hand or self._task.watched):
             read.append((STEPS, "observation", (span.written, slice(None, None, self._task.players))))
         if states:
             read.append((STEPS, "state", 0))
@@ -154,8 +154,8 @@ class StepReader:
         # Where episodes begin at the next step, that step ignores its action, and the slot that it writes says so.
         acting = fields["active"][span.acted if self._task.begins_at_once else span.written]
         return {
-            "frames": fields["frames"][span.written].sum(),
-            "decisions": decides.sum(),
+            "frames": (frames := fields["frames"][span.written].sum()),
+            "decisions": frames if self._task.watched else decides.sum(),
             "decided": (acting == DECIDES) | (acting == PLAYED),
             "nan_observations": buffer.nan_observations(span.written),
         }
@@ -196,7 +196,7 @@ class StepReader:
         )
 
     def _fingerprints(self, arrays: Mapping[str, Any]) -> NDArray[np.uint64]:
-        if self._task.state_at_hand:
+        if self._task.state_at_hand or self._task.watched:
             return np.zeros((0, self._buffer.num_envs), "u8")
         return fingerprints(arrays["observation"])
 

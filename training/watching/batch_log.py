@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ...envs.fields import Array
 from .arrays import on_device
 from .infos import Infos
-from .observations import host_array, row_of
+from .observations import each_part, host_array, row_of
 from .step_log import (
     TERMINATED,
     TRUNCATED,
@@ -20,6 +21,7 @@ from .step_log import (
     infos_at,
     nan_rows,
     rows_with_nan,
+    small_kind,
 )
 
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
@@ -108,10 +110,7 @@ class BatchLog(StepLog):
             self._newest = infos if self.watched else None
             if np.logical_or(host_array(terminated), host_array(truncated)).any():
                 self._ends[len(self._steps)] = self.info_reader.read(infos)
-        if self.watched:
-            self._observations, self._last = observations, last
-        else:
-            self._observations = self._last = None
+        self._keep(actions, observations, last)
         if last is not None:
             self._look_at_last(last, terminated, truncated)
         given = NOTHING
@@ -131,8 +130,14 @@ class BatchLog(StepLog):
         steps = self._steps
         steps.append(step)
         if now >= self.due or len(steps) >= self.capacity:
-            self._actions = actions
             self.process(now)
+
+    def _keep(self, actions: Any, observations: Any, last: Any) -> None:
+        """Keep the batches of the newest step, if somebody looks."""
+        if self.watched:
+            self._actions, self._observations, self._last = actions, observations, last
+        else:
+            self._actions = self._observations = self._last = None
 
     def _alike(self, *batches: Any) -> bytes | tuple[Any, ...]:
         """Return a step as bytes, with the types of the first step; of tensors on a GPU, as copies of them."""
@@ -177,10 +182,7 @@ class BatchLog(StepLog):
             self._ends[count - 1] = self.info_reader.read(self._newest)
         infos = infos_at(self._ends, len(self.info_reader.names), count, envs)
         ends = np.where(steps["terminated"], TERMINATED, TRUNCATED * steps["truncated"]).astype(np.uint8)
-        if self._nan_on_device is not None:
-            self._unknown.update(np.flatnonzero(host_array(self._nan_on_device)).tolist())
-            self._nan_on_device = None
-        unknown = self._taken_unknown(*nan_rows(observations).tolist())
+        unknown = self._taken_unknown(*self._nan_rows_of_device(), *nan_rows(observations).tolist())
         rewards = steps["reward"].reshape(count, envs, -1)
         several = rewards.shape[2] > 1
         self._steps.clear()
@@ -196,6 +198,31 @@ class BatchLog(StepLog):
             rewards if several else None,
         )
 
-    def begin(self, observations: Any) -> None:
-        """Note what a reset returned."""
+    def _nan_rows_of_device(self) -> list[int]:
+        """Return the environments whose observations on a GPU contained NaN."""
+        found, self._nan_on_device = self._nan_on_device, None
+        return [] if found is None else np.flatnonzero(host_array(found)).tolist()
+
+    @staticmethod
+    def of(observations: Any, *, begins_later: bool = False) -> Callable[[int, Any], BatchLog]:
+        """Return a function that makes a log, from the number of environments and how actions are kept."""
+        from .large_log import LARGE, LargeLog
+
+        small, device = small_kind(observations)[1] > 0, False
+
+        def look(part: Any) -> None:
+            nonlocal device
+            device |= on_device(part)
+
+        each_part(observations, look)
+
+        def make(num_envs: int, action: Any) -> BatchLog:
+            if num_envs >= LARGE and not device:
+                return LargeLog(num_envs, action, begins_later=begins_later)
+            return BatchLog(num_envs, action, small=small)
+
+        return make
+
+    def begin(self, observations: Any, _mask: Any = None) -> None:
+        """Note what a reset of all environments, or of those of a mask, returned."""
         self._observations = observations if self.watched else None

@@ -77,8 +77,7 @@ class Followed:
             elif name == "close":
                 self.close()
             elif self._known:
-                if self.group is None or not self.group.has(self):
-                    self.log = None
+                if self.group is None:
                     self._join(args[0])
                 self.note(name, args, kwargs, result, entered)
         except Exception as error:
@@ -96,8 +95,7 @@ class Followed:
                 raise CannotWatch("its step is an attribute of the object, and not a method of its class")
         observations, infos = self.first(args, kwargs, result)
         self._closed = False
-        if self.group is None or not self.group.has(self):
-            self.log = None
+        if self.group is None:
             self._join(env)
         if self.log is not None:
             self.begin(observations, infos, args, kwargs)

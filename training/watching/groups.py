@@ -50,19 +50,18 @@ class Group:
         """Return the object of a row; None if it is gone."""
         return self.members[row].env() if row < len(self.members) else None
 
-    def has(self, member: Followed) -> bool:
-        """Whether an environment still has its row."""
-        return member.row < len(self.members) and self.members[member.row] is member
-
     def replaced_by(self, member: Followed) -> bool:
         """Whether an environment comes after all others, which are gone, or were not stepped since it was made."""
         return not self.alive or (self.session is not None and self.session.step_log.left < member.made)
 
     def add(self, member: Followed) -> None:
         """Add an environment, in place of one that is gone if there is one."""
-        if self.replaced_by(member):
-            self.members.clear()
-        free = next((row for row, other in enumerate(self.members) if not other.alive), len(self.members))
+        gone = self.members if self.replaced_by(member) else [other for other in self.members if not other.alive]
+        free = gone[0].row if gone else len(self.members)
+        for other in self.members if len(gone) == len(self.members) else gone[:1]:
+            other.group = other.log = None
+        if len(gone) == len(self.members):
+            self.members, free = [], 0
         member.group, member.row = self, free
         self.members[free : free + 1] = [member]
 

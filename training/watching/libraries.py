@@ -63,12 +63,14 @@ class SingleEnv(Followed):
         if self.batch:
             last = _last_observations(info)
             log.note(action, entered, observation, reward, terminated, truncated, info or {}, last)
-        elif here.resets and not (terminated or truncated):
+        elif not here.resets:
+            log.note(self.row, action, entered, observation, reward, terminated, truncated, info)
+        elif terminated or truncated:
+            end = 1 if terminated else 2
+            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end)
+        else:
             log.settle(self.row)  # it reset itself, after an end that the step before has returned
             log.note(self.row, action, entered, observation, reward, terminated, truncated, info)
-        else:
-            end = int(bool(here.resets)) and (1 if terminated else 2)
-            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end)
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset."""
@@ -99,14 +101,14 @@ class SingleEnv(Followed):
         self.batch = over.ndim == 1 and (over.size > 1 or hasattr(env, "num_envs"))
         space = getattr(env, "action_space", None)
         if self.batch:
-            count, is_small = len(over), small_kind(observation)[1] > 0
+            count = len(over)
             shown = Environments(
                 kind=_base(env).__class__.__name__,
                 task=_id(env),
                 actions=getattr(env, "single_action_space", None),
                 render=render_of_rows(env, borrow=True),
                 observation=_row_of(observation, count),
-                make_log=lambda num_envs, action: BatchLog(num_envs, action, small=is_small),
+                make_log=BatchLog.of(observation),
                 begins_at_once=True,
             )
             return self._in(group, shown, count)
@@ -199,7 +201,7 @@ class VectorEnv(Followed):
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset of all environments, or of those of the mask."""
         self.session.begin(self._mask)  # type: ignore[union-attr]
-        self.log.begin(observations)  # type: ignore[union-attr]
+        self.log.begin(observations, self._mask)  # type: ignore[union-attr]
 
     def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
         """Note a step, or one of its halves."""
@@ -226,18 +228,17 @@ class VectorEnv(Followed):
         from .groups import open_session
         from .rendering import render_of_rows
         from .script import Environments
-        from .step_log import small_kind
 
         assert self.group is not None
         observations, infos = self._first  # type: ignore[misc]
-        reset, small = self.resets(env), small_kind(observations)[1] > 0
+        reset = self.resets(env)
         shown = Environments(
             kind=_base(env).__class__.__name__,
             task=_vector_id(env),
             actions=_attribute(env, "single_action_space", _attribute(env, "action_space")),
             render=render_of_rows(env, borrow=True),
             observation=_row_of(observations, env.num_envs),
-            make_log=lambda num_envs, action: BatchLog(num_envs, action, small=small),
+            make_log=BatchLog.of(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
         )
@@ -513,7 +514,7 @@ def _space_of(env: Any, agent: Any) -> Any:
 
 def _last_observations(infos: Any) -> Any:
     """Return the last observations of episodes that a step has ended and whose environments it has reset."""
-    if isinstance(infos, Mapping) and infos:
+    if infos and isinstance(infos, dict):
         return next((infos[name] for name in LAST_OBSERVATIONS if name in infos), None)
     return None
 

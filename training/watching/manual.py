@@ -9,7 +9,6 @@ from . import groups
 from .batch_log import BatchLog
 from .observations import host_array, row_of
 from .script import Environments, script_name
-from .step_log import small_kind
 
 _loops: dict[str, tuple[BatchLog, list[float]]] = {}
 
@@ -30,14 +29,13 @@ def step(  # noqa: PLR0917 - in Gymnasium's order
 
 def _open(observations: Any, actions: Any, num_envs: int, name: str | None) -> BatchLog:
     group = groups.Group(("loop", name), name or "", "")
-    small = small_kind(observations)[1] > 0
     shown = Environments(
         kind="loop",
         task=name or script_name(),
         actions=None,
         render=None,
         observation=row_of(observations, 0, num_envs),
-        make_log=lambda count, action: BatchLog(count, action, small=small),
+        make_log=BatchLog.of(observations),
         begins_at_once=True,
         action=row_of(actions, 0, num_envs),
     )

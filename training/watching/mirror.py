@@ -140,11 +140,15 @@ class ScriptMirror:
         for name, numbers in zip(self.step_log.info_reader.names, steps.infos, strict=True):
             buffer[name][rows] = numbers
         buffer["outcome"][rows] = np.where(over, steps.ends, 0)
-        before = np.vstack([self._over, cut[:-1]])
-        waits = before & self._later if steps.stepped is None else ~steps.stepped
-        self._count_episodes(rows, steps.rewards, before, cut, waits)
-        buffer["active"][rows] = np.where(waits, WAITS, DECIDES)
-        buffer["frames"][rows] = ~waits
+        if steps.sums is not None:
+            frames, buffer["episode_return"][rows], buffer["episode_length"][rows] = steps.sums
+            buffer["episode"][0] += cut.sum(axis=0)
+        else:
+            before = np.vstack([self._over, cut[:-1]])
+            frames = ~(before & self._later) if steps.stepped is None else steps.stepped
+            self._count_episodes(rows, steps.rewards, before, cut, ~frames)
+        buffer["active"][rows] = np.where(frames, DECIDES, WAITS)
+        buffer["frames"][rows] = frames
 
     def _count_episodes(self, rows: slice, rewards: Array, before: Array, cut: Array, waits: Array) -> None:
         """Write returns and lengths of the episodes so far; those that were `cut` in a step begin anew after it."""

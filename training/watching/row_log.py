@@ -136,23 +136,22 @@ class RowLog(StepLog):
             end: How the step ended an episode, if that is known already.
             stepped: Whether it was a step; otherwise an episode began in its place.
         """
-        if self.ended:
-            return
-        with self.lock:
-            self._note(row, action, entered, observation, reward, terminated, truncated, info, end, stepped)
+        if not self.ended:
+            with self.lock:
+                self._note(row, action, entered, observation, reward, terminated, truncated, info, end, stepped)
 
     def _note(  # noqa: PLR0917 - in Gymnasium's order
         self,
-        row: int,
+        row: Any,
         action: Any,
-        entered: float,
+        entered: Any,
         observation: Any,
         reward: Any,
         terminated: Any,
         truncated: Any,
         info: Any,
-        end: int,
-        stepped: bool,
+        end: Any,
+        stepped: Any,
     ) -> None:
         self.left = now = perf_counter()
         self.inside += now - entered

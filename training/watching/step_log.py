@@ -25,6 +25,20 @@ TERMINATED, TRUNCATED, RESET, DROPPED = 1, 2, 3, 4
 """How an episode ended: by a flag, by a reset without a flag, or with its environment, which is no end."""
 
 
+class RunningSums(NamedTuple):
+    """Sums over steps that are several steps each.
+
+    Attributes:
+        steps: Number of steps in each, `(steps, N)`.
+        returns: Returns of the episodes so far, `(steps, N)`; where one ended, its own.
+        lengths: Their lengths.
+    """
+
+    steps: Array
+    returns: Array
+    lengths: Array
+
+
 class LoggedSteps(NamedTuple):
     """Some steps of N environments.
 
@@ -37,6 +51,7 @@ class LoggedSteps(NamedTuple):
             NaN of the others.
         unknown: The environments whose observations contained NaN.
         parts: The parts of rewards that have several, `(steps, N, parts)`; None if rewards are numbers.
+        sums: What the log has added up itself; None: nothing.
     """
 
     actions: Array
@@ -46,6 +61,7 @@ class LoggedSteps(NamedTuple):
     infos: Array
     unknown: list[int]
     parts: Array | None = None
+    sums: RunningSums | None = None
 
     def until(self, step: int) -> LoggedSteps:
         """Return the first steps."""
@@ -59,7 +75,8 @@ class LoggedSteps(NamedTuple):
         stepped = None if self.stepped is None else self.stepped[steps]
         parts = None if self.parts is None else self.parts[steps]
         arrays = self.actions[steps], self.rewards[steps], self.ends[steps], stepped, self.infos[:, steps]
-        return LoggedSteps(*arrays, self.unknown, parts)
+        sums = None if self.sums is None else RunningSums(*(array[steps] for array in self.sums))
+        return LoggedSteps(*arrays, self.unknown, parts, sums)
 
 
 class StepLog:

@@ -58,6 +58,7 @@ def describe_script(
         boards=_drawn(boards),
         note=note,
         begins_at_once=begins_at_once,
+        watched=True,
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -14,6 +16,13 @@ from ..task import LAST, LAST_DRAWN
 
 MOST, LONGEST = 32, 90
 """The most numbers that are read, and the most bytes of a name: with `info/` before it, it is the name of a curve."""
+DEEPEST = 4
+"""How many dicts around a number are looked into; one may contain itself."""
+MOST_ALIKE = 8
+"""The most numbers whose names differ only in digits, such as `reward_3`."""
+MOST_SHOWN, LONGEST_SHOWN = 4, 30
+"""How many names of other numbers are said, and how many of their characters."""
+DIGITS = re.compile(r"\d+")
 UNREAD = frozenset({"TimeLimit.truncated", "terminal_observation", "final_obs", "final_observation", "env_id"})
 """Keys that libraries add: what they contain is shown elsewhere."""
 BOARDS = ("bars", "cells", "picture", "said", "screen", "seen", "story")
@@ -31,24 +40,44 @@ def values_in(info: Mapping[Any, Any], before: str = "") -> Iterator[tuple[str, 
     for key, value in info.items():
         if isinstance(key, str) and key not in UNREAD:
             if isinstance(value, Mapping):
-                yield from values_in(value, f"{before}{key}.")
+                if before.count(".") < DEEPEST:
+                    yield from values_in(value, f"{before}{key}.")
             else:
                 yield f"{before}{key}", value
 
 
 def numbers_in(values: Iterable[tuple[str, Any]]) -> list[str]:
     """Return the names of the values that are numbers, except those that the buffer has already."""
-    return [name for name, value in values if name not in TAKEN and _is_number(value)]
+    return [name for name, value in values if name and name not in TAKEN and _is_number(value)]
 
 
-def with_room(names: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Return the names that fields of the buffer can have, and a sentence about the others; empty if there are none."""
-    short = [name for name in dict.fromkeys(names) if _bytes(name) <= LONGEST]
-    long = next((name for name in names if name not in short), "")
-    text = f"the name of a number in info has at most {LONGEST} bytes, so {long[:30]}... is not shown" if long else ""
-    if len(short) > MOST:
-        text = f"an info has more than {MOST} numbers, and the others are not shown"
-    return tuple(short[:MOST]), text
+def with_room(names: Iterable[str], known: Sequence[str] = ()) -> tuple[tuple[str, ...], str]:
+    """Return the names that fields of the buffer can have, and a sentence about the others; empty if there are none.
+
+    Parts of rewards come first. Of names that differ only in their digits, there is room for a few.
+
+    Args:
+        names: The names of numbers that were found.
+        known: Names that have room already; they come before all others.
+    """
+    new = [name for name in dict.fromkeys(names) if name not in known]
+    kept, families = list(known), Counter(_family(name) for name in known)
+    for name in sorted(new, key=lambda name: "reward" not in name.lower()):
+        family = _family(name)
+        if len(kept) < MOST and _bytes(name) <= LONGEST and (family == name or families[family] < MOST_ALIKE):
+            kept.append(name)
+            families[family] += 1
+    if not (others := [name for name in new if name not in kept]):
+        return tuple(kept), ""
+    some = ", ".join(name[:LONGEST_SHOWN] + "..." * (len(name) > LONGEST_SHOWN) for name in others[:MOST_SHOWN])
+    more = f" and {len(others) - MOST_SHOWN} more" if len(others) > MOST_SHOWN else ""
+    limits = f"at most {MOST} are, {MOST_ALIKE} that differ only in digits, and names of at most {LONGEST} bytes"
+    return tuple(kept), f"these numbers in info are not shown: {some}{more} ({limits})"
+
+
+def _family(name: str) -> str:
+    """Return a name without its digits."""
+    return DIGITS.sub("#", name)
 
 
 def _bytes(name: str) -> int:
@@ -56,10 +85,12 @@ def _bytes(name: str) -> int:
 
 
 def number_of(value: Any) -> float:
-    """Return a value of an info as a number; NaN if it is not a number."""
+    """Return a value of an info as a number; NaN if it is not a number. Nothing is read from a GPU."""
+    if not _is_number(value):
+        return math.nan
     try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last one for tensors of several elements
+        return float(value if isinstance(value, Real | np.bool_) else value.item())
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return math.nan
 
 
@@ -74,6 +105,9 @@ def number_at(info: Mapping[str, Any], name: str) -> float:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number, or an array or a tensor of one."""
     if isinstance(value, np.ndarray):
-        return not value.ndim and value.dtype.kind in "biuf"
+        return value.size == 1 and value.dtype.kind in "biuf"
+    if hasattr(value, "detach"):  # PyTorch
+        return bool(value.numel() == 1 and value.device.type == "cpu" and not value.is_complex())
     return isinstance(value, Real | np.bool_)

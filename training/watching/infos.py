@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
-from ...envs.spaces.infos import UNREAD, number_at, number_of, numbers_in, values_in, with_room
+from ...envs.spaces.infos import DEEPEST, UNREAD, number_at, number_of, numbers_in, values_in, with_room
+from .arrays import on_device
+from .observations import host_array
 
 Infos: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-PLAIN = "biuf"
+KINDS = "biufO"
 MAX_SEARCHES = 256
 """Maximum number of searches for new keys, because a script may keep adding some."""
 LAST_INFO = "final_info"
@@ -43,7 +46,7 @@ class InfoReader:
         if isinstance(infos, dict):
             return unread.issuperset(infos)
         for info in infos:  # noqa: SIM110 - a generator would cost more than all the rest
-            if not unread.issuperset(info):
+            if info and not unread.issuperset(info):
                 return False
         return True
 
@@ -55,7 +58,7 @@ class InfoReader:
         """Look at all keys; return the names of new numbers, and a sentence about those beyond the limit."""
         values = _samples(infos, self._num_envs) if isinstance(infos, Mapping) else _values(infos)
         self._searches += 1
-        names, left_out = with_room([*self.names, *numbers_in(values)])
+        names, left_out = with_room(numbers_in(values), self.names)
         for info in _dicts(infos):
             self._keys.add(info)
             others = (key for key, value in info.items() if not isinstance(value, Mapping))
@@ -64,21 +67,26 @@ class InfoReader:
 
     def read(self, infos: Infos) -> NDArray[np.float32]:
         """Return the numbers, `(names, N)`, NaN if missing; at the end of an episode, those of that episode."""
-        if isinstance(infos, Mapping):
-            missing = np.full(self._num_envs, math.nan)
-            rows = [_batch(infos, name, missing) for name in self.names]
-            last = infos.get(LAST_INFO)
-            if isinstance(last, Mapping):
-                rows = [_batch(last, name, row) for name, row in zip(self.names, rows, strict=True)]
-        else:
-            rows = [np.array([number_at(info, name) for info in infos]) for name in self.names]
-        return np.array(rows, np.float32).reshape(len(rows), self._num_envs)
+        found = np.full((len(self.names), self._num_envs), math.nan, np.float32)
+        with np.errstate(all="ignore"):
+            if isinstance(infos, Mapping):
+                last = infos.get(LAST_INFO)
+                for row, name in zip(found, self.names, strict=True):
+                    _fill(row, infos, name)
+                    if isinstance(last, Mapping):
+                        _fill(row, last, name)
+            else:
+                for row, name in zip(found, self.names, strict=True):
+                    own = [number_at(info, name) if info else math.nan for info in infos[: self._num_envs]]
+                    row[: len(own)] = own
+        return found
 
 
 class _SeenKeys:
     """The keys of infos that were seen, and those of the dicts within them."""
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
         self._seen: set[Any] = set(UNREAD)
         self._inner: dict[Any, _SeenKeys] = {}
 
@@ -95,56 +103,76 @@ class _SeenKeys:
     def add(self, info: Mapping[Any, Any]) -> None:
         """Add the keys of an info."""
         for name, part in info.items():
-            if isinstance(part, Mapping) and name not in UNREAD:
-                self._inner.setdefault(name, self if name == LAST_INFO else _SeenKeys()).add(part)
+            if isinstance(part, Mapping) and name not in UNREAD and self._depth < DEEPEST:
+                self._inner.setdefault(name, _SeenKeys(self._depth + 1)).add(part)
             self._seen.add(name)
 
 
 def _dicts(infos: Infos) -> Sequence[Mapping[str, Any]]:
-    return (infos,) if isinstance(infos, Mapping) else infos
+    return (infos,) if isinstance(infos, Mapping) else [info for info in infos if isinstance(info, Mapping)]
 
 
 def _values(infos: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    for info in infos:
+    for info in _dicts(infos):
         yield from values_in(info)
 
 
 def _samples(infos: Mapping[str, Any], num_envs: int, before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield one environment's part of each batch, with its name."""
-    for key, batch in infos.items():
+    for key, value in infos.items():
         if not isinstance(key, str) or key[:1] == "_" or key in UNREAD:
             continue
-        if isinstance(batch, Mapping):
-            yield from _samples(batch, num_envs, before if key == LAST_INFO else f"{before}{key}.")
-        elif isinstance(batch, np.ndarray) and batch.shape == (num_envs,):
-            yield f"{before}{key}", batch[int(np.argmax(_mask(infos, key, num_envs)))]
+        if isinstance(value, Mapping):
+            if before.count(".") < DEEPEST:
+                yield from _samples(value, num_envs, before if key == LAST_INFO else f"{before}{key}.")
+        elif (batch := _batch_of(value, num_envs)) is not None:
+            mask = _mask(infos, key, num_envs)
+            yield f"{before}{key}", batch[() if not batch.ndim else 0 if mask is None else int(np.argmax(mask))]
 
 
-def _batch(infos: Mapping[str, Any], name: str, others: Array) -> Array:
-    """Return a batch of numbers, and where an environment has none, that of `others`."""
-    batch, has = _find(infos, name, len(others))
-    if not isinstance(batch, np.ndarray) or batch.shape != others.shape:
-        return others
-    numbers = batch if batch.dtype.kind in PLAIN else np.array([number_of(value) for value in batch])
-    known: Array = np.where(has, numbers, others)
-    return known
+def _batch_of(value: Any, num_envs: int) -> Array | None:
+    """Return a value of an info as numbers `(N,)`, or as one for all environments; None if it is something else.
+
+    The array may contain objects, of which some are numbers. Nothing is read from a GPU.
+    """
+    if isinstance(value, Real | np.bool_):
+        return np.asarray(number_of(value))
+    try:
+        if hasattr(value, "detach"):
+            value = None if on_device(value) else host_array(value)
+        elif isinstance(value, list | tuple) and len(value) == num_envs:
+            value = np.asarray(value)
+    except Exception:  # of another library, or of lists of different lengths
+        return None
+    fits = isinstance(value, np.ndarray) and value.shape in {(num_envs,), ()} and value.dtype.kind in KINDS
+    return value if fits else None
 
 
-def _find(infos: Mapping[str, Any], name: str, num_envs: int) -> tuple[Any, NDArray[np.bool_]]:
-    """Return a batch, None if it is missing, and which environments have it."""
-    batch, has = infos.get(name), _mask(infos, name, num_envs)
-    if batch is None and "." in name:
+def _fill(row: Array, infos: Mapping[str, Any], name: str) -> None:
+    """Write the numbers of those environments into a row that have them."""
+    value, has = _find(infos, name, len(row))
+    batch = None if value is None else _batch_of(value, len(row))
+    if batch is None:
+        return
+    if batch.dtype.kind == "O":
+        batch = np.array([number_of(item) for item in np.broadcast_to(batch, row.shape)])
+    np.copyto(row, batch, casting="unsafe", where=True if has is None else has)
+
+
+def _find(infos: Mapping[str, Any], name: str, num_envs: int) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Return a batch, None if it is missing, and which environments have it; None: all."""
+    value, has = infos.get(name), _mask(infos, name, num_envs)
+    if value is None and "." in name:
         first, _, rest = name.partition(".")
         inner = infos.get(first)
         if isinstance(inner, Mapping):
-            batch, own = _find(inner, rest, num_envs)
-            has = _mask(infos, first, num_envs) & own
-    return batch, has
+            value, own = _find(inner, rest, num_envs)
+            outer = _mask(infos, first, num_envs)
+            has = own if outer is None else outer if own is None else outer & own
+    return value, has
 
 
-def _mask(infos: Mapping[str, Any], key: str, num_envs: int) -> NDArray[np.bool_]:
-    """Return which environments have a key; all of them if the infos do not say, as with a script's own class."""
+def _mask(infos: Mapping[str, Any], key: str, num_envs: int) -> NDArray[np.bool_] | None:
+    """Return which environments have a key; None if the infos do not say, as with a script's own class: all of them."""
     mask = infos.get(f"_{key}")
-    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,):
-        return mask
-    return np.ones(num_envs, np.bool_)
+    return mask if isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,) else None

@@ -277,7 +277,7 @@ class WatchedScript(BaseSession):
             with suppress(Exception):  # an error about the policy must not stop the rest
                 self._probe.finish()
             self._share_time()
-            self.step_log.watched = self.view.has_viewers
+            self.step_log.watched = self.view.has_viewers or self.debugger.needs_every_step
             drawing = self._flush()
             if self._asked_to_end:
                 self.close()

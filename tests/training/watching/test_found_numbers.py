@@ -9,11 +9,13 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from pac.envs.spaces.infos import LONGEST, MOST
+from pac.envs.spaces.infos import LONGEST, MOST, MOST_ALIKE
+from pac.training import watch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.infos import MAX_SEARCHES, InfoReader
-from pac.training.watching.vector_wrapper import WatchedVectorEnv
+
+from .scripted import session_of
 
 LENGTH = 4
 ACTIONS = np.array([0, 1])
@@ -53,7 +55,7 @@ class Told(Walk):
 def envs(request):
     """Two walks with statistics of their episodes, watched."""
     walks = SyncVectorEnv([Walk] * 2, autoreset_mode=request.param)
-    watched = WatchedVectorEnv(RecordEpisodeStatistics(walks))
+    watched = watch(RecordEpisodeStatistics(walks))
     watched.reset(seed=1)
     yield watched
     watched.close()
@@ -63,7 +65,7 @@ def stepped(envs, steps) -> Any:
     """Return the script after so many steps, all counted and published."""
     for _ in range(steps):
         envs.step(ACTIONS)
-    script = envs._script
+    script = session_of(envs)
     script._flush()
     script.counter.mark()
     script._publish()
@@ -76,16 +78,18 @@ def names(script):
 
 def test_numbers_of_the_first_step_are_shown_after_it(envs):
     """Those of a dict by their names in it; text and arrays are left out."""
-    assert names(envs._script) == []
-    envs._script.view.has_viewers, envs._script.view.look = True, ViewRequest(focus=1, detail=True)
-    script = stepped(envs, 1)
+    envs.step(ACTIONS)
+    session_of(envs).view.has_viewers, session_of(envs).view.look = True, ViewRequest(focus=1, detail=True)
+    envs.reset(seed=1)
+    session_of(envs).process_soon()
+    script = stepped(envs, 2)
     assert names(script) == ["at", "parts.alive", "parts.action"]
     seen = take_snapshot(TelemetryReader(script.directory), ViewRequest(focus=1, detail=True))
     assert seen.description.info == ("at", "parts.alive", "parts.action")
-    assert seen.info.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert seen.info.tolist() == [[2, 1, 0], [2, 1, 1]]
     assert seen.moment is not None
     assert seen.moment.info is not None
-    assert seen.moment.info.tolist() == [1, 1, 1]
+    assert seen.moment.info.tolist() == [2, 1, 1]
 
 
 def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
@@ -101,18 +105,20 @@ def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_numbers_of_the_first_reset_are_known_at_once(mode):
     """They are seen at every step, at an end those of the ended episode."""
-    with closing(WatchedVectorEnv(SyncVectorEnv([Told] * 2, autoreset_mode=mode))) as envs:
+    with closing(watch(SyncVectorEnv([Told] * 2, autoreset_mode=mode))) as envs:
         envs.reset(seed=1)
-        assert names(envs._script) == ["at"]
+        envs.step(ACTIONS)
+        session_of(envs).view.has_viewers = session_of(envs).step_log.watched = True
         for _ in range(20):
             buffer = stepped(envs, 1).mirror.buffer
-        assert np.array_equal(buffer["at"][1:21], buffer["episode_length"][1:21])
+        assert names(session_of(envs)) == ["at"]
+        assert np.array_equal(buffer["at"][2:22], buffer["episode_length"][2:22])
 
 
 def test_what_was_counted_and_kept_stays_when_numbers_are_found(envs):
     """A viewer is sent to another segment, with the same steps, the same history and the same last episodes."""
-    reader = TelemetryReader(envs._script.directory)
     script = stepped(envs, LENGTH - 1)
+    reader = TelemetryReader(script.directory)
     script.breakpoints = script.debugger.breakpoints.add("at > 99")
     history, before = script.debugger.history, take_snapshot(reader, ViewRequest())
     stepped(envs, 1)
@@ -139,14 +145,18 @@ def test_a_condition_knows_numbers_that_were_found(envs):
 
 def test_numbers_without_room_are_reported_once():
     """Names that are too long, and more numbers than are shown."""
-    envs = WatchedVectorEnv(SyncVectorEnv([Walk] * 2))
+    envs = watch(SyncVectorEnv([Walk] * 2))
     envs.reset(seed=1)
-    script: Any = envs._script
+    envs.step(ACTIONS)
+    script: Any = session_of(envs)
     for count in (1, 2):
-        script.find_numbers([{"n" * (LONGEST + count): 1.0, **{f"number {index}": 1 for index in range(40 * count)}}])
+        script.find_numbers(
+            [{"n" * (LONGEST + count): 1.0, **{f"x{index:c}": 1 for index in range(0x100, 0x100 + 40 * count)}}]
+        )
     assert len(script.task.info) == MOST
     events = take_snapshot(TelemetryReader(script.directory), ViewRequest()).events
-    assert [event.text for event in events] == [f"an info has more than {MOST} numbers, and the others are not shown"]
+    (text,) = [event.text for event in events]
+    assert text.startswith(f"these numbers in info are not shown: {'n' * 30}..., x")
     envs.close()
 
 
@@ -197,3 +207,48 @@ def test_keys_that_change_all_the_time_are_not_looked_at_for_ever():
             reader.find(infos)
             searches += 1
     assert searches == MAX_SEARCHES
+
+
+def test_parts_of_rewards_come_first_and_counters_do_not_take_all_the_room():
+    """Names that differ only in digits are few; more would not fit on a screen."""
+    reader = InfoReader(1)
+    infos = [{**{f"step {index}": 1.0 for index in range(400)}, **{f"{index:c}": 1.0 for index in range(97, 123)}}]
+    infos[0]["reward_x"] = 2.0
+    reader.names, left_out = reader.find(infos)
+    assert reader.names[0] == "reward_x"
+    assert [name for name in reader.names if name.startswith("step")] == [
+        f"step {index}" for index in range(MOST_ALIKE)
+    ]
+    assert "step 8" in left_out
+
+
+def test_infos_of_any_form_do_no_harm():
+    """What is no number is left out, and a number that is too large is unknown."""
+    info: dict[Any, Any] = {"": 1, 7: 2.0, ("a", 1): 3, "text": "x", "none": None, "huge": np.zeros(10_000), "ok": True}
+    info |= {"big": 2**2000, "one": np.array([4.5]), "deep": {"er": {"est": 1}}, "\x1b[31m": 5.0, "z": 1j, "reward": 9}
+    info["itself"] = {"again": info}
+    reader = InfoReader(1)
+    reader.names = reader.find([info])[0]
+    found = dict(zip(reader.names, reader.read([info])[:, 0].tolist(), strict=True))
+    assert {name: found[name] for name in ("ok", "one", "deep.er.est", "\x1b[31m")} == {
+        "ok": 1.0,
+        "one": 4.5,
+        "deep.er.est": 1.0,
+        "\x1b[31m": 5.0,
+    }
+    assert np.isnan(found["big"])
+    assert not {"text", "none", "huge", "z", "reward", ""} & set(found)
+
+
+def test_batches_may_be_tensors_lists_or_one_number_for_all():
+    """As vector environments of scripts return them; a mask says which environments have one."""
+    reader = InfoReader(2)
+    infos: dict[str, Any] = {"list": [1, 2], "all": 0.5, "masked": np.array([3.0, 0.0])}
+    infos |= {"_masked": np.array([True, False]), "tensor": pytest.importorskip("torch").tensor([4.0, 5.0])}
+    reader.names = reader.find(infos)[0]
+    found = dict(zip(reader.names, reader.read(infos).tolist(), strict=True))
+    assert found["list"] == [1, 2]
+    assert found["all"] == [0.5, 0.5]
+    assert found["tensor"] == [4, 5]
+    assert found["masked"][0] == 3
+    assert np.isnan(found["masked"][1])

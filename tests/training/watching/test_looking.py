@@ -9,14 +9,14 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from pac.training import watch
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import mirror
-from pac.training.watching.vector_wrapper import WatchedVectorEnv
 
 from ...waiting import until
-from .scripted import counted_by, training
+from .scripted import counted_by, session_of, training
 
 
 def inspected(started, env):
@@ -48,7 +48,7 @@ def test_what_stands_still_is_shown_as_it_stands():
         started.pause()
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)
-            until(partial(stands, started, env, started.envs._script.step_log.observations[env]), f"env {env} as it is")
+            until(partial(stands, started, env, started.session.step_log.observation(env)), f"env {env} as it is")
 
 
 @pytest.mark.thorough
@@ -79,14 +79,16 @@ class Endless(gymnasium.Env):
 
 def hits_of(condition, envs, steps):
     """Make steps with a breakpoint and without a viewer; return the step, environment and text of each hit."""
-    hits, made, watched = [], [0], WatchedVectorEnv(envs)
+    hits, made, watched = [], [0], watch(envs)
+    watched.reset(seed=1)
+    watched.step(np.zeros(2, np.int64))
     watched.reset(seed=1)
     with closing(watched):
-        assert watched._script
-        debugger = watched._script.monitor.debugger
+        session = session_of(watched)
+        debugger = session.monitor.debugger
         debugger.breakpoints.add(condition, 2)
         debugger.on_breakpoint = lambda text, env: hits.append((made[-1], env, text))
-        watched._script.process_soon()
+        session.process_soon()
         for step in range(1, steps + 1):
             made.append(step)
             watched.step(np.zeros(2, np.int64))
@@ -183,13 +185,12 @@ def test_what_is_rendered_has_no_last_board_after_a_reset_in_the_same_step():
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_past_steps_have_their_return_length_and_action(mode):
     """With a reset at the next step, that step takes no action and belongs to the next episode."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Short(Box(0, 9, (2,), np.float32))], autoreset_mode=mode))
+    envs = watch(SyncVectorEnv([lambda: Short(Box(0, 9, (2,), np.float32))], autoreset_mode=mode))
     envs.reset(seed=1)
     for step in range(13):
         envs.step(np.array([step % 2]))
     counted_by(envs)
-    assert envs._script
-    history = envs._script.monitor.debugger.history
+    history = session_of(envs).monitor.debugger.history
     period = 6 if mode is AutoresetMode.NEXT_STEP else 5
     for step in range(1, 14):
         episode, place = divmod(step - 1, period)
@@ -233,15 +234,15 @@ class Nested(Short):
 )
 def test_actions_of_several_parts_are_shown_with_their_names(actions, names):
     """Whether they are choices, or choices beside numbers, those taken and the next ones."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Nested(actions)] * 2))
+    envs = watch(SyncVectorEnv([lambda: Nested(actions)] * 2))
     envs.reset(seed=1)
-    assert envs._script
-    mirror = envs._script.mirror
-    assert envs._script.task.component_names == names
     taken = [envs.action_space.sample() for _ in range(3)]
     for action in taken[:2]:
         envs.step(action)
-    mirror.flush()
+    mirror = session_of(envs).mirror
+    assert session_of(envs).task.component_names == names
+    while mirror.flush():
+        pass
     mirror.decide(taken[2])
     parts = [list(action.values()) if isinstance(action, dict) else action for action in taken]
     flat = [np.concatenate([np.reshape(part, (2, -1)) for part in step], axis=1) for step in parts]
@@ -251,9 +252,8 @@ def test_actions_of_several_parts_are_shown_with_their_names(actions, names):
 
 def test_actions_that_are_text_are_not_shown_as_a_number():
     """They are not known."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Nested(Text(4))] * 2))
+    envs = watch(SyncVectorEnv([lambda: Nested(Text(4))] * 2))
     envs.reset(seed=1)
     envs.step(("a", "b"))
-    assert envs._script
-    assert envs._script.task.action_names == ("N/A",)
+    assert session_of(envs).task.action_names == ("N/A",)
     envs.close()

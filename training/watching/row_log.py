@@ -222,6 +222,12 @@ class RowLog(StepLog):
                 [self._turn, slot, row, event[ACTION], b"", 0.0, False, False, end, self._numbers(row), False]
             )
 
+    def settle_all(self) -> None:
+        """Note that nothing follows: the flags of the newest steps have ended episodes."""
+        with self.lock:
+            for row in range(self._grown):
+                self.settle(row)
+
     def _note_info(self, row: int, info: Any, terminated: Any, truncated: Any) -> Array | None:
         """Note an info; return its numbers if the step may end an episode."""
         self._infos[row] = None

@@ -193,6 +193,7 @@ class WatchedScript(BaseSession):
     def show(self, environments: Environments, num_envs: int) -> None:
         """Show other environments of the same kind instead; the ones before are gone."""
         with self.lock:
+            self.step_log.settle_all()
             self._flush()
             self.counter.count()
             self._shown = replace(environments, observation=None, action=None)
@@ -384,6 +385,7 @@ class WatchedScript(BaseSession):
         with self.lock:
             if self.step_log.ended:
                 return
+            self.step_log.settle_all()
             self._flush()
             if self._figures:  # also what the script has logged last
                 self._end_iteration(perf_counter())

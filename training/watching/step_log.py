@@ -134,6 +134,9 @@ class StepLog:
         """Return the actions of the step that waits, a batch of N; None if they are unknown."""
         raise NotImplementedError
 
+    def settle_all(self) -> None:
+        """Note that nothing follows: the flags of the newest steps have ended episodes."""
+
     def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none."""
         raise NotImplementedError

@@ -99,6 +99,7 @@ def training(envs=None):
 def counted_by(envs):
     """The monitor, which has counted all steps."""
     session = session_of(envs)
+    session.process_soon()  # also a step with a flag, of which it is not known yet whether a reset follows
     session._flush()
     session.counter.mark()
     return session.monitor

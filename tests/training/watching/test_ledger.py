@@ -62,6 +62,7 @@ class Log:
 
     def __init__(self, path, way):
         self.episodes, self.steps, self.number, self.gained, self.length = [], 0, 0, 0.0, 0
+        flags = [0.0, 0.0]
         for line in path.read_text().splitlines():
             if line == "reset":
                 if self.length and way.ends_at_reset:

@@ -37,7 +37,7 @@ def show(figures: Callable[[], Mapping[str, Any]]) -> None:
     """Show figures in every session of this process. Values that are not numbers, and errors of pac-tui, are ignored.
 
     Args:
-        figures: Returns the figures. It is not called while nothing is watched.
+        figures: Returns the figures. It is not called before something is watched.
     """
     module = sys.modules.get(SCRIPT)
     if module is not None:

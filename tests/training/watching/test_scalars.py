@@ -151,8 +151,9 @@ def test_the_script_does_not_notice_that_its_logger_is_shown(shown):
     assert shown == [("loss", 1)] * 2
 
 
-def test_nothing_is_computed_while_nothing_is_watched():
+def test_nothing_is_computed_before_something_is_watched(monkeypatch):
     """A class without the method is left as it is."""
+    monkeypatch.delitem(sys.modules, SCRIPT, raising=False)
     kind = logger("log")
     call_before(kind, "log", lambda *_: pytest.fail("computed"))
     call_before(kind, "track", dict)

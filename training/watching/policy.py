@@ -123,7 +123,10 @@ class PolicyProbe:
         self._row = row
         if perf_counter() >= self._due:
             self._due = perf_counter() + PERIOD
-            self._begin()
+            try:
+                self._begin()
+            except Exception:  # of a version of PyTorch that is not known
+                self.stop()
         return self._found[1] if self._found is not None and self._found[0] == row else None
 
     @property
@@ -148,11 +151,11 @@ class PolicyProbe:
         if self._due > self._listed:
             self._listed = self._due + LISTED
             self._networks = [kind for kind in islice(_classes(module), MOST_CLASSES) if _is_network(kind)]
-        functions = [module.__call__, *(vars(kind)["forward"] for kind in self._networks)]
+        functions = [module.__call__, *(vars(kind).get("forward") for kind in self._networks)]
         functions += [getattr(distributions, name).__init__ for name in DISTRIBUTIONS]
         for function in dict.fromkeys(functions):
             self._replace(function, self._before, self._after)
-        self._replace(torch.compile, self._restore, NOTHING)  # which reads the code of others
+        self._replace(getattr(torch, "compile", None), self._restore, NOTHING)  # which reads the code of others
         register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
         if register is not None:
             self._undo.append(register(self._learned).remove)

@@ -313,6 +313,15 @@ def test_tensors_inside_a_transformation_are_left_out(step):
     assert step.end().values == pytest.approx(np.sort(outputs[1].detach().numpy())[::-1])
 
 
+def test_another_version_of_pytorch_is_not_observed(monkeypatch):
+    """Nothing stays replaced if something is missing."""
+    monkeypatch.setattr("pac.training.watching.policy.DISTRIBUTIONS", ("Unheard",))
+    probe = PolicyProbe(ENVS, ACTIONS)
+    assert probe.inspect(0) is None
+    assert not probe.observes
+    assert [nn.Module.__call__.__code__, Direct.forward.__code__] == UNCHANGED[:2]
+
+
 class Failing(nn.Module):
     """Fails, and says from where it was called."""
 

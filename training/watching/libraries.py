@@ -69,8 +69,8 @@ class SingleEnv(Followed):
             end = 1 if terminated else 2
             log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end)
         else:
-            log.settle(self.row)  # it reset itself, after an end that the step before has returned
-            log.note(self.row, action, entered, observation, reward, terminated, truncated, info)
+            begun = log.settle(self.row)  # it reset itself in place of a step, after an end that the last step returned
+            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, stepped=not begun)
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset."""
@@ -255,7 +255,7 @@ class VectorEnv(Followed):
         """Return when it resets environments."""
         mode = _attribute(env, "metadata", {}).get("autoreset_mode")
         if mode is None:
-            return SAME if _before_version_one(env) else NEXT
+            return NEXT if _is_of_version_one(env) else SAME
         plain = re.sub("[-_ ]", "", str(getattr(mode, "value", mode))).lower()
         found = next((each for each in (NEXT, SAME, BY_HAND) if each.lower() == plain), None)
         if found is None:
@@ -498,11 +498,13 @@ def _vector_id(env: Any) -> str:
     return type(base).__name__
 
 
-def _before_version_one(env: Any) -> bool:
-    """Whether an environment is one of a Gymnasium in which vector environments reset in the step of an end."""
-    roots = {base.__module__.partition(".")[0] for base in type(_base(env)).__mro__}
-    version = str(getattr(sys.modules.get("gymnasium"), "__version__", "1"))
-    return "gym" in roots or ("gymnasium" in roots and version < "1")
+def _is_of_version_one(env: Any) -> bool:
+    """Whether a class is Gymnasium's own since vector environments reset in the step after an end.
+
+    Those of others that do not say when they reset do it at once, nearly all.
+    """
+    version = str(getattr(sys.modules.get("gymnasium"), "__version__", "0"))
+    return type(_base(env)).__module__.startswith("gymnasium.") and version >= "1"
 
 
 def _space_of(env: Any, agent: Any) -> Any:

@@ -198,15 +198,15 @@ class RowLog(StepLog):
             self.settle(row, DROPPED if dropped else RESET)
             self._observed[row] = observation if self.watched else None
 
-    def settle(self, row: int, otherwise: int = 0) -> None:
-        """Note that the newest step of an environment ended an episode, with its flags or `otherwise`."""
+    def settle(self, row: int, otherwise: int = 0) -> bool:
+        """Note that the newest step of an environment ended an episode, with its flags or `otherwise`, if it did."""
         event = self._last[row]
         if event is None or event[END]:
-            return
+            return False
         terminated, truncated = flags(event[TERM : TRUNC + 1])
         end = TERMINATED if terminated else TRUNCATED if truncated else otherwise
         if not end:
-            return
+            return False
         self._last[row] = None
         if self.watched:
             self._final[row] = self._observed[row]
@@ -221,6 +221,7 @@ class RowLog(StepLog):
             self._events.append(
                 [self._turn, slot, row, event[ACTION], b"", 0.0, False, False, end, self._numbers(row), False]
             )
+        return True
 
     def settle_all(self) -> None:
         """Note that nothing follows: the flags of the newest steps have ended episodes."""

@@ -156,7 +156,9 @@ class DialogOpener:
         from .dialogs.run_picker import RunPicker
 
         pid, folder = self._session()
-        self._app.push_screen(RunPicker(_parent(folder), pid), self._open_run)
+        snapshot = self._app.state.snapshot
+        name = snapshot.description.run if snapshot is not None else ""
+        self._app.push_screen(RunPicker(_parent(folder), pid, name), self._open_run)
 
     def other_runs(self) -> None:
         """Choose the runs whose curves are drawn behind those of the session."""

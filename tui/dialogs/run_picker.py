@@ -33,6 +33,7 @@ class RunPicker(InputDialog[RunOverview | None]):
     Args:
         parent: The folder.
         here: The process of the session that the app shows.
+        name: The name of that session, since a script may have several.
 
     Attributes:
         HEADING: Title of the list.
@@ -52,9 +53,9 @@ class RunPicker(InputDialog[RunOverview | None]):
 
         runs: list[RunOverview]
 
-    def __init__(self, parent: Path, here: int) -> None:
+    def __init__(self, parent: Path, here: int, name: str = "") -> None:
         super().__init__(Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False))
-        self._folder, self.here = parent, here
+        self._folder, self.here, self._name = parent, here, name
         self._runs: list[RunOverview] | None = None
         self._selected: tuple[str, Path | None] | None = None
         self._table, self._facts = TextLines(id="runs"), TextLines(id="run")
@@ -95,11 +96,15 @@ class RunPicker(InputDialog[RunOverview | None]):
         words = self.line.value.lower().split()
         return [run for run in self._runs or () if all(word in _text(run) for word in words)]
 
+    def _is_shown(self, run: RunOverview) -> bool:
+        """Return whether the app shows the session of a run."""
+        return run.pid == self.here and (run.folder is not None or run.name == self._name)
+
     def _at(self, shown: Sequence[RunOverview]) -> int:
         """The index of the selected run; at first, that of the session that the app shows."""
         keys = [_key(run) for run in shown]
         if self._selected is None:
-            return next((index for index, run in enumerate(shown) if run.pid == self.here), 0)
+            return next((index for index, run in enumerate(shown) if self._is_shown(run)), 0)
         return keys.index(self._selected) if self._selected in keys else 0
 
     def action_select(self, by: int) -> None:
@@ -117,7 +122,7 @@ class RunPicker(InputDialog[RunOverview | None]):
 
     def take(self, run: RunOverview) -> None:
         """Open a run, if that is possible."""
-        if run.pid == self.here:
+        if self._is_shown(run):
             self.dismiss(None)
         elif run.pid is not None or run.resumable:
             self.dismiss(run)
@@ -168,7 +173,7 @@ class RunPicker(InputDialog[RunOverview | None]):
     def offer(self, run: RunOverview) -> str:
         """Return what Enter does."""
         if run.pid is not None:
-            return "Enter returns to it" if run.pid == self.here else "Enter shows it"
+            return "Enter returns to it" if self._is_shown(run) else "Enter shows it"
         return "Enter resumes it" if run.resumable else "no checkpoint to resume from"
 
 

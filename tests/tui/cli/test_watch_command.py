@@ -19,6 +19,7 @@ from ...programs import pac_tui
         ("watch --headless --python py train.py -m x", "watch --headless --python py -- train.py -m x"),
         ("watch -m package.train --python x", "watch -m package.train -- --python x"),
         ("watch --module=package.train --json", "watch --module=package.train -- --json"),
+        ("watch --exit train.py --exit", "watch --exit -- train.py --exit"),
         ("watch --help", "watch --help"),
     ],
 )

@@ -86,6 +86,7 @@ class ScriptCommands(BaseCommands):
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Answer one command of a viewer, who sees its effect at the next step."""
         answer = super().handle(viewer, request)
+        self._script.step_log.watched |= self._script.view.has_viewers
         self._script.process_soon()
         return answer
 
@@ -348,10 +349,11 @@ class WatchedScript(BaseSession):
     def _while_waiting(self) -> None:
         with self.lock:
             self._flush()
-            if self.monitor.publisher.actions_chosen and not self.mirror.decide(self.step_log.next_actions()):
-                self.monitor.publisher.actions_chosen = False
+            publisher = self.monitor.publisher
+            chosen = publisher.actions_chosen
+            publisher.actions_chosen = chosen and self.mirror.decide(self.step_log.next_actions())
             super()._while_waiting()
-            self.monitor.publisher.actions_chosen = True
+            publisher.actions_chosen = chosen
             if self.gate.paused:
                 self._look()
                 self.monitor.redraw(self._draw)

@@ -79,6 +79,9 @@ class WatchFunction:
             truncated: Which episodes were cut, `(N,)`.
             infos: Other numbers by name, `(N,)` each.
             name: The name of the session; by default the script's name.
+
+        Raises:
+            BadParameter: `rewards` is a single number.
         """
         _module("manual").step(observations, actions, rewards, terminated, truncated, infos or {}, name)
 
@@ -104,7 +107,7 @@ class WatchFunction:
 
 def _module(name: str) -> Any:
     """Return a module of this package, the one that watches this process."""
-    return sys.modules.get(f"{PRIVATE}.{name}") or import_module(f".{name}", __package__)
+    return import_module(f".{name}", PRIVATE if PRIVATE in sys.modules else __package__)
 
 
 watch = WatchFunction()

@@ -5,33 +5,54 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from ...envs import BadParameter
 from . import groups
 from .batch_log import BatchLog
-from .observations import host_array, row_of
+from .followed import Followed
+from .observations import row_of
 from .script import Environments, script_name
+from .step_log import StepLog
 
-_loops: dict[str, tuple[BatchLog, list[float]]] = {}
+
+class _Loop(Followed):
+    """A loop of the script, which is never gone."""
+
+    batch = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(self, (), name)
+        self.entered = perf_counter()
+        groups.join(self, ("loop", name), name, "", batch=True)
+
+
+_loops: dict[str, _Loop] = {}
 
 
 def step(  # noqa: PLR0917 - in Gymnasium's order
     observations: Any, actions: Any, rewards: Any, terminated: Any, truncated: Any, infos: Any, name: str | None
 ) -> None:
     """Note a step of N environments, and wait while viewers pause the script; see `WatchFunction.step`."""
-    known = _loops.get(name or "")
-    if known is None or known[0].ended or known[0].num_envs != len(host_array(rewards)):
-        known = _loops[name or ""] = _open(observations, actions, len(host_array(rewards)), name), [perf_counter()]
-    log, entered = known
-    log.note(actions, entered[0], observations, rewards, terminated, truncated, infos)
+    try:
+        count = len(rewards)
+    except TypeError:
+        raise BadParameter(f"watch.step expects a reward per environment, got {rewards!r}: give it [reward]") from None
+    loop = _loops.get(name or "") or _loops.setdefault(name or "", _Loop(name or ""))
+    log: Any = loop.log
+    if log is not None and log.ended:
+        return
+    if log is None or log.num_envs != count:
+        log = loop.log = _open(loop, observations, actions, count)
+    log.note(actions, loop.entered, observations, rewards, terminated, truncated, infos)
     if log.attention[0]:
         log.wait_for(actions)
-    entered[0] = perf_counter()
+    loop.entered = perf_counter()
 
 
-def _open(observations: Any, actions: Any, num_envs: int, name: str | None) -> BatchLog:
-    group = groups.Group(("loop", name), name or "", "")
+def _open(loop: _Loop, observations: Any, actions: Any, num_envs: int) -> StepLog:
+    assert loop.group is not None
     shown = Environments(
         kind="loop",
-        task=name or script_name(),
+        task=loop.group.name or script_name(),
         actions=None,
         render=None,
         observation=row_of(observations, 0, num_envs),
@@ -39,6 +60,4 @@ def _open(observations: Any, actions: Any, num_envs: int, name: str | None) -> B
         begins_at_once=True,
         action=row_of(actions, 0, num_envs),
     )
-    log = groups.open_session(group, shown, num_envs).step_log
-    assert isinstance(log, BatchLog)
-    return log
+    return groups.open_session(loop.group, shown, num_envs).step_log

@@ -218,3 +218,42 @@ def test_environments_made_by_their_class_are_shown(tmp_path):
     finally:
         process.kill()
         process.communicate(timeout=LIMIT)
+
+
+LOOP = """
+import numpy as np
+from pac.training import watch
+for step in range(20):
+    watch.step(np.zeros((2, 3)), np.ones(2), np.ones(2), np.zeros(2, bool), np.zeros(2, bool))
+print("done")
+"""
+AGAIN = """
+import os, sys
+import gymnasium
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, *sys.argv, "again"])
+env = gymnasium.make("CartPole-v1")
+env.reset(seed=1)
+env.step(0)
+print(sys.argv[1:], [name for name in sys.modules if name.partition(".")[0] == "pac"])
+"""
+NONE = "pac-tui: no environment was recognized in this script; for a loop of its own, call watch.step (docs/watch.md)\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "printed", "said"),
+    [
+        (LOOP, "done\n", "pac-tui: watching train: pac-tui attach train\n"),
+        (AGAIN, "['again'] []\n", "pac-tui: watching train: pac-tui attach train\n"),
+        ("print(1)", "1\n", NONE),
+        ("import os; os._exit(0)", "", ""),
+        ("import gymnasium; gymnasium.make('CartPole-v1').reset()", "", NONE),
+    ],
+    ids=["a loop of its own", "itself again", "nothing", "an early end", "only a reset"],
+)
+def test_what_is_watched_is_said(tmp_path, script, printed, said):
+    """Also if it is a loop, or the script starts itself again; and if there is nothing, what to do."""
+    write(tmp_path, "train.py", script)
+    process = start(["train.py"], tmp_path, watched=True, quiet=False)
+    assert process.communicate(timeout=LIMIT) == (printed, said)
+    assert process.returncode == 0

@@ -31,9 +31,9 @@ def ended(script):
     assert script.poll() is None, script.communicate()[1]
 
 
-def test_there_are_three():
-    """Gymnasium, Stable-Baselines3, and a script in one file."""
-    assert len(SCRIPTS) == 3
+def test_there_are_four():
+    """A loop without an environment, Gymnasium, Stable-Baselines3, and a script in one file."""
+    assert len(SCRIPTS) == 4
 
 
 @pytest.mark.parametrize("title", SCRIPTS)

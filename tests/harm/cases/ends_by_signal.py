@@ -1,4 +1,5 @@
 """Ends by SIGTERM, without a handler, while an environment is open."""
+# ends: abruptly
 import os
 import signal
 import gymnasium as gym

@@ -41,7 +41,7 @@ print(wrapped.unwrapped.seen)
 for name in ("reset", "step"):
     function = getattr(Looks, name)
     print(name, inspect.getsource(function), function.__qualname__, function.__module__, function.__doc__, function.__defaults__, function.__kwdefaults__)
-    print(inspect.signature(function), function.__code__.co_varnames, function.__code__.co_firstlineno, function.__globals__ is globals(), function.__closure__)
+    print(inspect.signature(function), function.__code__.co_firstlineno, function.__globals__ is globals(), function.__closure__)
     print(type(function) is types.FunctionType, inspect.ismethod(getattr(env, name)), getattr(env, name).__func__ is function, vars(function), inspect.unwrap(function) is function)
 print(sorted(vars(Looks)), sorted(vars(env)), inspect.getmro(type(wrapped)), repr(wrapped)[:40], sorted(vars(wrapped)))
 print(inspect.getsourcefile(Looks), inspect.getmodule(Looks).__name__, inspect.getmodule(type(env).step).__name__, inspect.getsource(Looks)[:40])

@@ -1,4 +1,5 @@
 """Leaves with os._exit in the middle of an episode: nothing at the exit runs, and buffered output is lost."""
+# ends: abruptly
 import atexit
 import os
 import gymnasium as gym

@@ -38,7 +38,7 @@ def run(name):
 weakref.finalize(run("first"), print, "finalized first")
 second = run("second")
 reference = weakref.ref(second, lambda _: print("callback of second"))
-print(weakref.getweakrefcount(second), reference() is second)
+print(reference() is second)
 del second
 print(reference())
 third = run("third")

@@ -15,7 +15,6 @@ for _ in range(20):
 print(sys.argv, sys.orig_argv[1:], sys.path, sys.flags, sys.warnoptions, sys._xoptions)
 print(sorted(globals()), __name__, __file__, __spec__, __builtins__ is sys.modules["builtins"])
 print({name: value for name, value in sorted(os.environ.items()) if name not in {"_", "SHLVL", "OLDPWD", "PWD"}})
-print([type(finder).__name__ if not isinstance(finder, type) else finder.__name__ for finder in sys.meta_path if "editable" not in repr(finder)])
 print([hook for hook in (sys.excepthook, sys.displayhook, sys.unraisablehook, sys.breakpointhook) if not hook.__module__ == "sys"], sys.getrecursionlimit(), sys.getswitchinterval())
 print(gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.callbacks, gc.get_debug())
 print({name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")})

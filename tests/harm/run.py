@@ -299,7 +299,7 @@ def _run_on_terminal(
         if now > end:
             code = f"not within {limit:.0f} s"
             break
-        if app and now > pressed + 0.5:
+        if app and not exit_option() and now > pressed + 0.5:
             pressed = now
             with suppress(psutil.Error, OSError):
                 running = [

@@ -9,22 +9,13 @@ import pytest
 
 from .attach import SCRIPTS, attached_run
 from .run import lacks, own_cases, places, run
-from .test_harm import Harmed
 
 pytestmark = pytest.mark.session
 
 OFTEN = ("single", "rows")
 """The scripts of each run of the tests; the others are slow tests."""
-FAILING = ["dqn", "noisy_pictures", "ppo", "several", "trials", "vector"]
 CASES = [
-    pytest.param(
-        case,
-        id=case.name,
-        marks=[
-            *([] if case.name in OFTEN else [pytest.mark.slow]),
-            *([pytest.mark.xfail(strict=True, raises=Harmed, reason="not fixed yet")] if case.name in FAILING else []),
-        ],
-    )
+    pytest.param(case, id=case.name, marks=[] if case.name in OFTEN else [pytest.mark.slow])
     for case in own_cases(SCRIPTS)
 ]
 
@@ -37,6 +28,5 @@ def test_a_script_is_unharmed_by_viewers(case, runtime_directory):
     with places() as found:
         reference = run(case, "plain", found["plain"])
     differences, commands = attached_run(case, reference, seed=1)
+    assert not differences, "\n".join(differences)
     assert commands > 5
-    if differences:
-        raise Harmed("\n".join(differences))

@@ -27,7 +27,7 @@ code = Deep.step.__code__
 env = Deep()
 env.reset()
 env.step(0)
-print("variables", Deep.reset.__code__.co_varnames, Deep.step.__code__ is code)
+print("variables", Deep.reset.__code__.co_varnames, Deep.step.__code__ is code, code.co_consts[:2], code.co_flags)
 print("weak references", weakref.getweakrefcount(env))
 sys.setrecursionlimit(200)
 print("levels", env.step(0)[1])

@@ -191,4 +191,5 @@ class Publisher:
             counts[1] = self._count(history.actions(slice(None)))
 
     def _count(self, actions: Array) -> NDArray[np.int64]:
-        return np.bincount(actions.reshape(-1), minlength=self._num_actions)[: self._num_actions]
+        known = actions[actions >= 0]
+        return np.bincount(known, minlength=self._num_actions)[: self._num_actions]

@@ -29,6 +29,7 @@ its next step depends on, and needs no display."""
 QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 """Variables with which SDL neither opens a display nor reports that it cannot."""
 PICTURE = 3  # axes
+_drawing = threading.Lock()  # libraries such as pygame are not made for several threads
 DEEPEST = 32
 """The most wrappers around an environment that are looked at."""
 
@@ -81,10 +82,11 @@ def render_of_rows(env: Any, *, borrow: bool) -> Render | None:
         return render_of_several(envs, borrow=borrow)
     if kind.__name__ == "CartPoleVectorEnv" and borrow and kind.__module__.startswith(HARMLESS):
         return _render_of_cart_poles(base)
-    if mode not in MODES:
+    pool = "envpool" in sys.modules and hasattr(base, "all_env_ids")
+    if (base.render_mode if pool else mode) not in MODES:
         return None
     known = weakref.ref(base)
-    if hasattr(base, "all_env_ids"):  # EnvPool
+    if pool:
         return lambda index: None if (rows := known()) is None else rows.render(index)[0]
     if kind.__name__ in {"AsyncVectorEnv", "SubprocVecEnv"}:
         return _render_of_workers(known)
@@ -158,8 +160,8 @@ class BorrowedRendering:
         base = self._chain[-1]()
         if base is None:
             return None
-        own: dict[str, Any] = object.__getattribute__(base, "__dict__")
-        with ExitStack() as stack:
+        own = _own(base)
+        with _drawing, ExitStack() as stack:
             stack.enter_context(kept_signals())
             stack.enter_context(_quiet())
             stack.enter_context(_same_random([env for ref in self._chain if (env := ref()) is not None]))
@@ -197,29 +199,36 @@ class BorrowedRendering:
 
 
 def _chain(env: Any) -> list[Any]:
-    """Return an environment and those that it contains, the innermost last."""
-    base = _attribute(env, "unwrapped")
-    found = [env if base is None or not isinstance(env, weakref.ProxyTypes) else _within(env) or base]
-    while len(found) < DEEPEST and found[-1] is not base:
-        inner = _within(found[-1])
+    """Return an environment and those that it contains as a wrapper, the innermost last.
+
+    No code of the script is called for that: only attributes of objects that derive from a wrapper are read.
+    """
+    found = [env]
+    while len(found) < DEEPEST and any("wrapper" in base.__name__.lower() for base in type(found[-1]).__mro__):
+        own = _own(found[-1])
+        inner = own.get("env", own.get("venv"))
         if inner is None or any(inner is one for one in found):
             break
         found.append(inner)
-    return found if base is None or found[-1] is base else [*found, base]
+    return found
 
 
-def _within(env: Any) -> Any:
-    """Return the environment that a wrapper contains; None if it is none."""
-    inner = _attribute(env, "env")
-    return _attribute(env, "venv") if inner is None else inner
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    """Return an attribute of an object of the script; None if it has none or raises an error."""
+def _own(env: Any) -> dict[str, Any]:
+    """Return the attributes that an object has itself."""
     try:
-        return getattr(owner, name, None)
-    except Exception:
-        return None
+        own: dict[str, Any] = object.__getattribute__(env, "__dict__")
+    except AttributeError:  # it has slots only
+        return {}
+    return own
+
+
+def _attribute(env: Any, name: str) -> Any:
+    """Return an attribute of an object, or of its class, unless code of the script computes it; else None."""
+    own = _own(env)
+    if name in own:
+        return own[name]
+    found = next((vars(base)[name] for base in type(env).__mro__ if name in vars(base)), None)
+    return None if hasattr(found, "__get__") else found
 
 
 @contextmanager
@@ -230,7 +239,7 @@ def _same_random(envs: Sequence[Any]) -> Iterator[None]:
     tensors = None if torch is None or not hasattr(torch, "get_rng_state") else torch.get_rng_state()
     own: list[tuple[Any, Any]] = []
     for env in envs:
-        for value in list(object.__getattribute__(env, "__dict__").values()):
+        for value in list(_own(env).values()):
             if isinstance(value, np.random.Generator):
                 own.append((value.bit_generator, value.bit_generator.state))
             elif isinstance(value, np.random.RandomState):

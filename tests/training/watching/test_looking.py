@@ -30,6 +30,12 @@ def observed(started, env):
     return None if moment is None else moment.observation
 
 
+def observes(started, env):
+    """Whether it is known what an environment observes."""
+    found = observed(started, env)
+    return found is not None and found.any()
+
+
 def stands(started, env, expected):
     """Whether an environment is shown as it is, by what it observes and by its board."""
     seen = inspected(started, env)
@@ -48,7 +54,7 @@ def runs(started, steps):
 def test_what_stands_still_is_shown_as_it_stands():
     """The observation and the board, also of an environment that nobody looked at before."""
     with training() as started:
-        until(lambda: observed(started, 0).any(), "somebody looks")
+        until(lambda: observes(started, 0), "somebody looks")
         started.pause()
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)
@@ -62,7 +68,7 @@ def test_what_is_observed_is_inspected_while_it_runs():
         started.client.call("look", focus=1, detail=True)
         for _ in range(5):
             until(partial(runs, started, inspected(started, 1).state["steps"]), "it runs")
-            until(lambda: observed(started, 1).any(), "what it observes")
+            until(lambda: observes(started, 1), "what it observes")
 
 
 class Endless(gymnasium.Env):

@@ -140,6 +140,7 @@ def test_much_output_needs_little_memory(tmp_path, capfdbinary):
     assert b"\0" not in printed
     assert printed.endswith(b"\nend\n")
     told = re.search(rb"\npac-tui: (\d+) lines \(24.6 MiB\) of the script's output are left out here\n", printed)
+    assert told is not None
     assert int(told[1]) + printed.count(b"\n") - told[0].count(b"\n") == 31
     process.close()
     assert not process.directory.exists()

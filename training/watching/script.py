@@ -130,6 +130,8 @@ class WatchedScript(BaseSession):
         self.mirror = self._mirror(num_envs)
         self.step_log = self.mirror.step_log
         self._publish_segment()
+        if self.task.note:
+            self.events.add(Level.INFO, self.task.note)
         self.set_phase(Phase.RUNNING, "")
         self.sampler = SystemSampler(self)
         self.sampler.start()

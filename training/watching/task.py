@@ -41,9 +41,9 @@ def describe_script(
         boards: What is drawn of them.
         begins_at_once: Whether the step that ends an episode resets the environment.
         reward_parts: The number of rewards that each step returns, if that is not one number: the terms are then
-            called `reward 0`, `reward 1` and so on. They have no sum, so `reward` is NaN, as is the return.
+            called `reward 0`, `reward 1` and so on, and the task's note says that the reward is their sum.
     """
-    note = f"a step returns {reward_parts} rewards, which are shown as terms; there is no return" * bool(reward_parts)
+    note = f"a step returns {reward_parts} rewards: reward and return are their sum" if reward_parts else ""
     return Task(
         spec=name,
         name=name,

@@ -54,7 +54,7 @@ def runs(started, steps):
 def test_what_stands_still_is_shown_as_it_stands():
     """The observation and the board, also of an environment that nobody looked at before."""
     with training() as started:
-        until(lambda: observes(started, 0), "somebody looks")
+        until(lambda: started.session.step_log.observation(0) is not None, "somebody looks")
         started.pause()
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)

@@ -17,6 +17,9 @@ from functools import cache
 from typing import Any
 
 NO_SDL_HANDLERS = "SDL_NO_SIGNAL_HANDLERS"
+NO_DEVICES = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
+"""Variables with which SDL neither opens a display nor reports that it cannot."""
+SDL_VARIABLES = {NO_SDL_HANDLERS: "1", **NO_DEVICES}
 SENT = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2),
     *(signal.SIGALRM, signal.SIGPIPE, signal.SIGCHLD),
@@ -95,7 +98,7 @@ def _action(number: int) -> bytes:
 
 
 class WithoutSdlHandlers(str):
-    """The name of an attribute. A process that unpickles it configures SDL to handle no signals.
+    """The name of an attribute. A process that unpickles it configures SDL to handle no signals and to need no devices.
 
     It is sent as an argument to the worker processes of a user's vector environment, which run none of our code and
     may not be able to import it: the pickle names functions of the standard library only.
@@ -104,14 +107,16 @@ class WithoutSdlHandlers(str):
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Unpickle as a plain string, after the variable was set, unless the user has configured it."""
-        if NO_SDL_HANDLERS in os.environ:  # workers inherit it
-            return str, (str(self),)
-        return operator.getitem, ((_SetVariable(), str(self)), 1)
+        """Unpickle as a plain string, after the variables were set, unless the user has configured them."""
+        missing = [name for name in SDL_VARIABLES if name not in os.environ]  # workers inherit the others
+        return operator.getitem, ((*map(_SetVariable, missing), str(self)), -1)
 
 
 class _SetVariable:
-    """Sets the variable of the C library, which SDL reads, in the process that unpickles it."""
+    """Sets a variable of the C library, which SDL reads, in the process that unpickles it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return os.putenv, (NO_SDL_HANDLERS, "1")
+        return os.putenv, (self._name, SDL_VARIABLES[self._name])

@@ -83,7 +83,7 @@ def _rows(part: Any) -> int:
     if isinstance(part, Mapping | tuple) and part:
         inner = {_rows(item) for item in (part.values() if isinstance(part, Mapping) else part)}
         return inner.pop() if len(inner) == 1 else 0
-    shape = getattr(part, "shape", ())
+    shape: Any = getattr(part, "shape", ())
     return int(shape[0]) if len(shape) else 0
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...envs.signals import WithoutSdlHandlers, kept_signals
+from ...envs.signals import NO_DEVICES, WithoutSdlHandlers, kept_signals
 from .boards import MODES, Render
 
 HARMLESS = (
@@ -26,8 +26,7 @@ HARMLESS = (
 )
 """Modules of environments that can be drawn although the script asked for no pictures: drawing one changes nothing that
 its next step depends on, and needs no display."""
-QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
-"""Variables with which SDL neither opens a display nor reports that it cannot."""
+QUIET = {**NO_DEVICES, "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 PICTURE = 3  # axes
 _drawing = threading.Lock()  # libraries such as pygame are not made for several threads
 DEEPEST = 32

@@ -10,7 +10,7 @@ and what is on it at the end is compared with a plain run on a terminal. A scrip
     # environment: PYTHONOPTIMIZE=1
     # module: train          is run as `python -m train`
     # needs: torch pettingzoo
-    # ends: abruptly         may leave its session's folder, without an app that could remove it
+    # ends: abruptly         may leave its session's folder, as one that is killed, without an app that could remove it
 """
 
 from __future__ import annotations
@@ -226,7 +226,9 @@ def run(
     command = {"headless": [*watch, "--headless"], "app": [*watch, *exit_option()]}.get(way, [python])
     begin = _run_on_terminal if way in {"terminal", "app"} else run_on_files
     found = outcome(case, place, *begin([*command, *case.command], place, place.environment(case), limit))
-    return replace(found, left=()) if way == "headless" and case.directive("ends") else found
+    killed = isinstance(found.code, str) or found.code > 128
+    excused = way == "headless" and (killed or case.directive("ends"))
+    return replace(found, left=()) if excused else found
 
 
 def outcome(case: Case, place: Place, code: int | str, stdout: bytes, stderr: bytes) -> Outcome:

@@ -10,7 +10,7 @@ from ...envs.openmp import unavailable
 from ...envs.task import load
 from .facts import Figures, Progress
 
-WATCHED = 4.0
+WATCHED = 1.0
 """Default seconds of training of each half of a pair."""
 
 
@@ -126,7 +126,7 @@ PARTS = {
         "Measure how long a checkpoint pauses training, and how much checkpoints every 30 s slow it down.",
     ),
     "app": Benchmark("app:app_cost", {"seconds": 5.0, "pairs": 3}),
-    "watch": Benchmark("watching:watch_cost", {"seconds": 3.0, "pairs": 3}),
+    "watch": Benchmark("watching:watch_cost", {"pairs": 10, "rounds": 3}),
     "keys": Benchmark(
         "app:key_latency", {"presses": 20}, "Measure the time from a key press to the screen during training."
     ),

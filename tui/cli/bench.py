@@ -330,16 +330,14 @@ def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
 
 @app.command
 def watch(*, seconds: float = parts.WATCHED, quick: bool = False, json: Json = False) -> int:
-    """Measure how much `watch` slows down a script, with and without the app attached. Takes about 8 minutes.
+    """Measure how much `watch` slows down a script, with and without the app attached. Takes about 10 minutes.
 
     Args:
-        seconds: Seconds of training with `watch`, and as many without, in each of seven pairs. With 20 s, the benchmark
-            takes 40 minutes.
-        quick: Measure three pairs of 3 s.
+        seconds: Seconds of training with `watch`, and as many without, in each of 24 pairs.
+        quick: Measure ten pairs.
         json: Print one JSON object and nothing else on stdout.
     """
-    options = {} if quick else {"seconds": seconds}
-    return _measured("watch", quick=quick, json=json, **options)
+    return _measured("watch", quick=quick, json=json, seconds=seconds)
 
 
 @app.command(name="all")

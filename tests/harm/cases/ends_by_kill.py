@@ -1,5 +1,4 @@
 """Is killed, as by the system when memory is short."""
-# ends: abruptly
 import os
 import signal
 import gymnasium as gym

@@ -1,5 +1,4 @@
 """Ends by SIGTERM, without a handler, while an environment is open."""
-# ends: abruptly
 import os
 import signal
 import gymnasium as gym

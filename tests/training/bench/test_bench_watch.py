@@ -2,33 +2,33 @@
 
 import pytest
 
-from pac.training.bench.watching import turns, watch_cost
+from pac.training.bench.watching import cpu_time, loop_turns, measurable, shares
 
 
-def test_turns_compare_speeds(monkeypatch):
-    """Twice as slow with `watch` is a ratio of 0.5, and periodic work is postponed by the turns without it."""
-    clock = [0.0]
-    off: list[float] = []
-    monkeypatch.setattr("pac.training.bench.watching.time.perf_counter", lambda: clock[0])
+def test_a_share_is_the_time_that_is_added_to_an_iteration():
+    """Each pair has its own, on either clock."""
+    plain, watched = ({"iterations": 10, "wall": wall, "cpu": 1.0} for wall in (1.0, 1.5))
+    assert shares([(plain, watched), (plain, plain)], "wall") == pytest.approx([0.5, 0.0])
+    assert shares([(plain, watched)], "cpu") == pytest.approx([0.0])
 
-    def taking(seconds):
-        def iterate():
-            clock[0] += seconds
 
-        return iterate
-
-    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3, postpone=off.append))
-    assert ratios == pytest.approx([0.5] * 3)
-    assert sum(off) == pytest.approx(3 * 4.0)
+@pytest.mark.session
+@pytest.mark.parametrize(
+    ("loop", "attached"),
+    [
+        ("rows", False),
+        *(pytest.param(loop, True, marks=pytest.mark.slow) for loop in measurable()),
+    ],
+)
+def test_a_training_is_measured_with_and_without_watch(loop, attached):
+    """Each turn has iterations and their time."""
+    turns = loop_turns(loop, 0.05, 2, attached=attached)
+    assert len(turns) == 2
+    assert all(turn[name] > 0 for pair in turns for turn in pair for name in ("iterations", "wall", "cpu"))
 
 
 @pytest.mark.slow
 @pytest.mark.session
-def test_all_trainings_are_measured_with_and_without_the_app():
-    """There is a ratio for each combination."""
-    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
-    result = watch_cost(seconds=0.1, pairs=1, progress=lambda _what, _share: None)
-    loops = {loop: {"nobody", "attached"} for loop in ("gymnasium", "ppo", "dqn", "sb3")}
-    assert {loop: set(by) for loop, by in result["ratio"].items()} == loops
-    assert all(figure["median"] > 0 for by in result["ratio"].values() for figure in by.values())
-    assert result["startup"]["watched"]["median"] > result["startup"]["plain"]["median"] > 0
+def test_the_cpu_time_of_a_script_is_measured(monkeypatch):
+    """With its children, and only if it succeeds."""
+    assert cpu_time(["/usr/bin/env"]) >= 0

@@ -1,0 +1,17 @@
+"""Steps 200 environments 100 times each in a loop of its own, with one policy for all."""
+
+import gymnasium
+import torch
+
+NUM_ENVS, STEPS = 200, 100
+
+envs = [gymnasium.make("CartPole-v1") for _ in range(NUM_ENVS)]
+policy = torch.nn.Linear(4, 2)
+observations = torch.stack([torch.as_tensor(env.reset(seed=seed)[0]) for seed, env in enumerate(envs)])
+for _ in range(STEPS):
+    actions = torch.distributions.Categorical(logits=policy(observations)).sample().tolist()
+    for number, (env, action) in enumerate(zip(envs, actions, strict=True)):
+        observation, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            observation, _ = env.reset()
+        observations[number] = torch.as_tensor(observation)

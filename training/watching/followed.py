@@ -111,6 +111,8 @@ class Followed:
         """Show the environment in the session of its group, at its first step."""
         assert self.group is not None
         with groups.lock:
+            if self.session is not None and self.session.stopped:
+                self._over, self.log = True, self.session.step_log
             if self.log is None:  # another thread may have opened it for all environments of the group
                 self.log = self.join_session(env, result)
                 self._first = None, None

@@ -112,6 +112,7 @@ class WatchedScript(BaseSession):
         mirror: The buffer with the environments' steps.
         step_log: Where steps are noted.
         lock: Held by the thread that processes steps.
+        stopped: Whether a viewer has asked to watch no longer.
     """
 
     def __init__(self, name: str, environments: Environments, num_envs: int) -> None:
@@ -120,7 +121,7 @@ class WatchedScript(BaseSession):
         super().__init__(self._describe(environments), new_directory())
         self.lock = threading.RLock()
         self._figures = LoggedFigures()
-        self._asked_to_end = self._broken = self._left_out = self._looked = False
+        self.stopped = self._broken = self._left_out = self._looked = False
         self._iterated = self._marked = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self.state.backend = environments.kind
@@ -283,7 +284,7 @@ class WatchedScript(BaseSession):
             self._share_time()
             self.step_log.watched = self.view.has_viewers or self.debugger.needs_every_step
             drawing = self._flush()
-            if self._asked_to_end:
+            if self.stopped:
                 self.close()
                 return
             if now >= self._iteration_due:
@@ -380,7 +381,7 @@ class WatchedScript(BaseSession):
 
     def stop(self) -> None:
         """Stop watching; the script continues at its own speed."""
-        self._asked_to_end = True
+        self.stopped = True
         self.gate.set_speed(0)
         self.gate.resume()
 

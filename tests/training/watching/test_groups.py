@@ -110,6 +110,16 @@ def test_environments_made_together_are_one_session():
     assert counted_by(envs[0]).counter.counts.steps == 1 + 2 + 3 + 3 + 4
 
 
+def test_what_a_viewer_stopped_watching_is_shown_no_more():
+    """Nor what the script makes at the same place later."""
+    env = made()
+    play(env).stop()
+    for _ in range(3):
+        play(env)
+        env = made()
+    assert shown() == {}
+
+
 def test_others_that_live_at_the_same_time_have_a_session_of_their_own():
     """What replaces either continues its session."""
     first, second = made(), made(Others)

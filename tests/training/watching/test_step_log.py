@@ -1,5 +1,7 @@
 """What a watched training's steps are copied as."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,17 @@ REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
 INTEGERS = np.dtype("i8")
 
 
+def taken(log) -> Any:
+    """What was noted."""
+    return log.take()
+
+
 def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER):
     """Two steps of a batch, the first of which is usual."""
     log = BatchLog(3, INTEGERS, small=small_kind(first)[1] > 0)
     log.note(np.arange(3), 0.0, first, REWARDS, NEVER, NEVER, {})
     log.note(actions, 0.0, observed, rewards, terminated, NEVER, {})
-    return log.take()
+    return taken(log)
 
 
 @pytest.mark.parametrize("actions", [np.arange(3, dtype="i4"), [0, 1, 2], np.arange(6)[::2] // 2, np.arange(3.0)])
@@ -35,8 +42,8 @@ def test_what_is_written_into_afterwards_stays_as_it_was():
     for step in range(3):
         rewards[:] = step
         log.note(np.arange(3), 0.0, OBSERVED, rewards, NEVER, NEVER, {})
-    assert log.take().rewards.tolist() == [[step] * 3 for step in range(3)]
-    assert log.take() is None
+    assert taken(log).rewards.tolist() == [[step] * 3 for step in range(3)]
+    assert taken(log) is None
 
 
 @pytest.mark.parametrize("width", [2, SMALL_BYTES])
@@ -69,7 +76,7 @@ def test_a_round_is_over_when_an_environment_steps_again():
     log = rows()
     for row in (0, 1, 1, 0, 0):
         step(log, row)
-    assert log.take().stepped.tolist() == [[True, True], [True, True], [True, False]]
+    assert taken(log).stepped.tolist() == [[True, True], [True, True], [True, False]]
 
 
 def test_a_flag_ends_an_episode_if_a_reset_follows():
@@ -83,7 +90,7 @@ def test_a_flag_ends_an_episode_if_a_reset_follows():
     log.begin(0, OBSERVED[0])  # nothing was played since
     step(log, 0)
     log.begin(0, OBSERVED[0], dropped=True)
-    assert log.take().ends[:, 0].tolist() == [0, 0, TERMINATED, RESET, DROPPED]
+    assert taken(log).ends[:, 0].tolist() == [0, 0, TERMINATED, RESET, DROPPED]
 
 
 def test_an_end_that_is_known_late_is_told_without_a_step():
@@ -91,9 +98,9 @@ def test_an_end_that_is_known_late_is_told_without_a_step():
     log = rows(1)
     log.due = 0.0
     step(log, 0, truncated=True)
-    assert log.take().ends.tolist() == [[0]]
+    assert taken(log).ends.tolist() == [[0]]
     log.begin(0, OBSERVED[0])
-    late = log.take()
+    late = taken(log)
     assert (late.ends.tolist(), late.stepped.tolist(), late.rewards.tolist()) == ([[TRUNCATED]], [[False]], [[0.0]])
 
 
@@ -102,10 +109,10 @@ def test_a_step_with_a_flag_is_held_back():
     log = rows(1)
     step(log, 0)
     step(log, 0, terminated=True)
-    assert log.take().ends.tolist() == [[0]]
-    assert log.take() is None
+    assert taken(log).ends.tolist() == [[0]]
+    assert taken(log) is None
     log.begin(0, OBSERVED[0])
-    assert log.take().ends.tolist() == [[TERMINATED]]
+    assert taken(log).ends.tolist() == [[TERMINATED]]
 
 
 def test_an_environment_may_come_later():
@@ -114,7 +121,7 @@ def test_an_environment_may_come_later():
     step(log, 0)
     log.grow(2)
     step(log, 1, reward=3.0, observed=np.array([0, np.nan], np.float32))
-    steps = log.take()
+    steps = taken(log)
     assert (steps.rewards.tolist(), steps.unknown) == ([[1.0, 3.0]], [1])
 
 
@@ -122,4 +129,4 @@ def test_a_reward_may_have_parts():
     """They are kept apart."""
     log = RowLog(1, None, small_kind(OBSERVED[0]), 3)
     step(log, 0, reward=np.array([1.0, 2.0, -1.0]))
-    assert log.take().parts.tolist() == [[[1.0, 2.0, -1.0]]]
+    assert taken(log).parts.tolist() == [[[1.0, 2.0, -1.0]]]

@@ -13,6 +13,7 @@ import numpy as np
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import seed_from
+from ..own_threads import OwnThread
 from ..ranks import Ranks, SingleRank
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
 from ..telemetry.records import encode_clipped
@@ -74,7 +75,7 @@ class Rewinder:
             self._wanted = env, back, seat, begun
             self._requested.notify()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
+                self._thread = OwnThread(self._run, "rewinder")
                 self._thread.start()
 
     def trace(self, env: int) -> Mapping[str, Array]:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from ...backends.system.sockets import bind, connect
 from ...envs import PacError
 from ...envs.files import parse_json
+from ..own_threads import OwnThread
 from .viewers import Viewer, Viewers
 
 SOCKET = "control.sock"
@@ -70,7 +71,7 @@ class ControlServer:
             ) from error
         path.chmod(0o600)
         self._socket.listen()
-        threading.Thread(target=self._accept, name="control", daemon=True).start()
+        OwnThread(self._accept, "control").start()
 
     def _accept(self) -> None:
         while not self._closed.is_set():
@@ -83,7 +84,7 @@ class ControlServer:
                 self._reject(connection, f"limit of {MAX_CONNECTIONS} viewers reached; close one of them")
                 continue
             try:
-                threading.Thread(target=self._serve, args=(connection,), name="viewer", daemon=True).start()
+                OwnThread(self._serve, "viewer", (connection,)).start()
             except RuntimeError as error:
                 self._reject(connection, str(error))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...backends import usable_cores
 from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
+from ..own_threads import OwnThread
 from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
 from .base_session import BaseSession
@@ -42,7 +43,7 @@ class SystemSampler:
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._thread = OwnThread(self._run, "sampler")
         self._load = MachineLoad()
         self._cpu = RateMeter(unknown=0.0)
         self._gpu = Gpu()

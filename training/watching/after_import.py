@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from .startup import sitecustomize
+
 Hook: TypeAlias = Callable[[ModuleType], None]
 
 
@@ -24,6 +26,7 @@ class ImportHooks:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Return how the other finders load a module, plus the call of its function; None if it has no function."""
+        sitecustomize.forget()
         hook = self._hooks.pop(name, None)
         if hook is None:
             return None

@@ -35,17 +35,19 @@ LINK = 7_283_461_957
 TEMPLATE = """
 def make({cells}):
     def {name}({parameters}):
+        def _pac_twin({parameters}):
+            {uses}
         _pac_here = ({link}).here
         if _pac_here.inside:
             _pac_here.resets += {resets}
-            return ({link}).twin({passed})
+            return _pac_twin({passed})
         _pac_found = ({link}).known(id({first}))
         _pac_here.inside, _pac_here.resets, _pac_ours = True, 0, True
         try:
             if _pac_found is not None:
                 _pac_found.before("{name}", {args}, {kwargs})
             _pac_ours, _pac_entered = False, ({link}).clock()
-            _pac_result = ({link}).twin({passed})
+            _pac_result = _pac_twin({passed})
             _pac_ours = True
             if _pac_found is not None:
                 _pac_found.after("{name}", {args}, {kwargs}, _pac_result, _pac_entered)
@@ -56,10 +58,12 @@ def make({cells}):
             raise
         finally:
             _pac_here.inside = False
-        {cells}
 """
-"""What a function does in place of its own code, `twin`. An error of the block that is not the twin's is an
-interruption of the script, during a pause for instance: the script gets it from its own line."""
+"""What a function does in place of its own code, which the twin gets. An error of the block that is not the twin's is
+an interruption of the script, during a pause for instance: the script gets it from its own line.
+
+The twin is made by each call, since code that refers to a function would never be collected with its class.
+"""
 
 
 class _Here(threading.local):
@@ -77,13 +81,13 @@ class _Here(threading.local):
 class _Link:
     """What a replaced function finds here. In a process that gets the function by value, it only calls its twin."""
 
-    __slots__ = ("clock", "here", "known", "nothing", "twin")
+    __slots__ = ("clock", "here", "known", "nothing")
 
-    def __init__(self, twin: FunctionType) -> None:
-        self.twin, self.here, self.known, self.clock, self.nothing = twin, here, objects.get, perf_counter, {}
+    def __init__(self) -> None:
+        self.here, self.known, self.clock, self.nothing = here, objects.get, perf_counter, {}
 
     def __reduce__(self) -> Any:
-        found = {"here": SimpleNamespace(inside=True, resets=0), "twin": self.twin}
+        found = {"here": SimpleNamespace(inside=True, resets=0)}
         return functools.partial, (id,), (id, (), {}, found)  # as constants are: with attributes, and a hash
 
 
@@ -98,6 +102,7 @@ here = _Here()
 objects: dict[int, Followed] = {}
 """What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+_link = _Link()
 
 
 def replace(cls: type, name: str) -> bool:
@@ -107,24 +112,20 @@ def replace(cls: type, name: str) -> bool:
         return False
     if function not in _replaced:
         _replaced.add(function)
-        function.__code__ = code_around(function, name, TEMPLATE, _Link)
+        function.__code__ = code_around(function, name, TEMPLATE, _link)
     return True
 
 
-def code_around(
-    function: FunctionType, name: str, template: str, make_link: Callable[[FunctionType], object]
-) -> CodeType:
+def code_around(function: FunctionType, name: str, template: str, link: object) -> CodeType:
     """Return code with the parameters of a function, which calls a twin of it.
 
     Args:
         function: The function, which is neither a generator nor a coroutine.
         name: What its template is called.
         template: The source, as `TEMPLATE`.
-        make_link: Returns the object that the source calls `({link})`, from the twin.
+        link: The object that the source calls `({link})`.
     """
     code = function.__code__
-    twin = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    twin.__kwdefaults__, twin.__qualname__ = function.__kwdefaults__, function.__qualname__
     count, only = code.co_argcount, code.co_kwonlyargcount
     names = list(code.co_varnames)
     positional, keywords, rest = names[:count], names[count : count + only], names[count + only :]
@@ -139,6 +140,7 @@ def code_around(
         name=name,
         link=LINK,
         cells=", ".join(code.co_freevars),
+        uses=", ".join(code.co_freevars) or "pass",
         resets=int(name == "reset"),
         parameters=", ".join(filter(None, declared)),
         passed=", ".join(filter(None, [*positional, star, *named, double])),
@@ -149,11 +151,10 @@ def code_around(
     made: dict[str, Any] = {}
     exec(compile(source, code.co_filename, "exec"), made)  # noqa: S102 - the source is the one above
     inner = next(each for each in made["make"].__code__.co_consts if isinstance(each, CodeType))
-    link = make_link(twin)
-    consts = tuple(link if each == LINK else each for each in inner.co_consts)
+    consts = [code if isinstance(each, CodeType) else link if each == LINK else each for each in inner.co_consts]
     return hidden_code(
         inner,
-        co_consts=consts,
+        co_consts=tuple(consts),
         co_firstlineno=code.co_firstlineno,
         co_name=code.co_name,
         co_qualname=code.co_qualname,

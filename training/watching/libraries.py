@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from .after_import import Hook
+from .facts import chain, fact, id_of, kind_of, stored
 from .followed import CannotWatch, Followed, action_of, report
 from .hidden import hidden
 from .intercept import follow_instances, follow_object, here
@@ -31,7 +32,7 @@ class SingleEnv(Followed):
 
     def kind(self, env: Any) -> str:
         """Return its class and its id."""
-        return f"{_base(env).__class__.__qualname__} {_id(env)}"
+        return f"{kind_of(env)} {id_of(env)}"
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return what a reset returned; in the old interface, only an observation."""
@@ -98,14 +99,14 @@ class SingleEnv(Followed):
         assert self.group is not None
         group, observation = self.group, self._first[0]  # type: ignore[index]
         over, reward = host_array(result[2]), host_array(result[1])
-        self.batch = over.ndim == 1 and (over.size > 1 or hasattr(env, "num_envs"))
-        space = getattr(env, "action_space", None)
+        self.batch = over.ndim == 1 and (over.size > 1 or fact(env, "num_envs") is not None)
+        space = fact(env, "action_space")
         if self.batch:
             count = len(over)
             shown = Environments(
-                kind=_base(env).__class__.__name__,
-                task=_id(env),
-                actions=getattr(env, "single_action_space", None),
+                kind=kind_of(env),
+                task=id_of(env),
+                actions=fact(env, "single_action_space"),
                 render=render_of_rows(env, borrow=True),
                 observation=_row_of(observation, count),
                 make_log=BatchLog.of(observation),
@@ -115,8 +116,8 @@ class SingleEnv(Followed):
         small = small_kind(observation)
         parts = reward.size if reward.ndim and reward.size > 1 else 0
         shown = Environments(
-            kind=_base(env).__class__.__name__,
-            task=_id(env),
+            kind=kind_of(env),
+            task=id_of(env),
             actions=space,
             render=None if self.draws(env) is None else lambda row: _draw(group, row),
             observation=observation,
@@ -180,7 +181,7 @@ class VectorEnv(Followed):
 
     def kind(self, env: Any) -> str:
         """Return its class and the id of its environments."""
-        return f"{_base(env).__class__.__qualname__} {_vector_id(env)}"
+        return f"{kind_of(env)} {_vector_id(env)}"
 
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Wait before a step; remember which environments a reset is for, before Gymnasium takes that out."""
@@ -222,7 +223,7 @@ class VectorEnv(Followed):
         observations, rewards, terminated, truncated, infos = result
         return observations, rewards, terminated, truncated, infos, _last_observations(infos)
 
-    def join_session(self, env: Any, result: Any) -> Any:  # noqa: ARG002
+    def join_session(self, env: Any, result: Any) -> Any:
         """Open the session, or continue that of the batch before."""
         from .batch_log import BatchLog
         from .groups import open_session
@@ -231,19 +232,19 @@ class VectorEnv(Followed):
 
         assert self.group is not None
         observations, infos = self._first  # type: ignore[misc]
-        reset = self.resets(env)
+        reset, count = self.resets(env), len(host_array(result[1]))
         shown = Environments(
-            kind=_base(env).__class__.__name__,
+            kind=kind_of(env),
             task=_vector_id(env),
-            actions=_attribute(env, "single_action_space", _attribute(env, "action_space")),
+            actions=fact(env, "single_action_space") or fact(env, "action_space"),
             render=render_of_rows(env, borrow=True),
-            observation=_row_of(observations, env.num_envs),
+            observation=_row_of(observations, count),
             make_log=BatchLog.of(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
         )
         before = self.group.session
-        session = open_session(self.group, shown, int(env.num_envs))
+        session = open_session(self.group, shown, count)
         if before is not None and session is before:
             session.begin()
             session.mark_new()
@@ -253,7 +254,7 @@ class VectorEnv(Followed):
 
     def resets(self, env: Any) -> str:
         """Return when it resets environments."""
-        mode = _attribute(env, "metadata", {}).get("autoreset_mode")
+        mode = (fact(env, "metadata") or {}).get("autoreset_mode")
         if mode is None:
             return NEXT if _is_of_version_one(env) else SAME
         plain = re.sub("[-_ ]", "", str(getattr(mode, "value", mode))).lower()
@@ -268,7 +269,7 @@ class VecEnv(VectorEnv):
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return the observations and infos."""
-        return result, getattr(args[0], "reset_infos", ())
+        return result, fact(args[0], "reset_infos") or ()
 
     def parts_of(self, result: Any) -> tuple[Any, ...]:
         """Return observations, rewards, terminations, truncations, infos, and last observations of a step."""
@@ -330,7 +331,7 @@ class ParallelEnv(Followed):
 
     def kind(self, env: Any) -> str:
         """Return its class."""
-        return type(_base(env)).__qualname__
+        return kind_of(env)
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return the observations and infos by agent."""
@@ -389,14 +390,14 @@ class ParallelEnv(Followed):
 
         assert self.group is not None
         observations, _ = self._first  # type: ignore[misc]
-        agents = _attribute(env, "possible_agents") or _attribute(env, "agents") or list(observations)
+        agents = fact(env, "possible_agents") or fact(env, "agents") or list(observations)
         for agent in agents:
             self._row(agent)
-        name = str(_attribute(env, "metadata", {}).get("name", type(_base(env)).__name__))
+        name = str((fact(env, "metadata") or {}).get("name") or kind_of(env))
         first = next(iter(observations.values()), None)
         drawn, small = render_of_env(env, borrow=False), small_kind(first)
         shown = Environments(
-            kind=type(_base(env)).__name__,
+            kind=kind_of(env),
             task=name,
             actions=_space_of(env, agents[0]),
             render=None if drawn is None else lambda _row: drawn(),
@@ -428,7 +429,7 @@ class TurnEnv(ParallelEnv):
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Wait before a step; remember whose turn it is."""
         if name == "step":
-            self._turn = _attribute(args[0], "agent_selection")
+            self._turn = fact(args[0], "agent_selection")
         super().before(name, args, kwargs)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
@@ -443,7 +444,7 @@ class TurnEnv(ParallelEnv):
 
     def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
         """Note the step of an agent when it is its turn again, and it learns what came of it."""
-        agent = self._turn if name == "step" else _attribute(args[0], "agent_selection")
+        agent = self._turn if name == "step" else fact(args[0], "agent_selection")
         if name == "step":
             action = action_of(args, kwargs)
             if action is not None:
@@ -461,38 +462,20 @@ class TurnEnv(ParallelEnv):
                 log.begin(self._row(agent), observation)
 
 
-def _attribute(env: Any, name: str, otherwise: Any = None) -> Any:
-    try:
-        return getattr(env, name, otherwise)
-    except Exception:
-        return otherwise
-
-
-def _base(env: Any) -> Any:
-    """Return the environment within all wrappers."""
-    return _attribute(env, "unwrapped", env)
-
-
-def _id(env: Any) -> str:
-    """Return the id of an environment, or its class where it has none."""
-    return _attribute(_attribute(env, "spec"), "id") or type(_base(env)).__name__
-
-
 def _vector_id(env: Any) -> str:
     """Return the id of the environments of a vector, or their class where they have none."""
-    base = _base(env)
-    config = _attribute(base, "config", {})
-    if isinstance(config, Mapping) and config.get("task"):
-        return str(config["task"])
-    for spec in (_attribute(env, "spec"), _attribute(base, "spec")):
-        if _attribute(spec, "id"):
-            return str(spec.id)
-    envs = _attribute(base, "envs")
+    base = chain(env)[-1]
+    config = base.config if hasattr(type(base), "all_env_ids") else None  # EnvPool
+    spec, envs = stored(fact(env, "spec"), "id"), stored(base, "envs")
+    if config or spec:
+        return str(config["task"] if config else spec)
     if isinstance(envs, list | tuple) and envs:
-        return _id(envs[0])
-    functions = _attribute(base, "call") or _attribute(base, "env_method")
-    if type(base).__name__ in {"AsyncVectorEnv", "SubprocVecEnv"} and functions is not None:
-        kind = re.search(r"<(\w+) instance>", str(functions("__str__")[0]))
+        return id_of(envs[0])
+    if type(base).__name__ in {"AsyncVectorEnv", "SubprocVecEnv"}:
+        if spec := stored(base.get_attr("spec")[0], "id"):
+            return str(spec)
+        texts = base.call("__str__") if hasattr(base, "call") else base.env_method("__str__", indices=[0])
+        kind = re.search(r"<(\w+) instance>", str(texts[0]))
         if kind:
             return kind[1]
     return type(base).__name__
@@ -504,7 +487,7 @@ def _is_of_version_one(env: Any) -> bool:
     Those of others that do not say when they reset do it at once, nearly all.
     """
     version = str(getattr(sys.modules.get("gymnasium"), "__version__", "0"))
-    return type(_base(env)).__module__.startswith("gymnasium.") and version >= "1"
+    return type(chain(env)[-1]).__module__.startswith("gymnasium.") and version >= "1"
 
 
 def _space_of(env: Any, agent: Any) -> Any:

@@ -39,11 +39,12 @@ NOTHING: Note = "".format  # which accepts everything, and is a part of Python
 TEMPLATE = """
 def make({cells}):
     def {name}({parameters}):
+        def _pac_twin({parameters}):
+            {uses}
         _pac_begin = ({link}).before()
-        _pac_result = ({link}).twin({passed})
+        _pac_result = _pac_twin({passed})
         ({link}).after(_pac_begin, {args}, {kwargs}, _pac_result)
         return _pac_result
-        {cells}
 """
 """What a function does whose calls are noted."""
 _observing: set[PolicyProbe] = set()
@@ -77,17 +78,16 @@ class Link:
     Args:
         before: Called before it.
         after: Called after it with what `before` returned, its arguments and its result.
-        twin: The function as it was.
     """
 
-    __slots__ = ("after", "before", "nothing", "twin")
+    __slots__ = ("after", "before", "nothing")
 
-    def __init__(self, before: Note, after: Note, twin: FunctionType) -> None:
-        self.before, self.after, self.twin = before, after, twin
+    def __init__(self, before: Note, after: Note) -> None:
+        self.before, self.after = before, after
         self.nothing: dict[str, Any] = {}
 
     def __reduce__(self) -> Any:
-        found = {"before": NOTHING, "after": NOTHING, "twin": self.twin, "nothing": {}}
+        found = {"before": NOTHING, "after": NOTHING, "nothing": {}}
         return functools.partial, (id,), (id, (), {}, found)
 
 
@@ -166,7 +166,7 @@ class PolicyProbe:
             return
         own, around = self._noted.get(function, (None, None))
         if own is not function.__code__:
-            own, link = function.__code__, functools.partial(Link, before, after)
+            own, link = function.__code__, Link(before, after)
             around = code_around(function, function.__name__, TEMPLATE, link)
             self._noted[function] = own, around
         function.__code__ = around  # type: ignore[assignment]

@@ -19,6 +19,9 @@ import numpy as np
 
 from ...envs.signals import NO_DEVICES, WithoutSdlHandlers, kept_signals
 from .boards import MODES, Render
+from .facts import chain as chain_of
+from .facts import own as own_of
+from .facts import stored
 
 HARMLESS = (
     *("gymnasium.envs.classic_control.", "gymnasium.envs.box2d.", "gymnasium.envs.toy_text."),
@@ -29,8 +32,6 @@ its next step depends on, and needs no display."""
 QUIET = {**NO_DEVICES, "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 PICTURE = 3  # axes
 _drawing = threading.Lock()  # libraries such as pygame are not made for several threads
-DEEPEST = 32
-"""The most wrappers around an environment that are looked at."""
 
 
 def render_of_env(env: Any, *, borrow: bool) -> Callable[[], Any] | None:
@@ -43,13 +44,13 @@ def render_of_env(env: Any, *, borrow: bool) -> Callable[[], Any] | None:
         env: The environment, with its wrappers.
         borrow: Whether one that was made without a render mode may be drawn, if that is harmless.
     """
-    chain = _chain(env)
+    chain = chain_of(env)
     base = chain[-1]
-    mode = _attribute(base, "render_mode")
+    mode = stored(base, "render_mode")
     if mode not in MODES:
         if not borrow or mode is not None or not type(base).__module__.startswith(HARMLESS):
             return None
-        modes = (_attribute(base, "metadata") or {}).get("render_modes", ())
+        modes = (stored(base, "metadata") or {}).get("render_modes", ())
         mode = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
     try:
         return None if mode is None else BorrowedRendering(chain, mode)
@@ -74,9 +75,9 @@ def render_of_rows(env: Any, *, borrow: bool) -> Render | None:
         env: The vector environment, with its wrappers.
         borrow: As for a single environment.
     """
-    chain = _chain(env)
+    chain = chain_of(env)
     base = chain[-1]
-    kind, envs, mode = type(base), _attribute(base, "envs"), _attribute(base, "render_mode")
+    kind, envs, mode = type(base), stored(base, "envs"), stored(base, "render_mode")
     if isinstance(envs, list | tuple) and envs:
         return render_of_several(envs, borrow=borrow)
     if kind.__name__ == "CartPoleVectorEnv" and borrow and kind.__module__.startswith(HARMLESS):
@@ -159,7 +160,7 @@ class BorrowedRendering:
         base = self._chain[-1]()
         if base is None:
             return None
-        own = _own(base)
+        own = own_of(base)
         with _drawing, ExitStack() as stack:
             stack.enter_context(kept_signals())
             stack.enter_context(_quiet())
@@ -197,39 +198,6 @@ class BorrowedRendering:
             own.update(before)
 
 
-def _chain(env: Any) -> list[Any]:
-    """Return an environment and those that it contains as a wrapper, the innermost last.
-
-    No code of the script is called for that: only attributes of objects that derive from a wrapper are read.
-    """
-    found = [env]
-    while len(found) < DEEPEST and any("wrapper" in base.__name__.lower() for base in type(found[-1]).__mro__):
-        own = _own(found[-1])
-        inner = own.get("env", own.get("venv"))
-        if inner is None or any(inner is one for one in found):
-            break
-        found.append(inner)
-    return found
-
-
-def _own(env: Any) -> dict[str, Any]:
-    """Return the attributes that an object has itself."""
-    try:
-        own: dict[str, Any] = object.__getattribute__(env, "__dict__")
-    except AttributeError:  # it has slots only
-        return {}
-    return own
-
-
-def _attribute(env: Any, name: str) -> Any:
-    """Return an attribute of an object, or of its class, unless code of the script computes it; else None."""
-    own = _own(env)
-    if name in own:
-        return own[name]
-    found = next((vars(base)[name] for base in type(env).__mro__ if name in vars(base)), None)
-    return None if hasattr(found, "__get__") else found
-
-
 @contextmanager
 def _same_random(envs: Sequence[Any]) -> Iterator[None]:
     """Give the generators of random numbers that drawing may use their states back."""
@@ -238,7 +206,7 @@ def _same_random(envs: Sequence[Any]) -> Iterator[None]:
     tensors = None if torch is None or not hasattr(torch, "get_rng_state") else torch.get_rng_state()
     own: list[tuple[Any, Any]] = []
     for env in envs:
-        for value in list(_own(env).values()):
+        for value in list(own(env).values()):
             if isinstance(value, np.random.Generator):
                 own.append((value.bit_generator, value.bit_generator.state))
             elif isinstance(value, np.random.RandomState):

@@ -81,6 +81,13 @@ def import_other_sitecustomize() -> None:
             sys.modules["sitecustomize"] = own
 
 
+def forget() -> None:
+    """Remove this module where a script would find none, once Python has imported it."""
+    found = sys.modules.get("sitecustomize")
+    if getattr(found, "__file__", None) == __file__ and not getattr(found.__spec__, "_initializing", False):
+        del sys.modules["sitecustomize"]
+
+
 def main() -> None:
     """Install the hooks in this process."""
     request = json.loads(os.environ.pop(VARIABLE))

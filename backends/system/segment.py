@@ -133,7 +133,8 @@ def remove_directory(path: Path) -> None:
     """Remove a directory of this process, if it has not been removed yet; a fork leaves its parent's alone."""
     if path in _locks:
         shutil.rmtree(path, ignore_errors=True)
-        os.close(_locks.pop(path))
+        with suppress(OSError):  # a program may close all descriptors, as daemons do
+            os.close(_locks.pop(path))
 
 
 def remove_directories() -> None:

@@ -19,6 +19,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pac.backends.system.segment import SHM, directories
 from pac.envs import PacError
@@ -26,7 +27,7 @@ from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
-from .run import APP, Case, differences, outcome, own_cases, places, run, run_on_files
+from .run import APP, Case, Outcome, differences, outcome, own_cases, places, run, run_on_files
 
 SCRIPTS = Path(__file__).parent / "attached"
 LIMIT = 120.0  # s
@@ -52,7 +53,7 @@ class Viewer:
         kind = dice.choice(
             ("pause", "pause", "step", "step", "steps", "resume", "look", "look", "episode", "break", "speed")
         )
-        arguments = {
+        arguments: dict[str, dict[str, Any]] = {
             "steps": {"count": dice.randrange(1, 50)},
             "look": {"focus": dice.choice((None, env)), "first": 0, "count": dice.choice((0, 1, 4))},
             "episode": {"env": env},
@@ -95,7 +96,7 @@ def disturb(pid: int, seed: int, ended: threading.Event) -> int:
     return commands
 
 
-def attached_run(case: Case, reference: object, seed: int) -> tuple[list[str], int]:
+def attached_run(case: Case, reference: Outcome, seed: int) -> tuple[list[str], int]:
     """Run a script while it is disturbed; return what differs from a plain run, and how many commands were sent."""
     commands = 0
 

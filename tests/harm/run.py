@@ -281,7 +281,7 @@ def _run_on_terminal(
     """Run a command on a terminal; press a key when its script has ended, in case the app waits for one."""
     terminal, theirs = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
-    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     process = subprocess.Popen(
         [*CONTROLLED, *command], **streams, env=environment, cwd=place.work, start_new_session=True
     )
@@ -368,8 +368,10 @@ def differences(reference: Outcome, found: Outcome) -> list[str]:
 
 
 def _first_difference(before: bytes, after: bytes) -> str:
-    lines = [data.decode(errors="backslashreplace").splitlines(keepends=True) for data in (before, after)]
-    changes = [line for line in difflib.unified_diff(*lines, n=0) if line[:3] not in {"---", "+++"} and line[0] in "+-"]
+    old, new = (data.decode(errors="backslashreplace").splitlines(keepends=True) for data in (before, after))
+    changes = [
+        line for line in difflib.unified_diff(old, new, n=0) if line[:3] not in {"---", "+++"} and line[0] in "+-"
+    ]
     return " / ".join(repr(line.rstrip("\n"))[1:-1][:160] for line in changes[:2])
 
 

@@ -121,7 +121,8 @@ class ControlServer:
         self._closed.set()
         with suppress(OSError):  # on Linux, `close` alone does not end `accept`; macOS does not support `shutdown` here
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        with suppress(OSError):  # a script may close all descriptors, as daemons do
+            self._socket.close()
 
 
 def _line(stream: BufferedRWPair) -> bytes:

@@ -22,7 +22,6 @@ def steps(count):
 print(steps(100))
 os.closerange(3, 256)
 files = [open(f"file{number}", "w+b") for number in range(30)]
-print(files[0].fileno(), files[-1].fileno())
 for number, file in enumerate(files):
     file.write(bytes([number]) * 1000)
     file.flush()

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pac.training.watching.batch_log import BatchLog
 from pac.training.watching.row_log import RowLog
@@ -113,6 +115,49 @@ def test_a_step_with_a_flag_is_held_back():
     assert taken(log) is None
     log.begin(0, OBSERVED[0])
     assert taken(log).ends.tolist() == [[TERMINATED]]
+
+
+STEP = st.tuples(st.integers(0, 2), st.sampled_from(["step", "end", "cut", "reset", "drop"]))
+TAKE = st.tuples(st.sampled_from([0.0, np.inf]), st.just("take"))
+
+
+@given(st.lists(STEP | TAKE, max_size=60))
+def test_episodes_are_the_same_in_whatever_stretches(events):
+    """Rewards and ends by environment, against a list that is read with hindsight."""
+    log, number = rows(3), 0
+    expected: list[list[list[int]]] = [[] for _ in range(3)]  # rewards, and how the episode ended after them
+    found: list[list[list[int]]] = [[] for _ in range(3)]
+    pending = [0] * 3
+
+    def read():
+        steps = taken(log)
+        for slot in range(0 if steps is None else len(steps.ends)):
+            for row in range(3):
+                own = found[row]
+                if steps.stepped[slot, row]:
+                    own.append([int(steps.rewards[slot, row]), 0])
+                if steps.ends[slot, row]:
+                    own[-1][1] = int(steps.ends[slot, row])
+
+    for row, event in events:
+        if event == "take":
+            log.due = row
+            read()
+        elif event in {"reset", "drop"}:
+            if expected[row] and not expected[row][-1][1]:
+                expected[row][-1][1] = pending[row] or {"reset": RESET, "drop": DROPPED}[event]
+            log.begin(row, OBSERVED[0], dropped=event == "drop")
+        else:
+            number += 1
+            pending[row] = {"end": TERMINATED, "cut": TRUNCATED}.get(event, 0)
+            expected[row].append([number, 0])
+            step(log, row, reward=number, terminated=event == "end", truncated=event == "cut")
+    log.settle_all()
+    read()
+    for row, own in enumerate(expected):
+        if own and not own[-1][1]:
+            own[-1][1] = pending[row]
+    assert found == expected
 
 
 def test_an_environment_may_come_later():

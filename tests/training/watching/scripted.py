@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import contextmanager
+from typing import Any
 
 import gymnasium
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -26,9 +27,14 @@ def cartpoles(num_envs=3, mode=AutoresetMode.NEXT_STEP, render_mode=None):
     return SyncVectorEnv(make, autoreset_mode=mode)
 
 
-def session_of(envs):
+def followed_by(envs) -> Any:
+    """What follows environments; None if nothing does."""
+    return intercept.followed_by(envs)
+
+
+def session_of(envs) -> Any:
     """The session that shows environments which were stepped."""
-    return intercept.followed_by(envs).session
+    return followed_by(envs).session
 
 
 def named(name):

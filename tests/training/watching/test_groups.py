@@ -1,6 +1,7 @@
 """Which environments one session shows: those of one kind that are made at one place, and whatever replaces them."""
 
 import sys
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -11,11 +12,10 @@ from pac.training import watch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import groups
-from pac.training.watching.intercept import followed_by
 from pac.training.watching.naming import callers, creation_label
 from pac.training.watching.script import _open, script_name
 
-from .scripted import counted_by, forget_all, session_of
+from .scripted import counted_by, followed_by, forget_all, session_of
 
 NAME = script_name()
 
@@ -95,7 +95,7 @@ def test_an_episode_of_a_dropped_environment_is_none():
 
 def test_environments_made_together_are_one_session():
     """Each has a row. One that is made later gets the row of one that was closed, or a new one."""
-    envs = []
+    envs: list[Any] = []
     for closed in (None, None, None, 1, None):
         new = made()
         if closed is not None:

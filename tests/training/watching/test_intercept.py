@@ -5,6 +5,7 @@ import pickle
 import sys
 import traceback
 import weakref
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -12,12 +13,12 @@ import pytest
 
 from pac.training import watch
 from pac.training.watching.followed import Reports
-from pac.training.watching.intercept import followed_by, replace
+from pac.training.watching.intercept import replace
 
 from ...programs import python
-from .scripted import session_of
+from .scripted import followed_by, session_of
 
-RESULT = np.zeros(1, np.float32), 1.0, False, False, {}
+RESULT: Any = np.zeros(1, np.float32), 1.0, False, False, {}
 
 
 class Env(gymnasium.Env):
@@ -25,6 +26,7 @@ class Env(gymnasium.Env):
 
     observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
+    step: Any
 
     def reset(self, **_):
         self.got = []
@@ -56,15 +58,12 @@ class Anything(Env):
 
 
 class Closure(Env):
-    offset = 5
-
     def step(self, action=1):
-        assert __class__.offset == self.offset
         self.got.append(super().action_space.n + action)
         return RESULT
 
 
-CALLS = (((1,), {}), ((), {"a": 1}), ((), {"action": 1}), ((1, 2), {}), ((1, 2, 3, 4), {}), ((), {}))
+CALLS: Any = (((1,), {}), ((), {"a": 1}), ((), {"action": 1}), ((1, 2), {}), ((1, 2, 3, 4), {}), ((), {}))
 
 
 def answers(env):
@@ -111,7 +110,7 @@ class Looking(Env):
 
 def test_no_frame_is_seen():
     """From inside, and in the traceback of what a step raises; then it is watched on."""
-    env = watch(gymnasium.wrappers.TimeLimit(Looking(), 9))
+    env: Any = watch(gymnasium.wrappers.TimeLimit(Looking(), 9))
     env.reset()
     for _ in range(2):
         env.step(False)
@@ -184,7 +183,7 @@ def test_a_dropped_environment_is_gone():
     class Seen(np.ndarray):
         pass
 
-    class Told(dict):
+    class Told(dict[str, int]):
         pass
 
     class Passing(Env):
@@ -214,7 +213,7 @@ print(env.step(7)[1], env.got, [name for name in sys.modules if "watching" in na
 def test_a_class_is_pickled_by_value_into_a_process_that_does_not_have_us():
     """As cloudpickle does with classes of `__main__`."""
     cloudpickle = pytest.importorskip("cloudpickle")
-    made = {"__name__": "__main__", "gymnasium": gymnasium}
+    made: dict[str, Any] = {"__name__": "__main__", "gymnasium": gymnasium}
     exec(
         "class Made(gymnasium.Env):\n"
         "    def reset(self):\n        self.got = []\n        return 0, {}\n"

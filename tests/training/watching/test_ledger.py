@@ -218,7 +218,7 @@ class Agents(Way):
     def __init__(self, makers):
         from pettingzoo import ParallelEnv
 
-        class Together(ParallelEnv):
+        class Together(ParallelEnv):  # type: ignore[misc]
             metadata = MappingProxyType({"name": "together"})
 
             def __init__(self):
@@ -252,7 +252,7 @@ class Turns(Way):
     def __init__(self, makers):
         from pettingzoo import AECEnv
 
-        class InTurn(AECEnv):
+        class InTurn(AECEnv):  # type: ignore[misc]
             metadata = MappingProxyType({"name": "in_turn"})
 
             def __init__(self):
@@ -271,7 +271,8 @@ class Turns(Way):
                 self.rewards = dict.fromkeys(self.agents, 0.0)
                 self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
                 self.terminations, self.truncations = (dict.fromkeys(self.agents, False) for _ in range(2))
-                self.infos, self.given = {key: {} for key in self.agents}, {}
+                self.infos: dict[str, Any] = {key: {} for key in self.agents}
+                self.given: dict[str, int] = {}
                 self.agent_selection = self.agents[0]
 
             def step(self, action):
@@ -309,7 +310,7 @@ VECTORS = {
     for kind in (SyncVectorEnv, AsyncVectorEnv)
     for mode in AutoresetMode
 }
-WAYS = {
+WAYS: dict[str, Any] = {
     "single": Way,
     "flags are ignored": Ignoring,
     "list": Several,

@@ -21,7 +21,8 @@ def step(number, num_envs=3, *, convert=np.asarray, name="loop"):
     ends = np.roll(np.resize(ENDS, num_envs), number)
     rewards, never = np.arange(num_envs) + 0.5, np.zeros(num_envs, np.bool_)
     given = shown, np.ones(num_envs, np.int64), rewards, ends, never
-    watch.step(*map(convert, given), {"fuel": convert(rewards * 2)}, name=name)
+    seen, actions, gained, over, cut = map(convert, given)
+    watch.step(seen, actions, gained, over, cut, {"fuel": convert(rewards * 2)}, name=name)
 
 
 def counter():

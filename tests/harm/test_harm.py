@@ -25,28 +25,19 @@ OFTEN = (
 )
 """The cases of each run of the tests; the others are slow tests."""
 WITH_APP = ("closes_then_saves", "error_in_step", "exits_with_3", "study")
-FAILING = {
-    "details": "what only the implementation knows",
-    "lifetimes": "an environment that is alive at the exit is not deleted",
-    "mixed_classes": "an own __getattribute__ sees what is asked for",
-    "surroundings": "sitecustomize stays in sys.modules",
-    "waits_for_threads": "our threads are counted",
-}
-"""The cases that are known to fail, in both ways of running them."""
-FAILING_WITH_APP = FAILING | {
-    "closes_descriptors": "a connection whose descriptor was closed closes a file of the script that has its number",
-}
+FAILING = {"details": "what only the implementation knows"}
+"""The cases that are known to fail."""
 
 
 class Harmed(AssertionError):
     """A script has not done what it does without pac-tui."""
 
 
-def _cases(often, failing):
+def _cases(often):
     for case in own_cases():
         marks = [] if case.name in often else [pytest.mark.slow]
-        if case.name in failing:
-            marks.append(pytest.mark.xfail(strict=True, raises=Harmed, reason=failing[case.name]))
+        if case.name in FAILING:
+            marks.append(pytest.mark.xfail(strict=True, raises=Harmed, reason=FAILING[case.name]))
         yield pytest.param(case, id=case.name, marks=marks)
 
 
@@ -58,13 +49,13 @@ def _expect_unharmed(case, way):
         raise Harmed("\n".join(found))
 
 
-@pytest.mark.parametrize("case", [*_cases(OFTEN, FAILING)])
+@pytest.mark.parametrize("case", [*_cases(OFTEN)])
 def test_a_script_is_unharmed(case):
     """Its output, exit code and files are those of a plain run."""
     _expect_unharmed(case, "headless")
 
 
-@pytest.mark.parametrize("case", [*_cases(WITH_APP, FAILING_WITH_APP)])
+@pytest.mark.parametrize("case", [*_cases(WITH_APP)])
 def test_a_script_is_unharmed_by_the_app(case):
     """What is on the terminal, its exit code and its files are those of a plain run on a terminal."""
     _expect_unharmed(case, "app")

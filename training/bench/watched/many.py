@@ -14,7 +14,7 @@ observations = torch.stack([torch.as_tensor(env.reset(seed=seed)[0]) for seed, e
 for _step in range(STEPS):
     actions = torch.distributions.Categorical(logits=policy(observations)).sample().tolist()  # type: ignore[no-untyped-call]
     for number, (env, action) in enumerate(zip(envs, actions, strict=True)):
-        observation, _, terminated, truncated, _ = env.step(action)
+        observation, _reward, terminated, truncated, _infos = env.step(action)
         if terminated or truncated:
             observation = env.reset()[0]
         observations[number] = torch.as_tensor(observation)

@@ -206,7 +206,7 @@ def _same_random(envs: Sequence[Any]) -> Iterator[None]:
     tensors = None if torch is None or not hasattr(torch, "get_rng_state") else torch.get_rng_state()
     own: list[tuple[Any, Any]] = []
     for env in envs:
-        for value in list(own(env).values()):
+        for value in list(own_of(env).values()):
             if isinstance(value, np.random.Generator):
                 own.append((value.bit_generator, value.bit_generator.state))
             elif isinstance(value, np.random.RandomState):

@@ -26,7 +26,7 @@ class Env(gymnasium.Env):
 
     observation_space = gymnasium.spaces.Box(0, 9, (1,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
-    step: Any
+    step: Any = None
 
     def reset(self, **_):
         self.got = []

@@ -189,6 +189,7 @@ def test_what_is_rendered_has_no_last_board_after_a_reset_in_the_same_step():
     make = [lambda: Short(Box(0, 9, (2,), np.float32), "rgb_array")] * 2
     envs = SyncVectorEnv(make, autoreset_mode=AutoresetMode.SAME_STEP)
     with training(envs) as started:
+        until(lambda: "picture" in started.see().boards, "a picture", 10)
         assert last_board(started).source is MomentSource.MISSING
 
 

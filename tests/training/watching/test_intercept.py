@@ -40,7 +40,7 @@ class Plain(Env):
 
 
 class Keyword(Env):
-    def step(self, *, action, dt: float = 0.5):
+    def step(self, *, action, dt: float = 0.5):  # type: ignore[override]
         self.got.append((action, dt))
         return RESULT
 

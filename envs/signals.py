@@ -24,18 +24,20 @@ SENT = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2),
     *(signal.SIGALRM, signal.SIGPIPE, signal.SIGCHLD),
 )
-"""The signals whose handlers are restored: those that users, schedulers and the system send, except faults."""
+"""The signals that users, schedulers and the system send."""
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+"""The signals of faults, for which pygame installs handlers that change the exit code."""
 ACTION_BYTES = 512  # more than any system's struct sigaction has
 
 
 @contextmanager
 def kept_signals() -> Iterator[None]:
-    """Restore the handlers of the signals `SENT` at the end of the block. It can be used in any thread.
+    """Restore the handlers of `SENT` and `FAULTS` at the end of the block. It can be used in any thread.
 
     Handlers that Python code sets in the main thread meanwhile are left in place, as they may be the user's.
     """
-    handlers = {number: signal.getsignal(number) for number in SENT}
-    actions = {number: _action(number) for number in SENT}
+    handlers = {number: signal.getsignal(number) for number in (*SENT, *FAULTS)}
+    actions = {number: _action(number) for number in handlers}
     try:
         with _without_sdl_handlers():
             yield

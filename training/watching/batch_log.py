@@ -132,12 +132,17 @@ class BatchLog(StepLog):
         if now >= self.due or len(steps) >= self.capacity:
             self.process(now)
 
-    def _keep(self, actions: Any, observations: Any, last: Any) -> None:
+    def _keep(self, actions: Any, observations: Any, last: Any, *, watched: bool = True) -> None:
         """Keep the batches of the newest step, if somebody looks."""
-        if self.watched:
+        if self.watched and watched:
             self._actions, self._observations, self._last = actions, observations, last
         else:
             self._actions = self._observations = self._last = None
+
+    def forget(self) -> None:
+        """Forget what environments observe and were told."""
+        self._keep(None, None, None, watched=False)
+        self._newest = None
 
     def _alike(self, *batches: Any) -> bytes | tuple[Any, ...]:
         """Return a step as bytes, with the types of the first step; of tensors on a GPU, as copies of them."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import groups
+from .facts import own
 from .naming import Caller, creation_label
 
 if TYPE_CHECKING:
+    from ...envs.fields import Array
     from .script import WatchedScript
     from .step_log import StepLog
 
@@ -39,6 +41,8 @@ class Followed:
         group: The environments like it; None until the script resets it.
         row: Its place among these.
         made: When it was made.
+        log: Where its steps are noted; None while it has no session.
+        attention: Not 0 if its next step has to wait.
     """
 
     batch = False
@@ -55,13 +59,13 @@ class Followed:
         self._first: tuple[Any, Any] = None, None
         self._known = False
         self.log: StepLog | None = None
+        self.attention: Sequence[int] | Array = (0,)
 
     # -- calls of the script, by the thread that makes them; only what interrupts the script is raised ----------------
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Wait, before a call, until the script may go on."""
-        log = self.log
-        if log is not None and log.attention[0] and not self._over:
+        """Wait before a step until the script may go on; called before a reset, or if `attention[0]` is not 0."""
+        if self.log is not None and name != "reset" and not self._over:
             try:
                 self.wait_before(name, args, kwargs)
             except Exception as error:
@@ -91,7 +95,7 @@ class Followed:
             self._known = True
             for name in ("step", "close", *self.others):
                 replace(type(env), name)
-            if "step" in getattr(env, "__dict__", ()):
+            if "step" in own(env):
                 raise CannotWatch("its step is an attribute of the object, and not a method of its class")
         observations, infos = self.first(args, kwargs, result)
         self._closed = False
@@ -114,9 +118,14 @@ class Followed:
             if self.session is not None and self.session.stopped:
                 self._over, self.log = True, self.session.step_log
             if self.log is None:  # another thread may have opened it for all environments of the group
-                self.log = self.join_session(env, result)
-                self._first = None, None
+                self.attach(self.join_session(env, result))
+            assert self.log is not None
             return self.log
+
+    def attach(self, log: StepLog) -> None:
+        """Note steps in a log from now on."""
+        self.log, self.attention = log, log.attention
+        self._first = None, None
 
     # -- what depends on the library ----------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 lock = threading.RLock()
 """Held by threads that add an environment to a group, or open its session."""
 _groups: list[Group] = []
+recognized: list[str] = []
+"""The names of the sessions that were opened, or were about to be."""
 
 
 class Group:
@@ -88,6 +90,7 @@ def open_session(group: Group, environments: Environments, num_envs: int) -> Wat
                 _groups.remove(gone)
                 session, gone.session = gone.session, None
         if session is None or session.step_log.ended:
+            recognized.append(group.name or script_name())
             name = group.name or "-".join(filter(None, (script_name(), group.role)))
             session = WatchedScript(free_name(name), environments, num_envs)
         elif session is not group.session or session.mirror.environments != num_envs:

@@ -44,7 +44,7 @@ def make({cells}):
         _pac_found = ({link}).known(id({first}))
         _pac_here.inside, _pac_here.resets, _pac_ours = True, 0, True
         try:
-            if _pac_found is not None:
+            if _pac_found is not None and ({resets} or _pac_found.attention[0]):
                 _pac_found.before("{name}", {args}, {kwargs})
             _pac_ours, _pac_entered = False, ({link}).clock()
             _pac_result = _pac_twin({passed})

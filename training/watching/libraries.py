@@ -40,11 +40,17 @@ class SingleEnv(Followed):
             return result[0], result[1] or {}
         return result, {}
 
-    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Wait before a step, while `attention` says so."""
-        log = self.log
-        if log is not None and log.attention[0] and name == "step" and not self._over:
-            self.wait_before(name, args, kwargs)
+    def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
+        """Note a call; a step of a single environment at once, since there may be very many."""
+        log: Any = self.log
+        if name != "step" or log is None or self.batch or here.resets or len(args) == 1:
+            super().after(name, args, kwargs, result, entered)
+            return
+        try:
+            observation, reward, terminated, truncated, info = result
+            log.note(self.row, args[1], entered, observation, reward, terminated, truncated, info)
+        except Exception as error:
+            self.fail(error)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Pass the gate."""
@@ -138,10 +144,9 @@ class SingleEnv(Followed):
         if not self.batch:
             for member in group.members:
                 if member.log is None and member.alive:
-                    member.log = log
                     log.begin(member.row, member._first[0], dropped=True)  # noqa: SLF001 - of the same class
                     if member is not self:
-                        member._first = None, None  # noqa: SLF001 - as above
+                        member.attach(log)
             session.mark_new()
         session.find_numbers(self._first[1] if self.batch else (self._first[1],))
         return log
@@ -420,6 +425,12 @@ class TurnEnv(ParallelEnv):
         super().__init__(*args)
         self._given: dict[Any, Any] = {}
         self._turn: Any = None
+        self.attention = (1,)
+
+    def attach(self, log: Any) -> None:
+        """Note steps in a log from now on; whose turn it is has to be known before each step."""
+        super().attach(log)
+        self.attention = (1,)
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return nothing: agents observe when it is their turn."""
@@ -428,13 +439,12 @@ class TurnEnv(ParallelEnv):
 
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Wait before a step; remember whose turn it is."""
-        if name == "step":
-            self._turn = fact(args[0], "agent_selection")
+        self._turn = fact(args[0], "agent_selection") if name == "step" else None
         super().before(name, args, kwargs)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Pass the gate."""
-        if name == "step":
+        if name == "step" and self.log.attention[0]:  # type: ignore[union-attr]
             self.log.wait_for(self._row(self._turn), action_of(args, kwargs))  # type: ignore[union-attr]
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002

@@ -31,6 +31,7 @@ from .step_log import (
 )
 
 Small: TypeAlias = tuple[np.dtype[Any] | None, int]
+PLAIN, ARRAY = (int, np.number, float), np.ndarray
 LATE = 0.05  # s after which steps are processed within a round, since some environments are not stepped
 TURN, SLOT, ROW, ACTION, SEEN, REWARD, TERM, TRUNC, END, INFOS, STEPPED = range(11)
 """What is noted of a step; a list, whose end becomes known later."""
@@ -136,55 +137,42 @@ class RowLog(StepLog):
             end: How the step ended an episode, if that is known already.
             stepped: Whether it was a step; otherwise an episode began in its place.
         """
-        if not self.ended:
-            with self.lock:
-                self._note(row, action, entered, observation, reward, terminated, truncated, info, end, stepped)
-
-    def _note(  # noqa: PLR0917 - in Gymnasium's order
-        self,
-        row: Any,
-        action: Any,
-        entered: Any,
-        observation: Any,
-        reward: Any,
-        terminated: Any,
-        truncated: Any,
-        info: Any,
-        end: Any,
-        stepped: Any,
-    ) -> None:
-        self.left = now = perf_counter()
-        self.inside += now - entered
-        found = None
-        if info or self._infos[row] is not None:
-            found = self._note_info(row, info, terminated, truncated)  # may process the steps before
-        slot = self._counts[row]
-        self._counts[row] = slot + 1
-        if slot > self._top:
-            if slot and now >= self.due + LATE:
-                self.process(now)
-                slot = self._counts[row]
-                self._counts[row] = slot + 1
-            self._top, self._filled = slot, 0
-        self._observed[row] = observation if self.watched else None
-        if self.keeps and not isinstance(action, int):
-            action = self._copied(action)
-        elif self.watched and not self.keeps:
-            self._given[row] = action
-        if observation.__class__ is np.ndarray and observation.dtype is self._kind and observation.nbytes == self._size:
-            seen = observation.tobytes()
-        else:
+        if self.ended:
+            return
+        with self.lock:
+            self.left = now = perf_counter()
+            self.inside += now - entered
+            found = None
+            if info or self._infos[row] is not None:
+                found = self._note_info(row, info, terminated, truncated)  # may process the steps before
+            slot = self._counts[row]
+            if slot > self._top:
+                if slot and now >= self.due + LATE:
+                    self.process(now)
+                    slot = self._counts[row]
+                self._top, self._filled = slot, 0
+            self._counts[row] = slot + 1
+            if self.watched:
+                self._observed[row] = observation
+                if not self.keeps:
+                    self._given[row] = action
+            if self.keeps and not isinstance(action, PLAIN):
+                action = self._copied(action)
             seen = b""
-            if has_nan(observation):
+            if observation.__class__ is ARRAY and observation.dtype is self._kind and observation.nbytes == self._size:
+                seen = observation.tobytes()
+            elif has_nan(observation):
                 self._unknown.add(row)
-        event = [self._turn, slot, row, action, seen, reward, terminated, truncated, end, found, stepped]
-        self._last[row] = event
-        self._events.append(event)
-        self._stepped[row] = 1
-        self._filled += slot == self._top
-        if (now >= self.due and (self._filled >= self._grown or not self.due)) or slot + 1 >= self.capacity:
-            self._waiting = row, action
-            self.process(now)
+            event = [self._turn, slot, row, action, seen, reward, terminated, truncated, end, found, stepped]
+            self._last[row] = event
+            self._events.append(event)
+            self._stepped[row] = 1
+            if slot == self._top:
+                self._filled += 1
+            if (now >= self.due and (self._filled >= self._grown or not self.due)) or slot + 1 >= self.capacity:
+                if self.watched:
+                    self._waiting = row, action
+                self.process(now)
 
     def begin(self, row: int, observation: Any, *, dropped: bool = False) -> None:
         """Note that an episode began after a reset.
@@ -251,6 +239,13 @@ class RowLog(StepLog):
         except Exception:
             return None
         return found.tolist() if found.size == 1 else found.copy()
+
+    def forget(self) -> None:
+        """Forget what environments observe and were told."""
+        self._observed, self._infos = [None] * self._grown, [None] * self._grown
+        self._final.clear()
+        self._given.clear()
+        self._waiting = None
 
     def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none.

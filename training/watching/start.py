@@ -74,7 +74,7 @@ def _say_if_nothing_was_watched(process: int) -> None:
     """Say at the end that no environment was recognized, and what to do."""
     from . import followed, groups
 
-    if os.getpid() != process or groups.sessions() or followed.Reports.said:
+    if os.getpid() != process or groups.recognized or followed.Reports.said:
         return
     others = resource.getrusage(resource.RUSAGE_CHILDREN)
     if others.ru_utime > BUSY:

@@ -141,6 +141,16 @@ class StepLog:
         """Return the steps that were noted, and forget them; None if there are none."""
         raise NotImplementedError
 
+    def watch(self, *, watched: bool) -> None:
+        """Keep what environments observe while somebody looks, and forget it then."""
+        if self.watched and not watched:
+            self.forget()
+        self.watched = watched
+
+    def forget(self) -> None:
+        """Forget what environments observe and were told."""
+        raise NotImplementedError
+
     def _knows(self, infos: Infos) -> bool:
         """Whether infos have numbers to read; new ones are announced first."""
         if self.info_reader.skips(infos):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
 from .arrays import on_device
 from .infos import Infos
@@ -19,7 +20,6 @@ from .step_log import (
     StepLog,
     has_nan,
     infos_at,
-    nan_rows,
     rows_with_nan,
     small_kind,
 )
@@ -122,7 +122,8 @@ class BatchLog(StepLog):
         try:
             kinds = (given.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype)
             if kinds == self._kinds:
-                step: Any = join((given, rewards, terminated, truncated, observations))
+                batches: Any = given, rewards, terminated, truncated, observations
+                step: Any = join(batches)
             else:
                 step = self._alike(given, rewards, terminated, truncated, observations)
         except (AttributeError, BufferError, TypeError, ValueError):  # a list, or an array that is not in one piece
@@ -177,7 +178,7 @@ class BatchLog(StepLog):
         count, envs = len(self._steps), self.num_envs
         if not count:
             return None
-        noted = [
+        noted: Any = [
             step if isinstance(step, bytes) else self._alike(*(host_array(batch) for batch in step))
             for step in self._steps
         ]

@@ -43,6 +43,7 @@ class Followed:
         made: When it was made.
         log: Where its steps are noted; None while it has no session.
         attention: Not 0 if its next step has to wait.
+        partial: Whether the first steps of its running episode are not in the log.
     """
 
     batch = False
@@ -55,7 +56,7 @@ class Followed:
         self.group: groups.Group | None = None
         self.row, self.made = 0, perf_counter()
         self._calls, self._name = calls, name
-        self._over = self._closed = False
+        self._over = self._closed = self.partial = False
         self._first: tuple[Any, Any] = None, None
         self._known = False
         self.log: StepLog | None = None
@@ -82,6 +83,7 @@ class Followed:
                 self.close()
             elif self._known:
                 if self.group is None:
+                    self.partial = True
                     self._join(args[0])
                 self.note(name, args, kwargs, result, entered)
         except Exception as error:
@@ -98,7 +100,7 @@ class Followed:
             if "step" in own(env):
                 raise CannotWatch("its step is an attribute of the object, and not a method of its class")
         observations, infos = self.first(args, kwargs, result)
-        self._closed = False
+        self._closed = self.partial = False
         if self.group is None:
             self._join(env)
         if self.log is not None:

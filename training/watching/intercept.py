@@ -84,7 +84,8 @@ class _Link:
     __slots__ = ("clock", "here", "known", "nothing")
 
     def __init__(self) -> None:
-        self.here, self.known, self.clock, self.nothing = here, objects.get, perf_counter, {}
+        self.here, self.known, self.clock = here, objects.get, perf_counter
+        self.nothing: dict[str, Any] = {}
 
     def __reduce__(self) -> Any:
         found = {"here": SimpleNamespace(inside=True, resets=0)}
@@ -168,11 +169,12 @@ def followed_by(env: Any) -> Followed | None:
 
 def follow_instances(base: type, follow: Follow) -> None:
     """Follow the instances of a class and of its subclasses that are made from now on, except copies of others."""
+    owner: Any = base
     original: Any = vars(base).get("__new__")
 
     @hidden
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        make: Any = super(base, cls).__new__ if original is None else functools.partial(original.__func__)
+        make: Any = super(owner, cls).__new__ if original is None else original.__func__
         if make is object.__new__:
             if (args or kwargs) and cls.__init__ is object.__init__:
                 raise TypeError(f"{cls.__name__}() takes no arguments")

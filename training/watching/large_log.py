@@ -129,14 +129,14 @@ class LargeLog(BatchLog):
         slots, self._slots = self._slots, []
         actions, rewards, codes, frames, returns, lengths, found = zip(*slots, strict=True)
         width = max(each.shape[1] for each in actions)
-        actions = [each if each.shape[1] == width else np.zeros((self.num_envs, width)) for each in actions]
+        given = [each if each.shape[1] == width else np.zeros((self.num_envs, width)) for each in actions]
         names = len(self.info_reader.names)
         infos: Array = np.full((names, len(slots), self.num_envs), np.nan, np.float32)
         for slot, known in enumerate(found):
             infos[: len(known), slot] = known
         sums = RunningSums(np.array(frames), np.array(returns), np.array(lengths))
         unknown = self._taken_unknown(*self._nan_rows_of_device())
-        return LoggedSteps(np.array(actions), np.array(rewards), np.array(codes), None, infos, unknown, None, sums)
+        return LoggedSteps(np.array(given), np.array(rewards), np.array(codes), None, infos, unknown, None, sums)
 
     def begin(self, observations: Any, mask: Any = None) -> None:
         """Note what a reset of all environments, or of those of a mask, returned."""

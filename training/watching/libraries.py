@@ -108,17 +108,17 @@ class SingleEnv(Followed):
         self.batch = over.ndim == 1 and (over.size > 1 or fact(env, "num_envs") is not None)
         space = fact(env, "action_space")
         if self.batch:
-            count = len(over)
+            number = len(over)
             shown = Environments(
                 kind=kind_of(env),
                 task=id_of(env),
                 actions=fact(env, "single_action_space"),
                 render=render_of_rows(env, borrow=True),
-                observation=_row_of(observation, count),
+                observation=_row_of(observation, number),
                 make_log=BatchLog.of(observation),
                 begins_at_once=True,
             )
-            return self._in(group, shown, count)
+            return self._in(group, shown, number)
         small = small_kind(observation)
         parts = reward.size if reward.ndim and reward.size > 1 else 0
         shown = Environments(
@@ -144,7 +144,7 @@ class SingleEnv(Followed):
         if not self.batch:
             for member in group.members:
                 if member.log is None and member.alive:
-                    log.begin(member.row, member._first[0], dropped=True)  # noqa: SLF001 - of the same class
+                    log.begin(member.row, member._first[0], dropped=True, partial=member.partial)  # noqa: SLF001
                     if member is not self:
                         member.attach(log)
             session.mark_new()
@@ -177,7 +177,7 @@ class VectorEnv(Followed):
     """A vector environment of Gymnasium."""
 
     batch = True
-    others = ("step_async", "step_wait")
+    others: tuple[str, ...] = ("step_async", "step_wait")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 EVALUATION = "eval"
-FUNCTION = re.compile(r"(^|_)eval", re.IGNORECASE)
+FUNCTION, TRAINS = re.compile(r"(^|_)eval", re.IGNORECASE), re.compile(r"train|main|experiment", re.IGNORECASE)
 VARIABLE = re.compile(r"(^|_)(eval|test|valid)", re.IGNORECASE)
 ASSIGNED = re.compile(r"\s*(?:self\.)?(\w+)\s*(?::[^=]+)?=[^=]")
 MAX_FRAMES = 40
@@ -41,6 +41,7 @@ def creation_label(calls: tuple[Caller, ...]) -> str:
     """
     for code, line in calls:
         assigned = ASSIGNED.match(linecache.getline(code.co_filename, line))
-        if FUNCTION.search(code.co_name) or (assigned and VARIABLE.search(assigned[1])):
+        evaluates = FUNCTION.search(code.co_name) and not TRAINS.search(code.co_name)
+        if evaluates or (assigned and VARIABLE.search(assigned[1])):
             return EVALUATION
     return ""

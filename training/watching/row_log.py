@@ -64,6 +64,7 @@ class RowLog(StepLog):
         self._top, self._filled = -1, 0  # the newest slot, and how many environments have stepped in it
         self._observed: list[Any] = [None] * num_envs
         self._final: dict[int, Any] = {}
+        self._partial: set[int] = set()  # environments whose running episode was not noted from its first step on
         self._infos: list[Any] = [None] * num_envs
         self._given: dict[int, Any] = {}  # by environment, the newest action that is no number
         self._waiting: tuple[int, Any] | None = None
@@ -163,6 +164,7 @@ class RowLog(StepLog):
                 seen = observation.tobytes()
             elif has_nan(observation):
                 self._unknown.add(row)
+            end = self._known(row, end) if end else 0
             event = [self._turn, slot, row, action, seen, reward, terminated, truncated, end, found, stepped]
             self._last[row] = event
             self._events.append(event)
@@ -174,17 +176,27 @@ class RowLog(StepLog):
                     self._waiting = row, action
                 self.process(now)
 
-    def begin(self, row: int, observation: Any, *, dropped: bool = False) -> None:
+    def begin(self, row: int, observation: Any, *, dropped: bool = False, partial: bool = False) -> None:
         """Note that an episode began after a reset.
 
         Args:
             row: The environment.
             observation: What it observes.
             dropped: Whether the environment replaces another one, whose episode has not ended if it had no flag.
+            partial: Whether earlier steps of the episode were not noted, so that its return and length are unknown.
         """
         with self.lock:
             self.settle(row, DROPPED if dropped else RESET)
+            if partial:
+                self._partial.add(row)
             self._observed[row] = observation if self.watched else None
+
+    def _known(self, row: int, end: int) -> int:
+        """Return how an episode ended, if all of its steps were noted."""
+        if row in self._partial:
+            self._partial.discard(row)
+            return DROPPED
+        return end
 
     def settle(self, row: int, otherwise: int = 0) -> bool:
         """Note that the newest step of an environment ended an episode, with its flags or `otherwise`, if it did."""
@@ -195,6 +207,7 @@ class RowLog(StepLog):
         end = TERMINATED if terminated else TRUNCATED if truncated else otherwise
         if not end:
             return False
+        end = self._known(row, end)
         self._last[row] = None
         if self.watched:
             self._final[row] = self._observed[row]

@@ -3,6 +3,7 @@
 import random
 import signal
 from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,7 +20,7 @@ from pac.training.watching.observations import ObservationParts, row_of
 from pac.training.watching.rendering import render_of_env, render_of_rows
 from pac.training.watching.task import WatchedActions, describe_script, with_boards
 
-SPACES = {
+SPACES: dict[str, Any] = {
     "endless": spaces.Box(-np.inf, np.inf, (3,)),
     "half": spaces.Box(-1, 1, (2, 2), np.float16),
     "double": spaces.Box(-1e300, 1e300, (2,), np.float64),
@@ -196,7 +197,7 @@ class Noisy(gymnasium.Env):
 def state_of(env):
     """All that drawing could change."""
     attributes = {name: value for name, value in vars(env).items() if not name.startswith("_np")}
-    states = random.getstate(), np.random.get_state()[1].tolist(), env.own.getstate()  # noqa: NPY002 - as above
+    states = random.getstate(), str(np.random.get_state()), env.own.getstate()  # noqa: NPY002 - as above
     return attributes, list(vars(env)), states, env._np_random.bit_generator.state
 
 
@@ -258,14 +259,20 @@ def test_nothing_is_rendered_before_somebody_looks():
         buffers["looked_at"][:] = 1
         boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf)
     assert boards.look()
-    assert boards.panels[0].kind == "bars"
+    kind: str = boards.panels[0].kind
+    assert kind == "bars"
     assert boards.take_notes() == ["rendering failed (RuntimeError: GL context lost): boards show what is observed"]
 
 
 def test_agents_share_one_picture():
     """It is rendered once."""
     calls = []
-    boards = WatchedBoards(lambda env: calls.append(env) or np.full((20, 20, 3), 9, np.uint8), np.ones(2), shared=True)
+
+    def render(env):
+        calls.append(env)
+        return np.full((20, 20, 3), 9, np.uint8)
+
+    boards = WatchedBoards(render, np.ones(2), shared=True)
     boards.look()
     buffers = allocate(describe_script("toy", WatchedActions(None), boards), 3)
     buffers["looked_at"][:] = 1

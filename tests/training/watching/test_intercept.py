@@ -133,11 +133,11 @@ def test_an_interruption_while_it_waits_comes_from_the_line_of_the_script():
     env.reset()
     env.step(0)
     log = session_of(env).step_log
-    log.attention, log.wait = [1], interrupted
+    followed_by(env).attention, log.wait = [1], interrupted
     with pytest.raises(KeyboardInterrupt) as raised:
         env.step(0)
     assert len(traceback.extract_tb(raised.tb)) == 1
-    log.attention = [0]
+    followed_by(env).attention = [0]
     env.step(0)
     assert env.got == [0, 0]
 
@@ -270,7 +270,7 @@ def test_a_fault_of_ours_ends_only_watching(monkeypatch, capsys):
     env = watch(Plain())
     env.reset()
     env.step(0)
-    monkeypatch.setattr(type(followed_by(env)), "note", failing)
+    monkeypatch.setattr(session_of(env).step_log, "note", failing)
     assert env.step(0) is RESULT
     assert env.step(0) is RESULT
     assert "pac-tui: Plain is not watched: RuntimeError: ours\n" in capsys.readouterr().err

@@ -84,7 +84,8 @@ def import_other_sitecustomize() -> None:
 def forget() -> None:
     """Remove this module where a script would find none, once Python has imported it."""
     found = sys.modules.get("sitecustomize")
-    if getattr(found, "__file__", None) == __file__ and not getattr(found.__spec__, "_initializing", False):
+    spec = getattr(found, "__spec__", None)
+    if getattr(found, "__file__", None) == __file__ and not getattr(spec, "_initializing", False):
         del sys.modules["sitecustomize"]
 
 

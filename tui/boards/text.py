@@ -38,8 +38,8 @@ class TextRenderer:
         cells = boards.astype(np.uint32, copy=False)
         if scale.lines == cells.shape[1]:
             return cells
-        written: NDArray[np.bool_] = (cells & np.uint32(CODE)) > ord(" ")
-        ends = [int(np.flatnonzero(rows)[-1]) + 1 if rows.any() else 0 for rows in written.any(axis=2)]
+        written: NDArray[np.bool_] = np.asarray((cells & np.uint32(CODE)) > ord(" ")).any(axis=2)
+        ends = [int(np.flatnonzero(rows)[-1]) + 1 if rows.any() else 0 for rows in written]
         firsts = [max(0, end - scale.lines) for end in ends]
         return np.stack([board[first : first + scale.lines] for board, first in zip(cells, firsts, strict=True)])
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -38,8 +38,8 @@ class TextRenderer:
         cells = boards.astype(np.uint32, copy=False)
         if scale.lines == cells.shape[1]:
             return cells
-        written: NDArray[np.bool_] = np.asarray((cells & np.uint32(CODE)) > ord(" ")).any(axis=2)
-        ends = [int(np.flatnonzero(rows)[-1]) + 1 if rows.any() else 0 for rows in written]
+        written: Any = (cells & np.uint32(CODE)) > ord(" ")
+        ends = [int(np.flatnonzero(rows)[-1]) + 1 if rows.any() else 0 for rows in written.any(axis=2)]
         firsts = [max(0, end - scale.lines) for end in ends]
         return np.stack([board[first : first + scale.lines] for board, first in zip(cells, firsts, strict=True)])
 

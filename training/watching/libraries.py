@@ -9,6 +9,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from . import groups
 from .after_import import Hook
 from .facts import chain, fact, id_of, kind_of, stored
 from .followed import CannotWatch, Followed, action_of, report
@@ -41,9 +42,9 @@ class SingleEnv(Followed):
         return result, {}
 
     def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
-        """Note a call; a step of a single environment at once, since there may be very many."""
+        """Note a call; a step at once, since there may be very many."""
         log: Any = self.log
-        if name != "step" or log is None or self.batch or here.resets or len(args) == 1:
+        if name != "step" or log is None or here.resets or len(args) == 1:
             super().after(name, args, kwargs, result, entered)
             return
         try:
@@ -52,46 +53,32 @@ class SingleEnv(Followed):
         except Exception as error:
             self.fail(error)
 
-    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
+    def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Pass the gate."""
-        action = action_of(args, kwargs)
-        if self.batch:
-            self.log.wait_for(action)  # type: ignore[union-attr]
-        else:
-            self.log.wait_for(self.row, action)  # type: ignore[union-attr]
+        if name == "step":
+            self.log.wait_for(self.row, action_of(args, kwargs))  # type: ignore[union-attr]
 
     def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
         """Note a step."""
         if name != "step":
             return
-        log: Any = self.log or self._open(args[0], result)
+        if self.log is None:
+            self._open(args[0], result)  # which may find that it is a batch
+            self.note(name, args, kwargs, result, entered)
+            return
+        log: Any = self.log
         observation, reward, terminated, truncated, info = result
-        action = args[1] if len(args) > 1 else action_of(args, kwargs)
-        if self.batch:
-            last = _last_observations(info)
-            log.note(action, entered, observation, reward, terminated, truncated, info or {}, last)
-        elif not here.resets:
-            log.note(self.row, action, entered, observation, reward, terminated, truncated, info)
-        elif terminated or truncated:
-            end = 1 if terminated else 2
-            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end)
-        else:
-            begun = log.settle(self.row)  # it reset itself in place of a step, after an end that the last step returned
-            log.note(self.row, action, entered, observation, reward, terminated, truncated, info, stepped=not begun)
+        end = (1 if terminated else 2 if truncated else 0) if here.resets else 0
+        begun = here.resets and not end and log.settle(self.row)  # it reset itself in place of a step, after an end
+        action = action_of(args, kwargs)
+        log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end, stepped=not begun)
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset."""
-        log: Any = self.log
-        if self.batch:
-            self.session.begin()  # type: ignore[union-attr]
-            log.begin(observations)
-        else:
-            log.begin(self.row, observations)
+        self.log.begin(self.row, observations)  # type: ignore[union-attr]
 
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session of its group, or join it."""
-        from .batch_log import BatchLog
-        from .rendering import render_of_rows
         from .row_log import RowLog
         from .script import Environments
         from .step_log import small_kind
@@ -102,53 +89,34 @@ class SingleEnv(Followed):
                 f"its step returned {count}, and watching needs Gymnasium's five: observation, reward, terminated, "
                 "truncated, info"
             )
-        assert self.group is not None
-        group, observation = self.group, self._first[0]  # type: ignore[index]
         over, reward = host_array(result[2]), host_array(result[1])
-        self.batch = over.ndim == 1 and (over.size > 1 or fact(env, "num_envs") is not None)
-        space = fact(env, "action_space")
-        if self.batch:
-            number = len(over)
-            shown = Environments(
-                kind=kind_of(env),
-                task=id_of(env),
-                actions=fact(env, "single_action_space"),
-                render=render_of_rows(env, borrow=True),
-                observation=_row_of(observation, number),
-                make_log=BatchLog.of(observation),
-                begins_at_once=True,
-            )
-            return self._in(group, shown, number)
-        small = small_kind(observation)
-        parts = reward.size if reward.ndim and reward.size > 1 else 0
+        if over.ndim == 1 and (over.size > 1 or fact(env, "num_envs") is not None):
+            self.__class__ = BatchedEnv  # type: ignore[assignment]
+            return self.join_session(env, result)
+        assert self.group is not None
+        group, observation = self.group, self._first[0]
+        small, parts = small_kind(observation), reward.size if reward.size > 1 else 0
         shown = Environments(
             kind=kind_of(env),
             task=id_of(env),
-            actions=space,
+            actions=fact(env, "action_space"),
             render=None if self.draws(env) is None else lambda row: _draw(group, row),
             observation=observation,
             make_log=lambda num_envs, action: RowLog(num_envs, action, small, parts),
             parts=parts,
         )
-        return self._in(group, shown, len(group.members))
-
-    def _in(self, group: Any, shown: Any, count: int) -> Any:
-        from .groups import open_session
-
-        session, had = group.session, self.batch
-        if session is None or had or count < session.step_log.rows or session.step_log.ended:
-            session = open_session(group, shown, count)
-        elif count > session.step_log.rows:
-            session.step_log.grow(count)
-        log = session.step_log
-        if not self.batch:
-            for member in group.members:
-                if member.log is None and member.alive:
-                    log.begin(member.row, member._first[0], dropped=True, partial=member.partial)  # noqa: SLF001
-                    if member is not self:
-                        member.attach(log)
-            session.mark_new()
-        session.find_numbers(self._first[1] if self.batch else (self._first[1],))
+        session, count = group.session, len(group.members)
+        if session is None or count < session.step_log.rows or session.step_log.ended:
+            session = groups.open_session(group, shown, count)
+        log: Any = session.step_log
+        log.grow(count)
+        for member in group.members:
+            if member.log is None and member.alive:
+                log.begin(member.row, member._first[0], dropped=True, partial=member.partial)  # noqa: SLF001
+                if member is not self:
+                    member.attach(log)
+        session.mark_new()
+        session.find_numbers((self._first[1],))
         return log
 
     def draws(self, env: Any) -> Callable[[], Any] | None:
@@ -161,7 +129,7 @@ class SingleEnv(Followed):
 
     def close(self) -> None:
         """Note that the script has closed it."""
-        if self.log is not None and not self.batch:
+        if self.log is not None:
             self.log.settle(self.row)  # type: ignore[attr-defined]
         super().close()
 
@@ -178,11 +146,9 @@ class VectorEnv(Followed):
 
     batch = True
     others: tuple[str, ...] = ("step_async", "step_wait")
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._mask: Any = None
-        self._sent: Any = None
+    waits = frozenset({"step", "step_async"})
+    _mask: Any = None
+    _sent: Any = None
 
     def kind(self, env: Any) -> str:
         """Return its class and the id of its environments."""
@@ -193,7 +159,7 @@ class VectorEnv(Followed):
         if name == "reset":
             options = kwargs.get("options")
             self._mask = options.get("reset_mask") if isinstance(options, Mapping) else None
-        elif name in {"step", "step_async"}:
+        elif name in self.waits:
             super().before(name, args, kwargs)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
@@ -219,7 +185,7 @@ class VectorEnv(Followed):
                 return
             (action, entered), self._sent = self._sent, None
         else:
-            action = args[1] if len(args) > 1 else action_of(args, kwargs)
+            action = action_of(args, kwargs)
         log: Any = self.log or self._open(args[0], result)
         log.note(action, entered, *self.parts_of(result))
 
@@ -231,17 +197,16 @@ class VectorEnv(Followed):
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session, or continue that of the batch before."""
         from .batch_log import BatchLog
-        from .groups import open_session
         from .rendering import render_of_rows
         from .script import Environments
 
         assert self.group is not None
-        observations, infos = self._first  # type: ignore[misc]
+        observations, infos = self._first
         reset, count = self.resets(env), len(host_array(result[1]))
         shown = Environments(
             kind=kind_of(env),
             task=_vector_id(env),
-            actions=fact(env, "single_action_space") or fact(env, "action_space"),
+            actions=self.actions(env),
             render=render_of_rows(env, borrow=True),
             observation=_row_of(observations, count),
             make_log=BatchLog.of(observations, begins_later=reset == NEXT),
@@ -249,13 +214,17 @@ class VectorEnv(Followed):
             begins_later=reset == NEXT,
         )
         before = self.group.session
-        session = open_session(self.group, shown, count)
+        session = groups.open_session(self.group, shown, count)
         if before is not None and session is before:
             session.begin()
             session.mark_new()
         session.step_log.begin(observations)  # type: ignore[attr-defined]
         session.find_numbers(infos)
         return session.step_log
+
+    def actions(self, env: Any) -> Any:
+        """Return the space of one environment's actions; None if it is unknown."""
+        return fact(env, "single_action_space")
 
     def resets(self, env: Any) -> str:
         """Return when it resets environments."""
@@ -269,12 +238,30 @@ class VectorEnv(Followed):
         return found
 
 
+class BatchedEnv(VectorEnv):
+    """A `gymnasium.Env` that is a batch of several environments, which it resets in the step of an end."""
+
+    others = ()
+
+    def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:
+        """Return the observations and infos."""
+        return SingleEnv.first(self, args, kwargs, result)  # type: ignore[arg-type]
+
+    def resets(self, env: Any) -> str:  # noqa: ARG002
+        """Return when it resets environments."""
+        return SAME
+
+
 class VecEnv(VectorEnv):
     """A vector environment of Stable-Baselines3."""
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return the observations and infos."""
         return result, fact(args[0], "reset_infos") or ()
+
+    def actions(self, env: Any) -> Any:
+        """Return the space of one environment's actions."""
+        return fact(env, "action_space")
 
     def parts_of(self, result: Any) -> tuple[Any, ...]:
         """Return observations, rewards, terminations, truncations, infos, and last observations of a step."""
@@ -298,12 +285,7 @@ class EnvPool(VectorEnv):
     """A vector environment of EnvPool with Gymnasium's interface."""
 
     others = ("recv", "send", "async_reset")
-
-    def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Wait before a step."""
-        if name == "send":
-            super(VectorEnv, self).before(name, args, kwargs)
-        super().before(name, args, kwargs)
+    waits = frozenset({"step", "send"})
 
     def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
         """Note a call, unless it is for some of the environments."""
@@ -387,14 +369,13 @@ class ParallelEnv(Followed):
 
     def join_session(self, env: Any, result: Any) -> Any:  # noqa: ARG002
         """Open the session."""
-        from .groups import open_session
         from .rendering import render_of_env
         from .row_log import RowLog
         from .script import Environments
         from .step_log import small_kind
 
         assert self.group is not None
-        observations, _ = self._first  # type: ignore[misc]
+        observations, _ = self._first
         agents = fact(env, "possible_agents") or fact(env, "agents") or list(observations)
         for agent in agents:
             self._row(agent)
@@ -410,7 +391,7 @@ class ParallelEnv(Followed):
             make_log=lambda num_envs, action: RowLog(num_envs, action, small),
             shared=True,
         )
-        log: Any = open_session(self.group, shown, len(self._rows)).step_log
+        log: Any = groups.open_session(self.group, shown, len(self._rows)).step_log
         for agent, observation in observations.items():
             log.begin(self._row(agent), observation, dropped=True)
         return log

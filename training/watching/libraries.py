@@ -84,9 +84,9 @@ class SingleEnv(Followed):
         from .step_log import small_kind
 
         if not isinstance(result, tuple | list) or len(result) != FIVE:
-            count = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
+            given = f"{len(result)} values" if isinstance(result, tuple | list) else "one value"
             raise CannotWatch(
-                f"its step returned {count}, and watching needs Gymnasium's five: observation, reward, terminated, "
+                f"its step returned {given}, and watching needs Gymnasium's five: observation, reward, terminated, "
                 "truncated, info"
             )
         over, reward = host_array(result[2]), host_array(result[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,7 @@ from ...backends.core.layout import nan_rows
 from ...envs.fields import Array
 from .arrays import on_device
 from .infos import Infos
-from .observations import each_part, host_array, row_of
+from .observations import host_array, row_of
 from .step_log import (
     TERMINATED,
     TRUNCATED,
@@ -21,7 +20,6 @@ from .step_log import (
     has_nan,
     infos_at,
     rows_with_nan,
-    small_kind,
 )
 
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
@@ -208,26 +206,6 @@ class BatchLog(StepLog):
         """Return the environments whose observations on a GPU contained NaN."""
         found, self._nan_on_device = self._nan_on_device, None
         return [] if found is None else np.flatnonzero(host_array(found)).tolist()
-
-    @staticmethod
-    def of(observations: Any, *, begins_later: bool = False) -> Callable[[int, Any], BatchLog]:
-        """Return a function that makes a log, from the number of environments and how actions are kept."""
-        from .large_log import LARGE, LargeLog
-
-        small, device = small_kind(observations)[1] > 0, False
-
-        def look(part: Any) -> None:
-            nonlocal device
-            device |= on_device(part)
-
-        each_part(observations, look)
-
-        def make(num_envs: int, action: Any) -> BatchLog:
-            if num_envs >= LARGE and not device:
-                return LargeLog(num_envs, action, begins_later=begins_later)
-            return BatchLog(num_envs, action, small=small)
-
-        return make
 
     def begin(self, observations: Any, _mask: Any = None) -> None:
         """Note what a reset of all environments, or of those of a mask, returned."""

@@ -9,12 +9,28 @@ process has as many sessions as it has groups at a time.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from .followed import Followed
     from .script import Environments, WatchedScript
+    from .step_log import StepLog
+
+
+class Member(Protocol):
+    """One environment of a group, see `Followed`."""
+
+    env: weakref.ref[Any]
+    group: Group | None
+    row: int
+    made: float
+    log: StepLog | None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the script may step it."""
+
 
 lock = threading.RLock()
 """Held by threads that add an environment to a group, or open its session."""
@@ -36,7 +52,7 @@ class Group:
 
     def __init__(self, key: Hashable, name: str, role: str) -> None:
         self.key, self.name, self.role = key, name, role
-        self.members: list[Followed] = []
+        self.members: list[Any] = []
         self.session: WatchedScript | None = None
 
     @property
@@ -52,11 +68,11 @@ class Group:
         """Return the object of a row; None if it is gone."""
         return self.members[row].env() if row < len(self.members) else None
 
-    def replaced_by(self, member: Followed) -> bool:
+    def replaced_by(self, member: Member) -> bool:
         """Whether an environment comes after all others, which are gone, or were not stepped since it was made."""
         return not self.alive or (self.session is not None and self.session.step_log.left < member.made)
 
-    def add(self, member: Followed) -> None:
+    def add(self, member: Member) -> None:
         """Add an environment, in place of one that is gone if there is one."""
         gone = self.members if self.replaced_by(member) else [other for other in self.members if not other.alive]
         free = gone[0].row if gone else len(self.members)
@@ -68,7 +84,7 @@ class Group:
         self.members[free : free + 1] = [member]
 
 
-def join(member: Followed, key: Hashable, name: str, role: str, *, batch: bool) -> None:
+def join(member: Member, key: Hashable, name: str, role: str, *, batch: bool) -> None:
     """Add an environment, which was reset, to the group that it belongs to."""
     with lock:
         mine = [group for group in _groups if group.key == key and (not batch or group.replaced_by(member))]

@@ -13,18 +13,37 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from types import CodeType, FunctionType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .hidden import hidden, hidden_code
 from .naming import Caller, callers
 
 if TYPE_CHECKING:
-    from .followed import Followed
+    from ...envs.fields import Array
 
-Follow: TypeAlias = Callable[[Any, tuple[Caller, ...]], "Followed"]
+
+class Follower(Protocol):
+    """What follows an environment.
+
+    Attributes:
+        env: The environment, a weak reference.
+        attention: Not 0 if `before` is to be called before a step.
+    """
+
+    env: weakref.ref[Any]
+    attention: Sequence[int] | Array
+
+    def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Wait before a call."""
+
+    def after(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
+        """Note the result of a call that began at `entered`."""
+
+
+Follow: TypeAlias = Callable[[Any, tuple[Caller, ...]], Follower]
 """Returns what follows a new environment, from the environment and the calls that led to it."""
 VARARGS, VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 UNUSUAL = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -100,7 +119,7 @@ class _Process:
 
 
 here = _Here()
-objects: dict[int, Followed] = {}
+objects: dict[int, Follower] = {}
 """What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
 _link = _Link()
@@ -162,7 +181,7 @@ def code_around(function: FunctionType, name: str, template: str, link: object) 
     )
 
 
-def followed_by(env: Any) -> Followed | None:
+def followed_by(env: Any) -> Follower | None:
     """Return what follows an environment; None if nothing does."""
     return objects.get(id(env))
 
@@ -199,7 +218,7 @@ def _follow_new(env: Any, follow: Follow) -> None:
         pass
 
 
-def follow_object(env: Any, followed: Followed) -> None:
+def follow_object(env: Any, followed: Follower) -> None:
     """Follow an environment from its next reset on."""
     if len(objects) > 2 * _Process.known:
         for key, other in list(objects.items()):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ...envs.fields import Array
+from .arrays import on_device
 from .batch_log import BatchLog
 from .infos import Infos
-from .observations import host_array
-from .step_log import TERMINATED, TRUNCATED, LoggedSteps, RunningSums
+from .observations import each_part, host_array
+from .step_log import TERMINATED, TRUNCATED, LoggedSteps, RunningSums, small_kind
 
 NONE: Array = np.zeros(0, np.intp)
 LARGE = 512
@@ -148,3 +150,21 @@ class LargeLog(BatchLog):
 def is_plain(batch: Any, num_envs: int) -> bool:
     """Whether a batch is an array of a number for each environment."""
     return isinstance(batch, np.ndarray) and batch.shape == (num_envs,) and batch.dtype.kind in "biuf"
+
+
+def batch_logs(observations: Any, *, begins_later: bool = False) -> Callable[[int, Any], BatchLog]:
+    """Return a function that makes a log, from the number of environments and how actions are kept."""
+    small, device = small_kind(observations)[1] > 0, False
+
+    def look(part: Any) -> None:
+        nonlocal device
+        device |= on_device(part)
+
+    each_part(observations, look)
+
+    def make(num_envs: int, action: Any) -> BatchLog:
+        if num_envs >= LARGE and not device:
+            return LargeLog(num_envs, action, begins_later=begins_later)
+        return BatchLog(num_envs, action, small=small)
+
+    return make

@@ -196,7 +196,7 @@ class VectorEnv(Followed):
 
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session, or continue that of the batch before."""
-        from .batch_log import BatchLog
+        from .large_log import batch_logs
         from .rendering import render_of_rows
         from .script import Environments
 
@@ -209,7 +209,7 @@ class VectorEnv(Followed):
             actions=self.actions(env),
             render=render_of_rows(env, borrow=True),
             observation=_row_of(observations, count),
-            make_log=BatchLog.of(observations, begins_later=reset == NEXT),
+            make_log=batch_logs(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
         )

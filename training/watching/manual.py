@@ -7,8 +7,8 @@ from typing import Any
 
 from ...envs import BadParameter
 from . import groups
-from .batch_log import BatchLog
 from .followed import Followed
+from .large_log import batch_logs
 from .observations import row_of
 from .script import Environments, script_name
 from .step_log import StepLog
@@ -56,7 +56,7 @@ def _open(loop: _Loop, observations: Any, actions: Any, num_envs: int) -> StepLo
         actions=None,
         render=None,
         observation=row_of(observations, 0, num_envs),
-        make_log=BatchLog.of(observations),
+        make_log=batch_logs(observations),
         begins_at_once=True,
         action=row_of(actions, 0, num_envs),
     )

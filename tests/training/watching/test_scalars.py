@@ -4,7 +4,7 @@ import struct
 import sys
 import threading
 import traceback
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -69,7 +69,7 @@ def test_a_value_that_passes_several_loggers_is_shown_once(shown, module):
     events = hooked("tensorboard.summary.writer.event_file_writer", EventFileWriter=logger("add_event"))
 
     class SummaryWriter:
-        def add_scalar(self, tag, scalar_value, _step=None):
+        def add_scalar(self, tag, scalar_value):
             value = Value(tag=tag, simple_value=scalar_value)
             events.EventFileWriter().add_event(SimpleNamespace(summary=SimpleNamespace(value=[value])))
 
@@ -77,16 +77,13 @@ def test_a_value_that_passes_several_loggers_is_shown_once(shown, module):
             for value in tag_scalar_dict.values():
                 self.add_scalar(main_tag, value)
 
-    writer = hooked(module, SummaryWriter=SummaryWriter).SummaryWriter()
-
     class Logger:
-        def __init__(self):
-            self.name_to_value = {"train/loss": 4.0}
+        name_to_value = MappingProxyType({"train/loss": 4.0})
 
-        def dump(self, step=0):
-            for name, value in self.name_to_value.items():
-                writer.add_scalar(name, value, step)
+        def dump(self):
+            writer.add_scalar("train/loss", 4.0)
 
+    writer = hooked(module, SummaryWriter=SummaryWriter).SummaryWriter()
     sb3 = hooked("stable_baselines3.common.logger", Logger=Logger, CSVOutputFormat=logger("write"))
     writer.add_scalar("loss", scalar_value=1.0)
     writer.add_scalars("losses", {"actor": 2.0, "critic": 3.0})

@@ -54,7 +54,8 @@ def as_picture(drawn: Any) -> NDArray[np.uint8]:
         picture = picture[0]
     if picture.ndim == 2:
         picture = picture[..., None]
-    if picture.ndim != COLORS or picture.shape[2] not in {1, COLORS, CHANNELS} or picture.dtype.kind not in "biuf":
+    colored = picture.ndim == COLORS and picture.shape[2] in {1, COLORS, CHANNELS} and picture.size
+    if not colored or picture.dtype.kind not in "biuf":
         raise TypeError(f"render returned {type(drawn).__name__} of shape {np.shape(drawn)}")
     if picture.dtype.kind == "f":
         picture = 255 * picture.clip(0, 1)

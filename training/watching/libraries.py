@@ -124,7 +124,7 @@ class SingleEnv(Followed):
         from .rendering import render_of_env
 
         if self.drawer is None:
-            self.drawer = render_of_env(env, borrow=True)
+            self.drawer = render_of_env(env)
         return self.drawer
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class VectorEnv(Followed):
             kind=kind_of(env),
             task=_vector_id(env),
             actions=self.actions(env),
-            render=render_of_rows(env, borrow=True),
+            render=render_of_rows(env),
             observation=_row_of(observations, count),
             make_log=batch_logs(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
@@ -381,7 +381,7 @@ class ParallelEnv(Followed):
             self._row(agent)
         name = str((fact(env, "metadata") or {}).get("name") or kind_of(env))
         first = next(iter(observations.values()), None)
-        drawn, small = render_of_env(env, borrow=False), small_kind(first)
+        drawn, small = render_of_env(env), small_kind(first)
         shown = Environments(
             kind=kind_of(env),
             task=name,

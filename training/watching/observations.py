@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Field
+from ...envs import Field, Panel
 from ...envs.fields import Array
-from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, picture_shape
+from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, picture_shape, pixels, story_panel, text_panel
 from ...envs.spaces.kinds import dotted, named
 
 NUMERIC = "biuf"
@@ -19,6 +20,11 @@ NUMERIC = "biuf"
 Path: TypeAlias = tuple[str | int, ...]
 MOST_PARTS, DEEPEST = 64, 8
 """The most parts of an observation that are looked at, and the most Dicts and Tuples around one."""
+LEAST_GRID, MOST_GRID, MOST_PLANES = 3, 32, 16
+"""The least and most cells of a grid in each direction, and its most planes."""
+MOST_ACROSS = 64  # columns of planes beside each other
+HUES = (32, 33, 36, 35, 34, 31)
+"""The colors of the numbers 1, 2, 3 and so on in a grid."""
 
 
 def each_part(whole: Any, make: Any) -> Any:
@@ -47,7 +53,7 @@ def host_array(batch: Any) -> Array:
     return np.asarray(batch)
 
 
-def row_of(batch: Any, env: int, count: int | None = None) -> Any:
+def row_of(batch: Any, env: int, count: int) -> Any:
     """Return what one environment observes, out of a batch.
 
     Only this row is copied to the host, from arrays of any library.
@@ -56,14 +62,14 @@ def row_of(batch: Any, env: int, count: int | None = None) -> Any:
         batch: Arrays with one row per environment, in any Dicts and Tuples; or a list of N observations, or a tuple of
             N observations that are not arrays.
         env: The environment.
-        count: Number of environments N, by which a tuple of N observations is recognized; None if it is unknown.
+        count: Number of environments N, by which a tuple of N observations is recognized.
 
     Returns:
         The observation, whose arrays are NumPy's; None in place of what is missing.
     """
     if isinstance(batch, Mapping):
         return {name: row_of(part, env, count) for name, part in batch.items()}
-    if isinstance(batch, tuple) and _are_batches(batch, count):
+    if isinstance(batch, tuple) and _has_rows(batch, count):
         return tuple(row_of(part, env, count) for part in batch)
     try:
         row = batch[env]
@@ -72,30 +78,22 @@ def row_of(batch: Any, env: int, count: int | None = None) -> Any:
         return None
 
 
-def _are_batches(parts: tuple[Any, ...], count: int | None) -> bool:
-    """Whether the parts of a tuple are batches with equally many rows, and not one observation each."""
-    rows = {_rows(part) for part in parts}
-    return len(rows) == 1 and 0 not in rows and (count is None or count in rows)
-
-
-def _rows(part: Any) -> int:
-    """Return the number of rows of a batch; 0 for text and objects."""
-    if isinstance(part, Mapping | tuple) and part:
-        inner = {_rows(item) for item in (part.values() if isinstance(part, Mapping) else part)}
-        return inner.pop() if len(inner) == 1 else 0
-    shape: Any = getattr(part, "shape", ())
-    return int(shape[0]) if len(shape) else 0
+def _has_rows(batch: Any, count: int) -> bool:
+    """Whether all parts of a batch are arrays with so many rows. Otherwise, a tuple has an observation of each row."""
+    if isinstance(batch, Mapping | tuple):
+        parts = batch.values() if isinstance(batch, Mapping) else batch
+        return bool(parts) and all(_has_rows(part, count) for part in parts)
+    return tuple(getattr(batch, "shape", ())[:1]) == (count,)
 
 
 def _on_host(part: Any) -> Any:
     return host_array(part) if hasattr(part, "shape") else part
 
 
-def parts_of(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Array]]:
-    """Yield the parts of an observation that are numbers, with the keys of the Dicts and Tuples around them."""
-    for at, part in _leaves(observation, path):
-        if (numbers := _numbers_of(part)) is not None:
-            yield at, numbers
+def _parts_of(observation: Any) -> dict[Path, str | Array]:
+    """Return the parts of an observation that are text or numbers, by the keys of the Dicts and Tuples around them."""
+    numbers = ((path, part if isinstance(part, str) else _numbers_of(part)) for path, part in _leaves(observation))
+    return {path: part for path, part in numbers if part is not None}
 
 
 def _leaves(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -105,16 +103,12 @@ def _leaves(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         return
     keys: Iterable[Any] = getattr(observation, "_fields", range(len(observation)))
     pairs = observation.items() if isinstance(observation, Mapping) else zip(keys, observation, strict=False)
-    for index, (key, part) in enumerate(pairs):
-        if index == MOST_PARTS:
-            break
+    for key, part in islice(pairs, MOST_PARTS):
         yield from _leaves(part, (*path, key))
 
 
 def _numbers_of(part: Any) -> Array | None:
-    """Return a part as numbers; None if it is something else, such as text or numbers of more than 64 bits."""
-    if part is None or isinstance(part, str | bytes):
-        return None
+    """Return a part as numbers; None if it is something else, such as bytes or numbers of more than 64 bits."""
     try:
         numbers = host_array(part)
     except Exception:  # of a class of the script or of another library
@@ -122,101 +116,103 @@ def _numbers_of(part: Any) -> Array | None:
     return numbers if numbers.dtype.kind in NUMERIC and numbers.size else None
 
 
-@dataclass(frozen=True)
-class _NumberPart:
-    """A part that is shown as numbers: where they are among all numbers that are shown."""
-
-    path: Path
-    lo: int
-    hi: int
-
-
 class ObservationParts:
-    """The parts of observations, which are alike in all environments.
+    """The parts of observations, which are alike in all environments: what boards show, and the first numbers.
 
     A part whose shape has changed is not shown from then on, as its numbers have no fixed meaning.
 
     Args:
         observation: What one environment observes.
+        notes: Gets a sentence about each part whose shape has changed.
         without: Parts that are not shown.
 
     Attributes:
-        field: The numbers that are shown: the first ones of all parts but the picture.
+        field: The numbers that are shown: the first ones of all parts but those that are shown in another way.
         labels: A name for each number.
         slices: The ranges of named parts.
-        picture: The size of the picture that is shown, `(H, W)`; None if there is none.
-        picture_name: The name of the part that it is; empty if it is the whole observation.
-        grid: The first part that is a small grid of whole numbers: its text; None if there is none.
-        grid_name: The name of that part.
-        story: The first part that is text; None if there is none.
-        story_name: The name of that part.
-        changed: Which parts have changed their shape, in a sentence; empty if none has.
-        unfit: Their paths.
+        boards: How observations are drawn: the first picture, grid and text, and the numbers.
+        unfit: The parts that are not shown.
+        changed: An observation for which `boards` are not made any more; None if there was none.
     """
 
-    def __init__(self, observation: Any, without: Iterable[Path] = ()) -> None:
-        self.unfit, self.changed = set(without), ""
-        parts = {path: part for path, part in parts_of(observation) if path not in self.unfit}
-        texts = [path for path, part in _leaves(observation) if isinstance(part, str)]
-        self._shapes = {path: part.shape for path, part in parts.items()}
-        self._picture = next((path for path, part in parts.items() if _is_shown_as_picture(part)), None)
-        self._grid = next((path for path, part in parts.items() if is_grid(part)), None)
-        self._story = next(iter(texts), None)
-        self.picture = None if self._picture is None else picture_shape(parts[self._picture].shape)
-        self.picture_name, self.grid_name = dotted(self._picture or ()), dotted(self._grid or ())
-        self.story_name = dotted(self._story or ())
-        self.grid = None if self._grid is None else grid_text(parts[self._grid])
-        self.story = None if self._story is None else self.text(observation)
-        self._numbers: list[_NumberPart] = []
+    def __init__(self, observation: Any, notes: list[str], without: Iterable[Path] = ()) -> None:
+        self._notes, self.unfit = notes, set(without)
+        self.changed: Any = None
+        parts = {path: part for path, part in _parts_of(observation).items() if path not in self.unfit}
+        self._shapes = {path: part.shape for path, part in parts.items() if not isinstance(part, str)}
+        paths = {_board_of(part): path for path, part in reversed(parts.items())}
+        self._paths = {name: paths[name] for name in ("seen", "cells", "story") if name in paths}
+        self.boards = [_panel_of(name, path, parts[path]) for name, path in self._paths.items()]
+        self._places: dict[Path, slice] = {}
         labels: list[str] = []
-        for path, part in parts.items():
-            if len(labels) < MOST_BARS and (path not in {self._picture, self._grid} or not path):
-                names = named(path, part.size)[: MOST_BARS - len(labels)] if path else _indices(part)
-                self._numbers.append(_NumberPart(path, len(labels), len(labels) + len(names)))
+        for path in self._shapes:
+            if len(labels) < MOST_BARS and (not path or path not in self._paths.values()):
+                count = min(MOST_BARS, parts[path].size)
+                names = named(path, count)[: MOST_BARS - len(labels)] if path else list(map(str, range(count)))
+                self._places[path] = slice(len(labels), len(labels) + len(names))
                 labels += names
         self.labels = tuple(labels)
-        self.field = Field("observation", "float32", (len(self.labels),), per="seat")
-        self.slices = {dotted(part.path): (part.lo, part.hi) for part in self._numbers if part.path}
+        self.field = Field("observation", "float32", (len(labels),), per="seat")
+        self.slices = {dotted(path): (place.start, place.stop) for path, place in self._places.items() if path}
+        if labels and (self.slices or not self.boards):
+            bars = Field("bars", "float32", (len(labels),), timed=False)
+            self.boards.append((Panel("bars", "Observation", "bars", self.labels), bars))
 
     def numbers(self, observation: Any) -> NDArray[np.float32]:
         """Return the numbers of an observation that are shown; of a part that is missing or has changed, 0."""
         found, numbers = self._fitting(observation), np.zeros(len(self.labels), np.float32)
         with np.errstate(all="ignore"):
-            for part in self._numbers:
-                if part.path in found:
-                    numbers[part.lo : part.hi] = np.ravel(found[part.path])[: part.hi - part.lo]
+            for path, place in self._places.items():
+                if isinstance(part := found.get(path), np.ndarray):
+                    numbers[place] = part.ravel()[: place.stop - place.start]
         return numbers
 
-    def in_color(self, observation: Any) -> NDArray[np.uint8] | None:
-        """Return the picture in an observation, `(H, W, 3)`: the newest of a stack of frames; None if it is missing."""
-        image = self._fitting(observation).get(self._picture or ()) if self._picture is not None else None
-        return None if image is None else in_color(_bytes_of(image))
+    def shown(self, name: str, observation: Any) -> str | Array | None:
+        """Return what a board shows of an observation: text, a picture `(H, W, 3)` or numbers; None if it is missing.
 
-    def cells(self, observation: Any) -> str | None:
-        """Return the grid in an observation as text with colors; None if it is missing."""
-        found = self._fitting(observation).get(self._grid or ()) if self._grid is not None else None
-        return None if found is None else grid_text(found)
+        Args:
+            name: The name of the board's field.
+            observation: The observation; of a stack of frames, the newest is shown.
+        """
+        if name == "bars":
+            return self.numbers(observation)
+        part = self._fitting(observation).get(self._paths[name])
+        if part is None or _board_of(part) != name:
+            return None
+        if isinstance(part, str):
+            return part
+        return grid_text(part) if name == "cells" else in_color(_bytes_of(part))
 
-    def text(self, observation: Any) -> str | None:
-        """Return the text in an observation; None if it is missing."""
-        found = next((part for path, part in _leaves(observation) if path == self._story), None)
-        return found if isinstance(found, str) else None
-
-    def _fitting(self, observation: Any) -> dict[Path, Array]:
+    def _fitting(self, observation: Any) -> dict[Path, str | Array]:
         """Return the parts that have the shapes that they had at first, and take note of the others."""
-        found = dict(parts_of(observation))
-        for path, part in found.items():
-            was = self._shapes.get(path, part.shape)
-            if was != part.shape and path not in self.unfit:
+        found = _parts_of(observation)
+        for path, was in self._shapes.items():
+            part = found.get(path)
+            if isinstance(part, np.ndarray) and part.shape != was and path not in self.unfit:
                 self.unfit.add(path)
+                self.changed = observation
                 what = f"{dotted(path)} of the observation" if path else "the observation"
-                self.changed = self.changed or f"{what} had shape {was}, now {part.shape}: it is no longer shown"
+                self._notes.append(f"{what} had shape {was}, now {part.shape}: it is no longer shown")
         return {path: part for path, part in found.items() if path not in self.unfit}
 
 
-def _is_shown_as_picture(part: Array) -> bool:
-    """Whether a part is an image, or so many numbers in rows and columns that they are best seen as shades."""
-    return is_picture(part.shape) and not is_grid(part)
+def _board_of(part: str | Array) -> str:
+    """Return which board shows a part best."""
+    if isinstance(part, str):
+        return "story"
+    if _planes(part) is not None:
+        return "cells"
+    return "seen" if is_picture(part.shape) else "bars"
+
+
+def _panel_of(name: str, path: Path, part: Any) -> tuple[Panel, Field]:
+    title = dotted(path) or "Observation"
+    if name == "seen":
+        return pixels(title, name, picture_shape(part.shape) or ())
+    if name == "story":
+        return story_panel(title, name)
+    panel, field = text_panel(title, name, grid_text(part))
+    return replace(panel, close=True), field
 
 
 def _bytes_of(image: Array) -> NDArray[np.uint8]:
@@ -230,57 +226,37 @@ def _bytes_of(image: Array) -> NDArray[np.uint8]:
     return shades
 
 
-LEAST_GRID, MOST_GRID, MOST_PLANES = 3, 32, 16
-"""The least and most cells of a grid in each direction, and its most planes."""
-MOST_ACROSS = 64  # columns of planes beside each other
-HUES = (32, 33, 36, 35, 34, 31)
-"""The colors of the numbers 1, 2, 3 and so on in a grid."""
-
-
-def is_grid(part: Array) -> bool:
-    """Whether a part is a grid of whole numbers `(H, W)`, or a few planes of such, that is too small for a picture."""
-    if part.dtype.kind not in "biu" or (part.dtype == np.uint8 and is_picture(part.shape)):
-        return False
-    planes = _planes(part)
-    return planes is not None and len(planes) <= MOST_PLANES and _is_small(planes.shape[1:])
-
-
-def _is_small(shape: tuple[int, ...]) -> bool:
-    return min(shape) >= LEAST_GRID and max(shape) <= MOST_GRID
-
-
 def _planes(part: Array) -> Array | None:
-    """Return a grid as planes `(P, H, W)`; None if it has another number of axes."""
-    if part.ndim == 2:
-        return part[None]
-    if part.ndim != 3:
+    """Return a grid of whole numbers `(H, W)`, or a few planes of such, as `(P, H, W)`; None if it is none.
+
+    Bytes that are large enough for a picture are one.
+    """
+    picture = part.dtype == np.uint8 and is_picture(part.shape)
+    if part.dtype.kind not in "biu" or part.ndim not in {2, 3} or picture:
         return None
-    height, width, last = part.shape
-    return part if last == width != height or last > height else np.moveaxis(part, -1, 0)
+    planes = np.atleast_3d(part)
+    height, width, last = planes.shape
+    if last <= height and (last != width or width == height):
+        planes = np.moveaxis(planes, -1, 0)
+    sides = planes.shape[1:]
+    return planes if len(planes) <= MOST_PLANES and min(sides) >= LEAST_GRID and max(sides) <= MOST_GRID else None
 
 
 def grid_text(part: Array) -> str:
     """Return a grid as text, a number in each cell, in the color of its value; planes are beside each other."""
     planes = _planes(part)
     assert planes is not None
-    longest = max(len(str(planes.min())), len(str(planes.max()))) if planes.dtype != np.bool_ else 1
-    blocks = [_block(plane, longest + 1) for plane in planes]
-    across = max(1, MOST_ACROSS // (planes.shape[2] * (longest + 1) + 1))
-    lines: list[str] = []
-    for first in range(0, len(blocks), across):
-        lines += ([""] if first else []) + ["  ".join(row) for row in zip(*blocks[first : first + across], strict=True)]
-    return "\n".join(lines)
+    width = 1 + max(len(str(int(planes.min()))), len(str(int(planes.max()))))
+    across = max(1, MOST_ACROSS // (planes.shape[2] * width + 1))
+    blocks = [planes[first : first + across].tolist() for first in range(0, len(planes), across)]
+    return "\n\n".join("\n".join(_line(rows, width) for rows in zip(*block, strict=True)) for block in blocks)
 
 
-def _block(plane: Array, width: int) -> list[str]:
-    return ["".join(_cell(value, width) for value in row) for row in plane.astype(object).tolist()]
+def _line(rows: Iterable[list[int]], width: int) -> str:
+    """Return rows of several planes beside each other."""
+    return "  ".join("".join(_cell(number, width) for number in row) for row in rows)
 
 
-def _cell(value: Any, width: int) -> str:
-    number = int(value)
-    text = f"{number:>{width}}"
+def _cell(number: int, width: int) -> str:
+    text = f"{int(number):>{width}}"
     return f"\x1b[{HUES[(number - 1) % len(HUES)]}m{text}\x1b[0m" if number else text
-
-
-def _indices(part: Array) -> list[str]:
-    return [str(index) for index in range(min(MOST_BARS, part.size))]

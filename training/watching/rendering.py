@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any
 
 import numpy as np
@@ -29,85 +29,71 @@ HARMLESS = (
 )
 """Modules of environments that can be drawn although the script asked for no pictures: drawing one changes nothing that
 its next step depends on, and needs no display."""
-QUIET = {**NO_DEVICES, "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 PICTURE = 3  # axes
+PARTS = ("pygame", "pygame.display", "pygame.font", "pygame.mixer", "pygame.joystick")
+"""Pygame and those of its parts that can be running."""
 _drawing = threading.Lock()  # libraries such as pygame are not made for several threads
 
 
-def render_of_env(env: Any, *, borrow: bool) -> Callable[[], Any] | None:
+def render_of_env(env: Any) -> Callable[[], Any] | None:
     """Return what draws an environment of this process as a picture or as text; None if it cannot be drawn.
 
     The innermost environment is drawn, so that wrappers which collect or record pictures notice nothing. The result
     does not keep it alive.
-
-    Args:
-        env: The environment, with its wrappers.
-        borrow: Whether one that was made without a render mode may be drawn, if that is harmless.
     """
     chain = chain_of(env)
     base = chain[-1]
     mode = stored(base, "render_mode")
-    if mode not in MODES:
-        if not borrow or mode is not None or not type(base).__module__.startswith(HARMLESS):
-            return None
+    if mode is None and type(base).__module__.startswith(HARMLESS):
         modes = (stored(base, "metadata") or {}).get("render_modes", ())
         mode = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
     try:
-        return None if mode is None else BorrowedRendering(chain, mode)
+        return BorrowedRendering(chain, mode) if mode in MODES else None
     except TypeError:  # its class allows no weak references
         return None
 
 
-def render_of_several(envs: Sequence[Any], *, borrow: bool) -> Render | None:
-    """Return what draws one of the environments of this process, by its index; None if they cannot be drawn."""
-    renders = [render_of_env(env, borrow=borrow) for env in envs]
-    if any(render is None for render in renders):
-        return None
-    return lambda index: renders[index]()  # type: ignore[misc]
-
-
-def render_of_rows(env: Any, *, borrow: bool) -> Render | None:
+def render_of_rows(env: Any) -> Render | None:
     """Return what draws a row of a vector environment, of any library; None if it cannot be drawn.
 
     Environments in this process are drawn themselves. Others draw if the script has made them with a render mode.
-
-    Args:
-        env: The vector environment, with its wrappers.
-        borrow: As for a single environment.
     """
     chain = chain_of(env)
     base = chain[-1]
-    kind, envs, mode = type(base), stored(base, "envs"), stored(base, "render_mode")
+    kind, envs, pool = type(base), stored(base, "envs"), "envpool" in sys.modules and hasattr(base, "all_env_ids")
+    mode = base.render_mode if pool else stored(base, "render_mode")
     if isinstance(envs, list | tuple) and envs:
-        return render_of_several(envs, borrow=borrow)
-    if kind.__name__ == "CartPoleVectorEnv" and borrow and kind.__module__.startswith(HARMLESS):
+        renders = [render_of_env(env) for env in envs]
+        return None if None in renders else lambda index: renders[index]()  # type: ignore[misc]
+    if kind.__name__ == "CartPoleVectorEnv" and kind.__module__.startswith(HARMLESS):
         return _render_of_cart_poles(base)
-    pool = "envpool" in sys.modules and hasattr(base, "all_env_ids")
-    if (base.render_mode if pool else mode) not in MODES:
+    if mode not in MODES:
         return None
-    known = weakref.ref(base)
     if pool:
-        return lambda index: None if (rows := known()) is None else rows.render(index)[0]
+        return _while_alive(base, lambda rows, index: rows.render(index)[0])
     if kind.__name__ in {"AsyncVectorEnv", "SubprocVecEnv"}:
-        return _render_of_workers(known)
+        return _while_alive(base, _render_in_worker())
     draw = BorrowedRendering(chain, mode)
 
     def render(index: int) -> Any:
         drawn = draw()
-        whole = isinstance(drawn, str) or np.ndim(drawn) == PICTURE
-        return drawn if drawn is None or whole else drawn[index]
+        whole = drawn is None or isinstance(drawn, str) or np.ndim(drawn) == PICTURE
+        return drawn if whole else drawn[index]
 
     return render
 
 
-def _render_of_workers(known: Callable[[], Any]) -> Render:
+def _while_alive(base: Any, draw: Callable[[Any, int], Any]) -> Render:
+    """Return what draws a row of `base`, without keeping that alive."""
+    known = weakref.ref(base)
+    return lambda index: None if (rows := known()) is None else draw(rows, index)
+
+
+def _render_in_worker() -> Callable[[Any, int], Any]:
     """Return what draws one of the environments of worker processes, in which SDL must leave signals alone."""
     prepared: list[bool] = []
 
-    def render(index: int) -> Any:
-        rows = known()
-        if rows is None:
-            return None
+    def render(rows: Any, index: int) -> Any:
         call = getattr(rows, "env_method", None) or rows.call
         if not prepared:
             prepared.append(True)
@@ -117,25 +103,18 @@ def _render_of_workers(known: Callable[[], Any]) -> Render:
     return render
 
 
-def _render_of_cart_poles(base: Any) -> Render | None:
+def _render_of_cart_poles(base: Any) -> Render:
     """Return what draws a row of Gymnasium's vector of CartPoles: the single environment, which gets its state."""
-    single = getattr(sys.modules.get(type(base).__module__), "CartPoleEnv", None)
-    if single is None:
-        return None
-    known = weakref.ref(base)
-    shown = object.__new__(single)
-    vars(shown).update({"screen": None, "clock": None, "isopen": True, "render_mode": "rgb_array"})
+    shown = object.__new__(sys.modules[type(base).__module__].CartPoleEnv)
+    vars(shown).update(screen=None, clock=None, isopen=True)
     draw = BorrowedRendering([shown], "rgb_array")
 
-    def render(index: int) -> Any:
-        rows = known()
-        if rows is None:
-            return None
+    def render(rows: Any, index: int) -> Any:
         fixed = {name: vars(rows)[name] for name in ("screen_width", "screen_height", "x_threshold", "length")}
         vars(shown).update(fixed, state=rows.state[:, index])
         return draw()
 
-    return render
+    return _while_alive(base, render)
 
 
 class BorrowedRendering:
@@ -160,73 +139,56 @@ class BorrowedRendering:
         base = self._chain[-1]()
         if base is None:
             return None
-        own = own_of(base)
         with _drawing, ExitStack() as stack:
             stack.enter_context(kept_signals())
             stack.enter_context(_quiet())
-            stack.enter_context(_same_random([env for ref in self._chain if (env := ref()) is not None]))
-            stack.enter_context(_same_pygame())
+            stack.callback(_stop_parts_except, _running_parts())
+            _restore_random(stack, [env for ref in self._chain if (env := ref()) is not None])
+            own = own_of(base)
             before = dict(own)
             stack.callback(self._take_back, own, before)
+            own |= {name: value for name, (unset, value) in self._kept.items() if own.get(name) is unset}
             own["render_mode"] = self._mode
-            for name, (unset, value) in self._kept.items():
-                if own.get(name) is unset:
-                    own[name] = value
             try:
                 return base.render()
             except Exception:
                 if not self._kept:
                     raise
-                own.update({name: before[name] for name in self._kept if name in before})
-                for name in self._kept:
-                    if name not in before:
-                        own.pop(name, None)
-                return base.render()  # what was kept may depend on parts of pygame that were stopped
+                _restore(own, before)  # what was kept may depend on parts of pygame that were stopped
+                own["render_mode"] = self._mode
+                return base.render()
 
     def _take_back(self, own: dict[str, Any], before: dict[str, Any]) -> None:
         """Give the environment its attributes back, and keep what the drawing has made of them."""
         changed = {name: value for name, value in own.items() if before.get(name) is not value}
-        if "render_mode" not in before or before["render_mode"] != self._mode:
-            changed.pop("render_mode", None)
+        changed.pop("render_mode", None)
         self._kept = {name: (before.get(name), value) for name, value in changed.items()}
-        if list(before) == list(own)[: len(before)]:
-            own.update(before)
-            for name in list(own)[len(before) :]:
-                del own[name]
-        else:  # an attribute was deleted, and their order is to be as before
-            own.clear()
-            own.update(before)
+        _restore(own, before)
 
 
-@contextmanager
-def _same_random(envs: Sequence[Any]) -> Iterator[None]:
-    """Give the generators of random numbers that drawing may use their states back."""
-    plain, numpys = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002 - the one that scripts share
+def _restore(own: dict[str, Any], before: dict[str, Any]) -> None:
+    own.update(before)
+    for name in own.keys() - before.keys():
+        del own[name]
+    if list(own) != list(before):  # an attribute was deleted, and their order is to be as before
+        own.clear()
+        own.update(before)
+
+
+def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
+    """Let generators of random numbers that drawing may use have their states back at the end."""
+    stack.callback(random.setstate, random.getstate())
+    stack.callback(np.random.set_state, np.random.get_state(legacy=False))  # noqa: NPY002 - the one that scripts share
     torch = sys.modules.get("torch")
-    tensors = None if torch is None or not hasattr(torch, "get_rng_state") else torch.get_rng_state()
-    own: list[tuple[Any, Any]] = []
-    for env in envs:
-        for value in list(own_of(env).values()):
-            if isinstance(value, np.random.Generator):
-                own.append((value.bit_generator, value.bit_generator.state))
-            elif isinstance(value, np.random.RandomState):
-                own.append((value, value.get_state(legacy=False)))
-            elif isinstance(value, random.Random):
-                own.append((value, value.getstate()))
-    try:
-        yield
-    finally:
-        random.setstate(plain)
-        np.random.set_state(numpys)  # noqa: NPY002 - as above
-        if torch is not None and tensors is not None:
-            torch.set_rng_state(tensors)
-        for generator, state in own:
-            if isinstance(generator, random.Random):
-                generator.setstate(state)
-            elif isinstance(generator, np.random.RandomState):
-                generator.set_state(state)
-            else:
-                generator.state = state
+    if hasattr(torch, "get_rng_state"):
+        stack.callback(torch.set_rng_state, torch.get_rng_state())
+    for value in [value for env in envs for value in own_of(env).values()]:
+        if isinstance(value, np.random.Generator):
+            stack.callback(setattr, value.bit_generator, "state", value.bit_generator.state)
+        elif isinstance(value, np.random.RandomState):
+            stack.callback(value.set_state, value.get_state(legacy=False))
+        elif isinstance(value, random.Random):
+            stack.callback(value.setstate, value.getstate())
 
 
 class _OtherThreads:
@@ -249,53 +211,26 @@ def _quiet() -> Iterator[None]:
 
     The variables are those of the C library, which `os.environ` does not show.
     """
-    set_here = [name for name in QUIET if name not in os.environ]
-    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
-    for name in set_here:
-        os.putenv(name, QUIET[name])
-    pygame = "pygame" not in sys.modules and "PYGAME_HIDE_SUPPORT_PROMPT" in set_here
-    if pygame:
-        os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"  # which Python reads when pygame is imported
-    proxies = {name: _OtherThreads(stream) for name, stream in streams.items() if stream is not None}
-    for name, proxy in proxies.items():
-        setattr(sys, name, proxy)
-    try:
+    with ExitStack() as stack:
+        for name in NO_DEVICES.keys() - os.environ.keys():
+            os.putenv(name, NO_DEVICES[name])
+            stack.callback(os.unsetenv, name)
+        if sys.stdout is not None:
+            stack.enter_context(redirect_stdout(_OtherThreads(sys.stdout)))  # type: ignore[type-var]
+        if sys.stderr is not None:
+            stack.enter_context(redirect_stderr(_OtherThreads(sys.stderr)))  # type: ignore[type-var]
         yield
-    finally:
-        for name, proxy in proxies.items():
-            if getattr(sys, name) is proxy:
-                setattr(sys, name, streams[name])
-        if pygame:
-            os.environ.pop("PYGAME_HIDE_SUPPORT_PROMPT", None)
-        for name in set_here:
-            os.unsetenv(name)
 
 
-PARTS = ("display", "font", "mixer", "joystick")
-"""The parts of pygame that can be running."""
+def _running_parts() -> list[Any]:
+    """Return pygame and its parts, as far as they run."""
+    parts = [sys.modules.get(name) for name in PARTS]
+    return [part for part in parts if hasattr(part, "get_init") and part.get_init()]  # type: ignore[union-attr]
 
 
-@contextmanager
-def _same_pygame() -> Iterator[None]:
+def _stop_parts_except(before: Sequence[Any]) -> None:
     """Stop the parts of pygame that drawing has started, so that the script can start them in its own way."""
-    before = _running()
-    try:
-        yield
-    finally:
-        with suppress(Exception):
-            pygame = sys.modules.get("pygame")
-            if pygame is not None and not before:
-                pygame.quit()
-            else:
-                for name in _running() - before - {"pygame"}:
-                    getattr(pygame, name).quit()
-
-
-def _running() -> set[str]:
-    """Return which parts of pygame run."""
-    pygame = sys.modules.get("pygame")
-    if pygame is None or not hasattr(pygame, "get_init"):
-        return set()
-    parts = {name: getattr(pygame, name, None) for name in PARTS}
-    found = {name for name, part in parts.items() if part is not None and hasattr(part, "get_init") and part.get_init()}
-    return found | ({"pygame"} if pygame.get_init() else set())
+    with suppress(Exception):
+        for part in _running_parts():
+            if part not in before:
+                part.quit()

@@ -17,7 +17,7 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from ...backends.system.segment import SharedMemoryFull, new_directory, remove_directory
-from ...envs import BadParameter, Task
+from ...envs import BadParameter, Field, Task
 from ...envs.printable import printable
 from ..runs.last_telemetry import remove_dead_sessions
 from ..runs.sessions import running_names
@@ -34,7 +34,7 @@ from .infos import Infos
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .step_log import StepLog
-from .task import WatchedActions, describe_script, info_fields, with_boards
+from .task import WatchedActions, describe_script
 
 ITERATION, MAX_DELAY = 1.0, 1.5
 """Seconds of an iteration (unless a log ends it), and seconds between two publications without a viewer."""
@@ -149,9 +149,7 @@ class WatchedScript(BaseSession):
     def _describe(self, shown: Environments) -> Task:
         """Return the task that the environments are."""
         self._read = WatchedActions(shown.actions, shown.action)
-        self._boards = WatchedBoards(
-            shown.render, shown.observation, text=self._read.text, shared=shown.shared and shown.render is not None
-        )
+        self._boards = WatchedBoards(shown.render, shown.observation, text=self._read.text, shared=shown.shared)
         return describe_script(
             shown.task, self._read, self._boards, begins_at_once=shown.begins_at_once, reward_parts=shown.parts
         )
@@ -252,7 +250,8 @@ class WatchedScript(BaseSession):
         if names:
             self.mirror.read_infos(names)
             try:
-                self.update_task(replace(self.task, info=(*self.task.info, *info_fields(names))))
+                fields = (Field(name, "float32") for name in names)
+                self.update_task(replace(self.task, info=(*self.task.info, *fields)))
             except SharedMemoryFull as error:
                 self.events.add(Level.WARNING, f"{', '.join(names)} cannot be shown: {error}")
         self._write_events()
@@ -304,7 +303,7 @@ class WatchedScript(BaseSession):
         """While a viewer watches, find out how environments are drawn; publish other boards in a new segment."""
         mirror = self.mirror
         if self.view.displayed(mirror.environments).any() and self._boards.look():
-            task = with_boards(self.task, self._boards)
+            task = replace(self.task, **self._boards.facts)
             renew(mirror.buffer, (*task.boards, *task.last_boards), mirror.environments)
             if task.observation != self.task.observation:
                 mirror.observe(task.observation)
@@ -335,12 +334,7 @@ class WatchedScript(BaseSession):
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
         log, spare = self.step_log, self.gate.wait_seconds
-        return self._boards.draw(mirror.buffer, log.observation, spare=spare, texts_of=self._texts)
-
-    def _texts(self, env: int) -> Mapping[str, str]:
-        """Return the text that an environment was given."""
-        action = self.step_log.last_action(env)
-        return {"action": action} if isinstance(action, str) else {}
+        return self._boards.draw(mirror.buffer, log.observation, spare=spare, action_of=log.last_action)
 
     def _draw_last(self, env: int) -> None:
         """Show the last observation of an episode that the newest step has ended in an environment, if it is known."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ...envs import Field, Outcome, Task
+from ...envs import Outcome, Task
 from ...envs.fields import Array
 from ...envs.spaces.actions import ActionPart, action_parts, component_names
 from ...envs.spaces.kinds import kind_of
@@ -49,32 +48,14 @@ def describe_script(
         name=name,
         title=name.rpartition(":")[2].rpartition("/")[2],
         factory=f"{__name__}:refuse",
-        observation=boards.parts.field,
-        slices=boards.parts.slices,
         **actions.facts,
+        **boards.facts,
         reward_terms=tuple(f"reward {index}" for index in range(reward_parts)),
         outcomes=tuple(Outcome(name, "neutral") for name in ("terminated", "truncated", "reset")),
-        panels=boards.panels,
-        boards=_drawn(boards),
         note=note,
         begins_at_once=begins_at_once,
         watched=True,
     )
-
-
-def with_boards(task: Task, boards: WatchedBoards) -> Task:
-    """Return the task with other boards, and what they say of observations."""
-    parts = boards.parts
-    return replace(task, observation=parts.field, slices=parts.slices, panels=boards.panels, boards=_drawn(boards))
-
-
-def _drawn(boards: WatchedBoards) -> tuple[Field, ...]:
-    return (*boards.fields, Field("looked_at", "uint8", timed=False))
-
-
-def info_fields(names: Iterable[str]) -> tuple[Field, ...]:
-    """Return the fields for numbers of an info."""
-    return tuple(Field(name, "float32") for name in names)
 
 
 def refuse(*_: object) -> NoReturn:

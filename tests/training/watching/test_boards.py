@@ -2,6 +2,7 @@
 
 import random
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from pac.envs.task import allocate
 from pac.training.watching.boards import WatchedBoards, renew
 from pac.training.watching.observations import ObservationParts, row_of
 from pac.training.watching.rendering import render_of_env, render_of_rows
-from pac.training.watching.task import WatchedActions, describe_script, with_boards
+from pac.training.watching.task import WatchedActions, describe_script
 
 SPACES: dict[str, Any] = {
     "endless": spaces.Box(-np.inf, np.inf, (3,)),
@@ -60,7 +61,7 @@ def test_observations_of_every_space_are_drawn_or_left_out(name):
         boards.draw(buffers, lambda _env: seen, spare=np.inf)  # noqa: B023 - called at once
         assert boards.parts.numbers(seen).shape == boards.parts.field.shape
         if boards.look():
-            task = with_boards(task, boards)
+            task = replace(task, **boards.facts)
             renew(buffers, (*task.boards, *task.last_boards), 2)
     assert not any(np.isnan(board).any() for board in buffers.values() if board.dtype.kind == "f")
 
@@ -107,15 +108,15 @@ def test_a_row_of_any_batch_is_what_one_environment_observes():
     """Arrays, tensors, lists, Dicts, Tuples, text and objects."""
     torch = pytest.importorskip("torch")
     numbers = np.arange(6.0).reshape(3, 2)
-    assert row_of(numbers, 1).tolist() == [2, 3]
-    assert row_of(torch.tensor(numbers, requires_grad=True), 1).tolist() == [2, 3]
-    assert row_of(torch.ones(3, 2, dtype=torch.bfloat16), 1).tolist() == [1, 1]
-    assert row_of({"a": (numbers, numbers)}, 2)["a"][1].tolist() == [4, 5]
-    assert row_of(("x", "y"), 1) == "y"
+    assert row_of(numbers, 1, 3).tolist() == [2, 3]
+    assert row_of(torch.tensor(numbers, requires_grad=True), 1, 3).tolist() == [2, 3]
+    assert row_of(torch.ones(3, 2, dtype=torch.bfloat16), 1, 3).tolist() == [1, 1]
+    assert row_of({"a": (numbers, numbers)}, 2, 3)["a"][1].tolist() == [4, 5]
+    assert row_of(("x", "y"), 1, 2) == "y"
     assert row_of(({"a": np.ones(3)}, {"a": np.zeros(3)}), 1, 2)["a"].tolist() == [0, 0, 0]
-    assert row_of([[1, 2], [3, 4]], 1) == [3, 4]
-    assert row_of(None, 1) is None
-    assert row_of(numbers, 9) is None
+    assert row_of([[1, 2], [3, 4]], 1, 2) == [3, 4]
+    assert row_of(None, 1, 2) is None
+    assert row_of(numbers, 9, 3) is None
 
 
 def test_a_part_that_changes_its_shape_is_no_longer_shown():
@@ -149,9 +150,9 @@ def test_what_is_observed_decides_what_is_drawn(observation, kinds):
 
 def test_a_grid_shows_its_numbers():
     """Planes are beside each other, and larger numbers need wider cells."""
-    parts = ObservationParts(np.zeros((3, 3, 2), np.int64))
+    parts = ObservationParts(np.zeros((3, 3, 2), np.int64), [])
     seen = np.arange(18).reshape(3, 3, 2)
-    text = "".join(letter for letter in parts.cells(seen) or "" if letter not in "\x1b[m")
+    text = "".join(letter for letter in parts.shown("cells", seen) or "" if letter not in "\x1b[m")
     assert text.split("\n")[0].split()[-1].endswith("0")
     boards = WatchedBoards(None, np.zeros((3, 3), np.int64))
     before = boards.fields[0].shape
@@ -205,7 +206,7 @@ def test_drawing_leaves_everything_as_it_was(capsys):
     """Attributes and their order, generators of random numbers and what is printed."""
     env = Noisy()
     env.reset(seed=1)
-    draw, before = render_of_env(gymnasium.wrappers.TimeLimit(env, 9), borrow=False), state_of(env)
+    draw, before = render_of_env(gymnasium.wrappers.TimeLimit(env, 9)), state_of(env)
     assert draw is not None
     assert draw().shape == (32, 32, 3)
     assert draw() is not None
@@ -216,15 +217,14 @@ def test_drawing_leaves_everything_as_it_was(capsys):
 def test_environments_without_a_render_mode_are_drawn_if_that_is_harmless():
     """Pygame is as before, too."""
     pygame = pytest.importorskip("pygame")
-    assert render_of_env(SimpleNamespace(render_mode=None), borrow=True) is None
+    assert render_of_env(SimpleNamespace(render_mode=None)) is None
     env = gymnasium.make("CartPole-v1")
     env.reset(seed=1)
-    draw, before = render_of_env(env, borrow=True), dict(vars(env.unwrapped))
+    draw, before = render_of_env(env), dict(vars(env.unwrapped))
     assert draw is not None
     assert draw().shape == draw().shape == (400, 600, 3)
     assert vars(env.unwrapped) == before
     assert not pygame.get_init()
-    assert render_of_env(env, borrow=False) is None
 
 
 def test_rows_of_a_vector_that_computes_all_at_once_are_drawn():
@@ -233,7 +233,7 @@ def test_rows_of_a_vector_that_computes_all_at_once_are_drawn():
     envs = gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="vector_entry_point")
     envs.reset(seed=1)
     envs.unwrapped.state[0] = [-2, 2]  # type: ignore[attr-defined]
-    draw = render_of_rows(envs, borrow=True)
+    draw = render_of_rows(envs)
     assert draw is not None
     first, second = draw(0), draw(1)
     assert first.shape == (400, 600, 3)
@@ -288,7 +288,7 @@ def test_text_actions_are_shown():
     boards = WatchedBoards(None, np.ones(2), text=actions.text)
     buffers = allocate(describe_script("toy", actions, boards), 1)
     buffers["looked_at"][:] = 1
-    boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf, texts_of=lambda _env: {"action": "take the lamp"})
+    boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf, action_of=lambda _env: "take the lamp")
     assert "".join(map(chr, buffers["said"][0, 0, 0])).rstrip() == "action: take the lamp"
 
 

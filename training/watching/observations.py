@@ -92,7 +92,7 @@ def _on_host(part: Any) -> Any:
 
 def _parts_of(observation: Any) -> dict[Path, str | Array]:
     """Return the parts of an observation that are text or numbers, by the keys of the Dicts and Tuples around them."""
-    numbers = ((path, part if isinstance(part, str) else _numbers_of(part)) for path, part in _leaves(observation))
+    numbers = ((path, part if isinstance(part, str) else numbers_of(part)) for path, part in _leaves(observation))
     return {path: part for path, part in numbers if part is not None}
 
 
@@ -107,7 +107,7 @@ def _leaves(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from _leaves(part, (*path, key))
 
 
-def _numbers_of(part: Any) -> Array | None:
+def numbers_of(part: Any) -> Array | None:
     """Return a part as numbers; None if it is something else, such as bytes or numbers of more than 64 bits."""
     try:
         numbers = host_array(part)

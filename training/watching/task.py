@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import reduce
 from itertools import chain
+from operator import getitem
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,12 +17,10 @@ from ...envs.spaces.actions import ActionPart, action_parts, component_names
 from ...envs.spaces.kinds import kind_of
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards
-from .observations import host_array
+from .observations import host_array, numbers_of
 
 MOST_CHOICES, MOST_NUMBERS = 4096, 256
 """The most choices of an action that are counted, and the most numbers of an action that are kept."""
-MOST_NAMED = 512
-"""The most choices that have names."""
 UNKNOWN = {"num_actions": 0, "action_names": ("N/A",)}
 
 
@@ -39,8 +39,7 @@ def describe_script(
         actions: Their actions.
         boards: What is drawn of them.
         begins_at_once: Whether the step that ends an episode resets the environment.
-        reward_parts: The number of rewards that each step returns, if that is not one number: the terms are then
-            called `reward 0`, `reward 1` and so on, and the task's note says that the reward is their sum.
+        reward_parts: The number of rewards that each step returns, which are its terms then; 0 if that is one number.
     """
     note = f"a step returns {reward_parts} rewards: reward and return are their sum" if reward_parts else ""
     return Task(
@@ -81,34 +80,32 @@ class WatchedActions:
     """
 
     def __init__(self, space: Any, action: Any = None) -> None:
-        self._parts: list[ActionPart] = []
-        self.text = kind_of(space) == "Text" or isinstance(action, str)
-        with suppress(Exception):
-            self._parts = action_parts("", space) if kind_of(space) else _parts_of(action)
-        self._kind = kind_of(space)
+        self._kind, self._parts = kind_of(space), list[ActionPart]()
+        self.text = self._kind == "Text" or isinstance(action, str)
+        with suppress(Exception):  # of a space that has neither choices nor numbers
+            if self._kind:
+                self._parts = action_parts("", space)
+            elif (numbers := numbers_of(action)) is not None:
+                self._parts = [ActionPart((), bounds=((-np.inf, np.inf),) * numbers.size)]
         self._first = int(getattr(space, "start", 0)) if self._kind == "Discrete" else 0
         self._width = min(MOST_NUMBERS, sum(part.width for part in self._parts))
         self.reads = bool(self._width)
         self.facts: Mapping[str, Any] = self._described() if self.reads else UNKNOWN
-        self.flatten: Callable[[Any], Array] | None = (
-            self._flat if self.reads and self._kind in {"Dict", "Tuple"} else None
-        )
+        several = self.reads and self._kind in {"Dict", "Tuple"}
+        self.flatten: Callable[[Any], Array] | None = self._flat if several else None
 
     def _described(self) -> Mapping[str, Any]:
-        parts = self._parts
-        choices = tuple(chain.from_iterable(part.choices for part in parts))
-        few = sum(choices) <= MOST_CHOICES and len(choices) <= MOST_NUMBERS
-        counted = few and not any(part.bounds for part in parts)
-        names = {"component_names": found} if (found := component_names(parts)[: self._width]) else {}
-        if not counted:
-            pairs = (part.bounds or tuple((0.0, count - 1.0) for count in part.choices) for part in parts)
+        names = {"component_names": component_names(self._parts)[: self._width]}
+        choices = tuple(chain.from_iterable(part.choices for part in self._parts))
+        many = sum(choices) > MOST_CHOICES or len(choices) > MOST_NUMBERS
+        if many or any(part.bounds for part in self._parts):
+            pairs = (part.bounds or tuple((0.0, count - 1.0) for count in part.choices) for part in self._parts)
             bounds = tuple(chain.from_iterable(pairs))[: self._width]
             return {"num_actions": len(bounds), "bounds": bounds, **names}
         if self._kind != "Discrete":
             return {"num_actions": sum(choices), "choices": choices, **names}
-        numbers = range(self._first, self._first + choices[0])
-        named = self._first or choices[0] <= MOST_NAMED
-        return {"num_actions": choices[0], **({"action_names": tuple(map(str, numbers))} if named else {})}
+        numbers = range(self._first, self._first + choices[0]) if self._first else ()
+        return {"num_actions": choices[0], "action_names": tuple(map(str, numbers))}
 
     def _flat(self, actions: Any) -> Array:
         if isinstance(actions, list) or (isinstance(actions, tuple) and self._kind == "Dict"):  # one by environment
@@ -116,40 +113,20 @@ class WatchedActions:
         return self._flat_batch(actions)
 
     def _flat_batch(self, actions: Any, *, single: bool = False) -> Array:
-        columns = [host_array(_at(actions, part.path)) for part in self._parts]
+        columns = [host_array(reduce(getitem, part.path, actions)) for part in self._parts]
         rows = [np.reshape(column, (1 if single else len(column), -1)) for column in columns]
         return np.concatenate(rows, axis=1)
 
     def read(self, actions: Array) -> Array:
         """Return actions `(steps, N, numbers)` in the form of the buffer; unknown ones are NaN, or -1 for choices."""
-        bounds, choices = self.facts.get("bounds"), self.facts.get("choices")
-        with np.errstate(all="ignore"):
-            if bounds is None and choices is None:
-                return self._chosen(actions)
-            if actions.shape[-1] < self._width:
-                return np.full((*actions.shape[:-1], self._width), -1 if bounds is None else np.nan)
-            kept = actions[..., : self._width]
-            return kept.astype(np.int64) if bounds is None else kept.astype(np.float32)
-
-    def _chosen(self, actions: Array) -> Array:
-        """Return which of the choices were made, `(steps, N)`; -1 for an action that is none of them."""
-        if not actions.shape[-1]:
-            return np.full(actions.shape[:-1], -1)
-        numbers = actions[..., 0].astype(np.int64) - self._first
-        chosen: Array = np.where((numbers >= 0) & (numbers < self.facts["num_actions"]), numbers, -1)
-        return chosen
-
-
-def _parts_of(action: Any) -> list[ActionPart]:
-    """Return an action without a space as one part: as many numbers as it has."""
-    numbers = host_array(action)
-    if numbers.dtype.kind not in "biuf" or not numbers.size:
-        return []
-    return [ActionPart((), bounds=((-np.inf, np.inf),) * numbers.size)]
-
-
-def _at(actions: Any, path: tuple[str | int, ...]) -> Any:
-    """Return a part of a batch of actions."""
-    for key in path:
-        actions = actions[key]
-    return actions
+        counted = "bounds" not in self.facts
+        one = counted and self._kind == "Discrete"
+        if actions.shape[-1] < self._width:
+            found = np.full((*actions.shape[:-1], self._width), -1 if counted else np.nan)
+        else:
+            with np.errstate(all="ignore"):
+                found = actions[..., : self._width].astype(np.int64 if counted else np.float32)
+            if one:
+                found -= self._first
+                found[(found < 0) | (found >= self.facts["num_actions"])] = -1
+        return found[..., 0] if one else found

@@ -123,6 +123,8 @@ def fill_moment(
         moment[name] = buffers[name][slot, env]
     for name in ("episode_return", "reward"):
         moment[name] = buffers[name][slot, row]
+    if task.watched and not moment["frames"]:
+        moment["reward"] = np.nan  # it made no step in this slot
     ended = TERMINATED if buffers["terminated"][slot, row] else TRUNCATED if buffers["truncated"][slot, row] else 0
     moment["end"] = ended
     moment["episode"] = buffers["episode"][0, env] - (ended > 0)  # the next one has begun in the same step

@@ -107,6 +107,7 @@ class RowLog(StepLog):
         """Wait until the next round may begin; only needed while `attention[0]` is not 0."""
         if not self.ended and (self._stepped[row] or self.num_envs == 1):
             self._waiting = row, action
+            self._last[row] = None  # the script steps on without a reset, so the step before has ended nothing
             self.wait()
             self._stepped[:] = bytes(len(self._stepped))
 
@@ -171,7 +172,7 @@ class RowLog(StepLog):
             self._stepped[row] = 1
             if slot == self._top:
                 self._filled += 1
-            if (now >= self.due and (self._filled >= self._grown or not self.due)) or slot + 1 >= self.capacity:
+            if (now >= self.due and (self._filled >= self._grown or self.every)) or slot + 1 >= self.capacity:
                 if self.watched:
                     self._waiting = row, action
                 self.process(now)
@@ -270,7 +271,7 @@ class RowLog(StepLog):
             self._turn += 1
             self._counts = [0] * self._grown
             self._top, self._filled = -1, 0
-            if self.due and events:
+            if not self.every and events:
                 self._keep_back(events)
         return self._columns(events) if events else None
 

@@ -281,7 +281,8 @@ class WatchedScript(BaseSession):
             with suppress(Exception):  # an error about the policy must not stop the rest
                 self._probe.finish()
             self._share_time()
-            self.step_log.watch(watched=self.view.has_viewers or self.debugger.needs_every_step)
+            every = self.debugger.needs_every_step
+            self.step_log.watch(watched=self.view.has_viewers or every, every=every)
             drawing = self._flush()
             if self.stopped:
                 self.close()

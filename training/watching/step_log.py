@@ -87,13 +87,14 @@ class StepLog:
         attention: Not 0 if the next step has to wait.
         wait: Called before a step that has to wait.
         process: Called after a step if the time is `due`, or if `capacity` steps were noted.
-        due: The time of `perf_counter` from which steps are processed; 0: process every step.
+        due: The time of `perf_counter` from which steps are processed.
         capacity: Maximum number of noted steps.
         keeps: Whether actions are kept.
         flatten: Turns a batch of actions of several parts into one array; None if they are one.
         left: When the last step ended.
         inside: Seconds that steps took since the caller set it to 0.
         ended: Whether steps are no longer noted.
+        every: Whether each step is processed at once, also if other environments have not made theirs.
         watched: Whether somebody looks. Otherwise no observation or info is kept, so that they live as long as without
             watching.
         info_reader: Reads the numbers of infos.
@@ -106,7 +107,8 @@ class StepLog:
         self.wait: Callable[[], None] = lambda: None
         self.process: Callable[[float], None] = lambda _now: None
         self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
-        self.due, self.capacity, self.ended, self.watched = inf, 1, False, False
+        self.due, self.capacity = inf, 1
+        self.ended = self.watched = self.every = False
         self.flatten: Callable[[Any], Array] | None = None
         self.left = perf_counter()
         self.inside = 0.0
@@ -141,11 +143,11 @@ class StepLog:
         """Return the steps that were noted, and forget them; None if there are none."""
         raise NotImplementedError
 
-    def watch(self, *, watched: bool) -> None:
-        """Keep what environments observe while somebody looks, and forget it then."""
+    def watch(self, *, watched: bool, every: bool) -> None:
+        """Keep what environments observe while somebody looks, and forget it then; process every step or not."""
         if self.watched and not watched:
             self.forget()
-        self.watched = watched
+        self.watched, self.every = watched, every
 
     def forget(self) -> None:
         """Forget what environments observe and were told."""

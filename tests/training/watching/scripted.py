@@ -105,7 +105,8 @@ def training(envs=None):
 def counted_by(envs):
     """The monitor, which has counted all steps."""
     session = session_of(envs)
-    session.process_soon()  # also a step with a flag, of which it is not known yet whether a reset follows
+    session.step_log.every = True  # also a step with a flag, of which it is not known yet whether a reset follows
     session._flush()
+    session.step_log.every = False
     session.counter.mark()
     return session.monitor

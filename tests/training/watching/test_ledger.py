@@ -329,8 +329,9 @@ NEEDS = {"SB3": "stable_baselines3", "SB3 halves": "stable_baselines3", "agents"
 
 def compare(session, reader, logs, before):
     """Compare what is shown with logs, of which those `before` the newest step are known, too, in a batch."""
-    session.process_soon()  # otherwise a step with a flag is held back until it is known whether a reset follows
+    session.step_log.every = True  # otherwise a step with a flag is held back until it is known whether a reset follows
     session._flush()
+    session.step_log.every = False
     session.monitor.publish()
     seen = take_snapshot(reader, ViewRequest(episodes=True))
     assert seen.episodes is not None

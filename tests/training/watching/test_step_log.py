@@ -98,7 +98,7 @@ def test_a_flag_ends_an_episode_if_a_reset_follows():
 def test_an_end_that_is_known_late_is_told_without_a_step():
     """The step with the flag was processed already, since somebody looks at every step."""
     log = rows(1)
-    log.due = 0.0
+    log.every = True
     step(log, 0, truncated=True)
     assert taken(log).ends.tolist() == [[0]]
     log.begin(0, OBSERVED[0])
@@ -141,7 +141,7 @@ def test_episodes_are_the_same_in_whatever_stretches(events):
 
     for row, event in events:
         if event == "take":
-            log.due = row
+            log.every = not row
             read()
         elif event in {"reset", "drop"}:
             if expected[row] and not expected[row][-1][1]:

@@ -97,18 +97,20 @@ class _Here(threading.local):
     resets = 0
 
 
-class _Link:
-    """What a replaced function finds here. In a process that gets the function by value, it only calls its twin."""
+class Link:
+    """What a replaced function finds here.
 
-    __slots__ = ("clock", "here", "known", "nothing")
+    Args:
+        elsewhere: What it finds in a process that gets it by value.
+        found: What it finds in this one.
+    """
 
-    def __init__(self) -> None:
-        self.here, self.known, self.clock = here, objects.get, perf_counter
-        self.nothing: dict[str, Any] = {}
+    def __init__(self, elsewhere: Mapping[str, Any], **found: Any) -> None:
+        self._elsewhere = {"nothing": {}, **elsewhere}
+        vars(self).update(found, nothing={})
 
     def __reduce__(self) -> Any:
-        found = {"here": SimpleNamespace(inside=True, resets=0)}
-        return functools.partial, (id,), (id, (), {}, found)  # as constants are: with attributes, and a hash
+        return functools.partial, (id,), (id, (), {}, self._elsewhere)  # as constants are: with attributes, and a hash
 
 
 class _Process:
@@ -122,7 +124,7 @@ here = _Here()
 objects: dict[int, Follower] = {}
 """What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
-_link = _Link()
+_link = Link({"here": SimpleNamespace(inside=True, resets=0)}, here=here, known=objects.get, clock=perf_counter)
 
 
 def replace(cls: type, name: str) -> bool:
@@ -136,7 +138,7 @@ def replace(cls: type, name: str) -> bool:
     return True
 
 
-def code_around(function: FunctionType, name: str, template: str, link: object) -> CodeType:
+def code_around(function: FunctionType, name: str, template: str, link: Link) -> CodeType:
     """Return code with the parameters of a function, which calls a twin of it.
 
     Args:

@@ -29,9 +29,10 @@ def figure_of(value: Any) -> Any:
     """
     with suppress(Exception):  # a tensor may be a placeholder without a number
         library = type(value).__module__.partition(".")[0]
-        for kind in (float, int):
-            if isinstance(value, kind):
-                return kind.__float__(value)
+        if isinstance(value, float):
+            return float.__float__(value)
+        if isinstance(value, int):
+            return int.__float__(value)
         if isinstance(value, np.number | np.bool_) or (type(value) is np.ndarray and value.size == 1):
             return float(value.item())
         if library == "torch" and type(value).__name__ in {"Tensor", "Parameter"} and value.numel() == 1:

@@ -118,14 +118,13 @@ class PolicyProbe:
         return self in _observing
 
     def _begin(self) -> None:
-        torch, distributions, compiler, optimizer = (
-            sys.modules.get(f"torch{name}")
-            for name in ("", ".distributions", "._dynamo.eval_frame", ".optim.optimizer")
-        )
+        names = "torch", "torch.distributions", "torch._dynamo.eval_frame", "torch.optim.optimizer"
+        imported: Callable[[str], Any] = sys.modules.get
+        torch, distributions, compiler, optimizer = map(imported, names)
         if any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values()):
             self._found = None  # a method that is replaced would have compiled modules compiled again
             return
-        if torch is None or distributions is None or self.observes:
+        if distributions is None or self.observes:
             return
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import get_ident
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .after_import import Hook
 from .hidden import hidden
 
 SCRIPT = f"{__package__}.script"
 Figures: TypeAlias = Callable[..., Mapping[str, Any]]
-FORMATS = {1: "f", 2: "d"}
+FORMATS: dict[int, Literal["f", "d"]] = {1: "f", 2: "d"}
 """How numbers are packed, by the type of a tensor of TensorFlow."""
 _logging: set[int] = set()
 """The threads that are within a hooked function: a logger that calls another one is shown once."""

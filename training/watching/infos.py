@@ -98,12 +98,11 @@ class InfoReader:
                 self._see(part, (*path, name))
 
 
-def _within(info: Any, path: Iterable[Any]) -> Mapping[Any, Any]:
+def _within(info: Mapping[Any, Any], path: Iterable[Any]) -> Mapping[Any, Any]:
     """Return the dict at a path of keys; an empty one if it is missing."""
     for name in path:
-        info = info.get(name)
-        if not isinstance(info, Mapping):
-            return {}
+        part = info.get(name)
+        info = part if isinstance(part, Mapping) else {}
     return info
 
 
@@ -121,7 +120,7 @@ def _batches(
     for key, value in sorted(infos.items(), key=lambda item: item[0] == LAST_INFO):
         if not isinstance(key, str) or key[:1] == "_" or key in UNREAD:
             continue
-        mask = infos.get(f"_{key}")
+        mask: Any = infos.get(f"_{key}")
         known = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,)
         has = outer & mask if known else outer
         if not isinstance(value, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -73,7 +74,9 @@ def row_of(batch: Any, env: int, count: int) -> Any:
         return tuple(row_of(part, env, count) for part in batch)
     try:
         row = batch[env]
-        return each_part(row, _on_host) if isinstance(batch, list | tuple) else host_array(row)
+        if not isinstance(batch, list | tuple):
+            return host_array(row)
+        return each_part(row, lambda part: host_array(part) if hasattr(part, "shape") else part)
     except Exception:  # of a class of the script or of another library
         return None
 
@@ -84,10 +87,6 @@ def _has_rows(batch: Any, count: int) -> bool:
         parts = batch.values() if isinstance(batch, Mapping) else batch
         return bool(parts) and all(_has_rows(part, count) for part in parts)
     return tuple(getattr(batch, "shape", ())[:1]) == (count,)
-
-
-def _on_host(part: Any) -> Any:
-    return host_array(part) if hasattr(part, "shape") else part
 
 
 def _parts_of(observation: Any) -> dict[Path, str | Array]:
@@ -141,13 +140,13 @@ class ObservationParts:
         parts = {path: part for path, part in _parts_of(observation).items() if path not in self.unfit}
         self._shapes = {path: part.shape for path, part in parts.items() if not isinstance(part, str)}
         paths = {_board_of(part): path for path, part in reversed(parts.items())}
-        self._paths = {name: paths[name] for name in ("seen", "cells", "story") if name in paths}
+        self._paths: dict[str, Path] = {name: paths[name] for name in ("seen", "cells", "story") if name in paths}
         self.boards = [_panel_of(name, path, parts[path]) for name, path in self._paths.items()]
         self._places: dict[Path, slice] = {}
         labels: list[str] = []
-        for path in self._shapes:
+        for path, shape in self._shapes.items():
             if len(labels) < MOST_BARS and (not path or path not in self._paths.values()):
-                count = min(MOST_BARS, parts[path].size)
+                count = min(MOST_BARS, math.prod(shape))
                 names = named(path, count)[: MOST_BARS - len(labels)] if path else list(map(str, range(count)))
                 self._places[path] = slice(len(labels), len(labels) + len(names))
                 labels += names
@@ -248,13 +247,9 @@ def grid_text(part: Array) -> str:
     assert planes is not None
     width = 1 + max(len(str(int(planes.min()))), len(str(int(planes.max()))))
     across = max(1, MOST_ACROSS // (planes.shape[2] * width + 1))
-    blocks = [planes[first : first + across].tolist() for first in range(0, len(planes), across)]
-    return "\n\n".join("\n".join(_line(rows, width) for rows in zip(*block, strict=True)) for block in blocks)
-
-
-def _line(rows: Iterable[list[int]], width: int) -> str:
-    """Return rows of several planes beside each other."""
-    return "  ".join("".join(_cell(number, width) for number in row) for row in rows)
+    drawn = [["".join(_cell(number, width) for number in row) for row in plane] for plane in planes.tolist()]
+    blocks = [zip(*drawn[first : first + across], strict=True) for first in range(0, len(drawn), across)]
+    return "\n\n".join("\n".join(map("  ".join, block)) for block in blocks)
 
 
 def _cell(number: int, width: int) -> str:

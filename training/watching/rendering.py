@@ -179,7 +179,7 @@ def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
     """Let generators of random numbers that drawing may use have their states back at the end."""
     stack.callback(random.setstate, random.getstate())
     stack.callback(np.random.set_state, np.random.get_state(legacy=False))  # noqa: NPY002 - the one that scripts share
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     if hasattr(torch, "get_rng_state"):
         stack.callback(torch.set_rng_state, torch.get_rng_state())
     for value in [value for env in envs for value in own_of(env).values()]:

@@ -16,6 +16,7 @@ from ...envs.spaces.drawing import MODE_OF, as_picture, drawing, picture_in, wri
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import size_of
 from .observations import ObservationParts, host_array
+from .step_log import StepLog
 
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset(MODE_OF.values())
@@ -95,24 +96,13 @@ class WatchedBoards:
         self.fields = tuple(field for _, field in drawn)
         self._renders, self._stale = self._board is not None, False
 
-    def draw(
-        self,
-        buffers: Buffers,
-        observation_of: Callable[[int], Any],
-        *,
-        spare: float,
-        action_of: Callable[[int], Any] = lambda _env: None,
-    ) -> float:
-        """Draw the environments that viewers display, a few at a time.
+    def draw(self, buffers: Buffers, log: StepLog, *, spare: float) -> float:
+        """Draw the environments that viewers display, a few at a time; return how long it took, in s.
 
         Args:
             buffers: The arrays of what is watched.
-            observation_of: Returns what an environment observes.
+            log: Knows what the environments observe, and their last actions.
             spare: Seconds for which the training waits anyway. Drawing during these does not count towards the share.
-            action_of: Returns the last action of an environment, if it is text.
-
-        Returns:
-            How long it took, in s.
         """
         begin = now = time.perf_counter()
         if now < self._paid and spare <= self._cost:
@@ -124,7 +114,8 @@ class WatchedBoards:
                     break
                 self._turn = env + 1
                 buffers[LOOKED_AT][0, env] = 0
-                self._draw(buffers, "", None if self._renders else observation_of(env), env, action_of(env))
+                observation = None if self._renders else log.observation(env)
+                self._draw(buffers, "", observation, env, log.last_action(env) if self._text else None)
                 now, before = time.perf_counter(), now
                 self._cost = now - before
                 if self._shared and self._renders:
@@ -135,13 +126,7 @@ class WatchedBoards:
         return now - begin
 
     def draw_last(self, buffers: Buffers, observation: Any, env: int) -> None:
-        """Draw the last board of an episode that the newest step has ended, if boards show observations.
-
-        Args:
-            buffers: The arrays of what is watched.
-            observation: The last one of the episode.
-            env: The environment, which has been reset since.
-        """
+        """Draw the last observation of an episode, whose end has reset the environment, if boards show observations."""
         if self.fields and not self._renders and LAST_DRAWN in buffers:
             self._draw(buffers, LAST, observation, env)
             buffers[LAST_DRAWN][0, env] = buffers["episode"][0, env]
@@ -160,17 +145,14 @@ class WatchedBoards:
             if isinstance(shown, str):
                 board[...] = written(shown, panel, board.shape)
                 rows, columns = size_of(shown)
-                if not panel.scrolls and (rows > board.shape[0] or columns > board.shape[1]):
-                    self._outgrow(shown, observation)
+                if panel.scrolls or (rows <= board.shape[0] and columns <= board.shape[1]):
+                    continue
+                if self._renders:
+                    self._board, self._stale = drawing(shown), True
+                else:
+                    self.parts.changed = observation
             elif shown is not None:
                 board[...] = picture_in(shown, board.shape[:2]) if panel.kind == "pixels" else shown
-
-    def _outgrow(self, text: str, observation: Any) -> None:
-        """Note that there was no room for a text."""
-        if self._renders:
-            self._board, self._stale = drawing(text), True
-        else:
-            self.parts.changed = observation
 
     def _rendered(self, env: int) -> str | Array | None:
         """Return what an environment renders; None if nothing is known. After an error, nothing is rendered again."""
@@ -189,13 +171,7 @@ class WatchedBoards:
 
 
 def renew(buffers: dict[str, Array], fields: tuple[Field, ...], num_envs: int) -> None:
-    """Put arrays into buffers for those of the untimed `fields` that have none of their shape.
-
-    Args:
-        buffers: The arrays of what is watched.
-        fields: The boards of a task, and its last boards.
-        num_envs: Number of environments N.
-    """
+    """Put arrays into buffers for those of a task's boards that have none of their shape, for N environments."""
     for item in fields:
         shape = item.block_shape(1, num_envs, 1)
         if item.name not in buffers or buffers[item.name].shape != shape:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...envs import Field, Panel
 from ...envs.fields import Array
-from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, picture_shape, pixels, story_panel, text_panel
+from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, pixels, story_panel, text_panel
 from ...envs.spaces.kinds import dotted, named
 
 NUMERIC = "biuf"
@@ -89,21 +89,14 @@ def _has_rows(batch: Any, count: int) -> bool:
     return tuple(getattr(batch, "shape", ())[:1]) == (count,)
 
 
-def _parts_of(observation: Any) -> dict[Path, str | Array]:
-    """Return the parts of an observation that are text or numbers, by the keys of the Dicts and Tuples around them."""
-    numbers = ((path, part if isinstance(part, str) else numbers_of(part)) for path, part in _leaves(observation))
-    return {path: part for path, part in numbers if part is not None}
-
-
-def _leaves(observation: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the simple parts of an observation."""
-    if len(path) >= DEEPEST or not isinstance(observation, Mapping | tuple):
-        yield path, observation
-        return
-    keys: Iterable[Any] = getattr(observation, "_fields", range(len(observation)))
-    pairs = observation.items() if isinstance(observation, Mapping) else zip(keys, observation, strict=False)
-    for key, part in islice(pairs, MOST_PARTS):
-        yield from _leaves(part, (*path, key))
+def _parts_of(observation: Any, path: Path = ()) -> Iterator[tuple[Path, str | Array]]:
+    """Yield the parts of an observation that are text or numbers, with the keys of the Dicts and Tuples around them."""
+    if len(path) < DEEPEST and isinstance(observation, Mapping | tuple):
+        pairs = observation.items() if isinstance(observation, Mapping) else enumerate(observation)
+        for key, part in islice(pairs, MOST_PARTS):
+            yield from _parts_of(part, (*path, key))
+    elif (found := observation if isinstance(observation, str) else numbers_of(observation)) is not None:
+        yield path, found
 
 
 def numbers_of(part: Any) -> Array | None:
@@ -137,11 +130,12 @@ class ObservationParts:
     def __init__(self, observation: Any, notes: list[str], without: Iterable[Path] = ()) -> None:
         self._notes, self.unfit = notes, set(without)
         self.changed: Any = None
-        parts = {path: part for path, part in _parts_of(observation).items() if path not in self.unfit}
+        parts = {path: part for path, part in _parts_of(observation) if path not in self.unfit}
         self._shapes = {path: part.shape for path, part in parts.items() if not isinstance(part, str)}
-        paths = {_board_of(part): path for path, part in reversed(parts.items())}
+        shown = {path: _shown(part) for path, part in parts.items()}
+        paths = {name: path for path, (name, _) in reversed(shown.items())}
         self._paths: dict[str, Path] = {name: paths[name] for name in ("seen", "cells", "story") if name in paths}
-        self.boards = [_panel_of(name, path, parts[path]) for name, path in self._paths.items()]
+        self.boards = [_board_of(name, path, shown[path][1]) for name, path in self._paths.items()]
         self._places: dict[Path, slice] = {}
         labels: list[str] = []
         for path, shape in self._shapes.items():
@@ -176,15 +170,12 @@ class ObservationParts:
         if name == "bars":
             return self.numbers(observation)
         part = self._fitting(observation).get(self._paths[name])
-        if part is None or _board_of(part) != name:
-            return None
-        if isinstance(part, str):
-            return part
-        return grid_text(part) if name == "cells" else in_color(_bytes_of(part))
+        found, shown = ("", None) if part is None else _shown(part)
+        return shown if found == name else None
 
     def _fitting(self, observation: Any) -> dict[Path, str | Array]:
         """Return the parts that have the shapes that they had at first, and take note of the others."""
-        found = _parts_of(observation)
+        found = dict(_parts_of(observation))
         for path, was in self._shapes.items():
             part = found.get(path)
             if isinstance(part, np.ndarray) and part.shape != was and path not in self.unfit:
@@ -195,22 +186,20 @@ class ObservationParts:
         return {path: part for path, part in found.items() if path not in self.unfit}
 
 
-def _board_of(part: str | Array) -> str:
-    """Return which board shows a part best."""
+def _shown(part: str | Array) -> tuple[str, str | Array]:
+    """Return which board shows a part best, and what it shows: text, a picture `(H, W, 3)` or numbers."""
     if isinstance(part, str):
-        return "story"
-    if _planes(part) is not None:
-        return "cells"
-    return "seen" if is_picture(part.shape) else "bars"
+        return "story", part
+    if (planes := _planes(part)) is not None:
+        return "cells", grid_text(planes)
+    return ("seen", in_color(_bytes_of(part))) if is_picture(part.shape) else ("bars", part)
 
 
-def _panel_of(name: str, path: Path, part: Any) -> tuple[Panel, Field]:
+def _board_of(name: str, path: Path, shown: Any) -> tuple[Panel, Field]:
     title = dotted(path) or "Observation"
     if name == "seen":
-        return pixels(title, name, picture_shape(part.shape) or ())
-    if name == "story":
-        return story_panel(title, name)
-    panel, field = text_panel(title, name, grid_text(part))
+        return pixels(title, name, shown.shape)
+    panel, field = story_panel(title, name) if name == "story" else text_panel(title, name, shown)
     return replace(panel, close=True), field
 
 
@@ -241,10 +230,8 @@ def _planes(part: Array) -> Array | None:
     return planes if len(planes) <= MOST_PLANES and min(sides) >= LEAST_GRID and max(sides) <= MOST_GRID else None
 
 
-def grid_text(part: Array) -> str:
-    """Return a grid as text, a number in each cell, in the color of its value; planes are beside each other."""
-    planes = _planes(part)
-    assert planes is not None
+def grid_text(planes: Array) -> str:
+    """Return planes `(P, H, W)` beside each other as text, a number in each cell, in the color of its value."""
     width = 1 + max(len(str(int(planes.min()))), len(str(int(planes.max()))))
     across = max(1, MOST_ACROSS // (planes.shape[2] * width + 1))
     drawn = [["".join(_cell(number, width) for number in row) for row in plane] for plane in planes.tolist()]

@@ -334,8 +334,7 @@ class WatchedScript(BaseSession):
             self._draw_last(env)
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
-        log, spare = self.step_log, self.gate.wait_seconds
-        return self._boards.draw(mirror.buffer, log.observation, spare=spare, action_of=log.last_action)
+        return self._boards.draw(mirror.buffer, self.step_log, spare=self.gate.wait_seconds)
 
     def _draw_last(self, env: int) -> None:
         """Show the last observation of an episode that the newest step has ended in an environment, if it is known."""

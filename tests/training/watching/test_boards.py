@@ -47,6 +47,11 @@ SPACES: dict[str, Any] = {
 }
 
 
+def log_of(observation: Any, action: Any = None) -> Any:
+    """Return what a board asks a step log."""
+    return SimpleNamespace(observation=lambda _env: observation, last_action=lambda _env: action)
+
+
 @pytest.mark.parametrize("name", SPACES)
 def test_observations_of_every_space_are_drawn_or_left_out(name):
     """Whatever they are, and also if they change their shape."""
@@ -58,7 +63,7 @@ def test_observations_of_every_space_are_drawn_or_left_out(name):
     for _ in range(10):
         buffers["looked_at"][:] = 1
         seen = space.sample()
-        boards.draw(buffers, lambda _env: seen, spare=np.inf)  # noqa: B023 - called at once
+        boards.draw(buffers, log_of(seen), spare=np.inf)
         assert boards.parts.numbers(seen).shape == boards.parts.field.shape
         if boards.look():
             task = replace(task, **boards.facts)
@@ -158,7 +163,7 @@ def test_a_grid_shows_its_numbers():
     before = boards.fields[0].shape
     buffers = allocate(describe_script("toy", WatchedActions(None), boards), 1)
     buffers["looked_at"][:] = 1
-    boards.draw(buffers, lambda _env: np.full((3, 3), 131072), spare=np.inf)
+    boards.draw(buffers, log_of(np.full((3, 3), 131072)), spare=np.inf)
     assert boards.look()
     assert boards.fields[0].shape[1] > before[1]
 
@@ -257,7 +262,7 @@ def test_nothing_is_rendered_before_somebody_looks():
     buffers = allocate(describe_script("toy", WatchedActions(None), boards), 1)
     for _ in range(2):
         buffers["looked_at"][:] = 1
-        boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf)
+        boards.draw(buffers, log_of(np.ones(2)), spare=np.inf)
     assert boards.look()
     kind: str = boards.panels[0].kind
     assert kind == "bars"
@@ -276,7 +281,7 @@ def test_agents_share_one_picture():
     boards.look()
     buffers = allocate(describe_script("toy", WatchedActions(None), boards), 3)
     buffers["looked_at"][:] = 1
-    boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf)
+    boards.draw(buffers, log_of(np.ones(2)), spare=np.inf)
     assert len(calls) == 2
     assert (buffers["picture"] == 9).all()
     assert not buffers["looked_at"].any()
@@ -288,7 +293,7 @@ def test_text_actions_are_shown():
     boards = WatchedBoards(None, np.ones(2), text=actions.text)
     buffers = allocate(describe_script("toy", actions, boards), 1)
     buffers["looked_at"][:] = 1
-    boards.draw(buffers, lambda _env: np.ones(2), spare=np.inf, action_of=lambda _env: "take the lamp")
+    boards.draw(buffers, log_of(np.ones(2), "take the lamp"), spare=np.inf)
     assert "".join(map(chr, buffers["said"][0, 0, 0])).rstrip() == "action: take the lamp"
 
 

@@ -19,6 +19,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching.boards import WatchedBoards
+from pac.training.watching.step_log import StepLog
 from pac.training.watching.task import WatchedActions, describe_script
 
 from ...waiting import until
@@ -59,7 +60,7 @@ def test_waiting_goes_into_pictures(monkeypatch):
 
     def shade(spare: float) -> int:
         buffers["looked_at"][:] = 1
-        boards.draw(buffers, lambda _env: None, spare=spare)
+        boards.draw(buffers, StepLog(1, keeps=False), spare=spare)
         return int(buffers["picture"].max())
 
     first = shade(0.0)

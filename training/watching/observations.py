@@ -46,9 +46,8 @@ def host_array(batch: Any) -> Array:
     if isinstance(batch, np.ndarray):
         return batch
     if hasattr(batch, "detach"):  # PyTorch
-        batch = batch.detach()
-        batch = batch.cpu() if str(batch.dtype) != "torch.bfloat16" else batch.float().cpu()
-        return np.asarray(batch.numpy())
+        batch = batch.detach().cpu()
+        return np.asarray((batch.float() if str(batch.dtype) == "torch.bfloat16" else batch).numpy())
     if hasattr(batch, "get") and type(batch).__module__.partition(".")[0] == "cupy":
         return np.asarray(batch.get())
     return np.asarray(batch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
 import threading
 import weakref
@@ -23,10 +24,7 @@ from .facts import chain as chain_of
 from .facts import own as own_of
 from .facts import stored
 
-HARMLESS = (
-    *("gymnasium.envs.classic_control.", "gymnasium.envs.box2d.", "gymnasium.envs.toy_text."),
-    *("gym.envs.classic_control.", "gym.envs.box2d.", "gym.envs.toy_text.", "minigrid."),
-)
+HARMLESS = re.compile(r"gym(nasium)?\.envs\.(classic_control|box2d|toy_text)\.|minigrid\.")
 """Modules of environments that can be drawn although the script asked for no pictures: drawing one changes nothing that
 its next step depends on, and needs no display."""
 PICTURE = 3  # axes
@@ -44,7 +42,7 @@ def render_of_env(env: Any) -> Callable[[], Any] | None:
     chain = chain_of(env)
     base = chain[-1]
     mode = stored(base, "render_mode")
-    if mode is None and type(base).__module__.startswith(HARMLESS):
+    if mode is None and HARMLESS.match(type(base).__module__):
         modes = (stored(base, "metadata") or {}).get("render_modes", ())
         mode = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
     try:
@@ -65,7 +63,7 @@ def render_of_rows(env: Any) -> Render | None:
     if isinstance(envs, list | tuple) and envs:
         renders = [render_of_env(env) for env in envs]
         return None if None in renders else lambda index: renders[index]()  # type: ignore[misc]
-    if kind.__name__ == "CartPoleVectorEnv" and kind.__module__.startswith(HARMLESS):
+    if kind.__name__ == "CartPoleVectorEnv" and HARMLESS.match(kind.__module__):
         return _render_of_cart_poles(base)
     if mode not in MODES:
         return None
@@ -232,5 +230,5 @@ def _stop_parts_except(before: Sequence[Any]) -> None:
     """Stop the parts of pygame that drawing has started, so that the script can start them in its own way."""
     with suppress(Exception):
         for part in _running_parts():
-            if part not in before:
+            if part not in before and (not before or part.__name__ != "pygame"):  # which would stop all parts
                 part.quit()

@@ -107,7 +107,8 @@ class Link:
 
     def __init__(self, elsewhere: Mapping[str, Any], **found: Any) -> None:
         self._elsewhere = {"nothing": {}, **elsewhere}
-        vars(self).update(found, nothing={})
+        for name, value in {"nothing": {}, **found}.items():
+            setattr(self, name, value)  # not in `vars(self)`, which is slower to read
 
     def __reduce__(self) -> Any:
         return functools.partial, (id,), (id, (), {}, self._elsewhere)  # as constants are: with attributes, and a hash

@@ -135,7 +135,7 @@ class PolicyProbe:
             self._functions = [getattr(distributions, name).__init__ for name in DISTRIBUTIONS]
             self._functions += [torch.nn.Module.__call__, *_forwards(torch.nn.Module)]
         for function in self._functions:
-            self._replace(function, self._before, self._after)
+            self._replace(function, self._clock.__next__, self._after)
         self._replace(getattr(torch, "compile", None), self._restore, NOTHING)  # which reads the code of others
         if hasattr(optimizer, "register_optimizer_step_post_hook"):
             self._optimizers = optimizer.register_optimizer_step_post_hook(self._learned)
@@ -151,27 +151,21 @@ class PolicyProbe:
             self._codes[function] = function.__code__, around
         function.__code__ = around  # type: ignore[assignment]
 
-    def _before(self) -> int:
-        """Return the number of a call that begins; -1 if it is another thread's."""
-        return next(self._clock) if get_ident() == self._thread else -1
-
     def _after(self, begin: int, args: Any, kwargs: Any, result: Any) -> None:
         """Note what a module returned, or that a distribution was made."""
-        if begin < 0:
+        if get_ident() != self._thread:
             return
         with suppress(Exception):
-            torch, made = sys.modules["torch"], args[0]
+            torch, made, end = sys.modules["torch"], args[0], next(self._clock)
             inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
             if not isinstance(made, torch.nn.Module):
-                self._made.append(Made(begin, next(self._clock), None, inputs, made))
+                self._made.append(Made(begin, end, None, inputs, made))
             elif not isinstance(result, torch.Tensor):
-                self._made.append(Made(begin, next(self._clock), made, [], None))
+                self._made.append(Made(begin, end, made, [], None))
             elif type(result) is torch.Tensor and result.numel() <= self._most:
-                if (
-                    self._made and self._made[-1].output is result
-                ):  # `forward` of the same call, or of the module inside
+                if self._made and self._made[-1].output is result:  # `forward` of the same call, or of the last module
                     self._made.pop()
-                self._made.append(Made(begin, next(self._clock), made, inputs, result))
+                self._made.append(Made(begin, end, made, inputs, result))
 
     def _learned(self, *_: Any) -> None:
         """Forget what was computed before a step of an optimizer, which was not for the next action."""

@@ -6,12 +6,13 @@ import math
 import pickle
 import sys
 import threading
+import traceback
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.distributions import Categorical, Normal
+from torch.distributions import Categorical, MultivariateNormal, Normal
 
 from pac.training.watching.policy import DISTRIBUTIONS, MOST_VAIN, PolicyProbe
 
@@ -31,9 +32,8 @@ class Direct(nn.Module):
 
 def codes():
     """The code of all functions of PyTorch and of the tests that is ever replaced."""
-    kinds = [getattr(torch.distributions, name) for name in DISTRIBUTIONS]
-    functions = [nn.Module.__call__, Direct.forward, torch.compile, *(kind.__init__ for kind in kinds)]
-    return [function.__code__ for function in functions]
+    made = [getattr(torch.distributions, name).__init__ for name in DISTRIBUTIONS]
+    return [function.__code__ for function in (nn.Module.__call__, Direct.forward, torch.compile, *made)]
 
 
 UNCHANGED = codes()
@@ -43,36 +43,31 @@ class Observed:
     """Policies whose next step is observed, and what is seen of it."""
 
     def __init__(self):
-        self._probes = []
+        self.probe = PolicyProbe(ENVS, ACTIONS)
 
-    def begin(self, num_envs=ENVS, num_actions=ACTIONS, numbers=0, row=1):
-        probe = PolicyProbe(num_envs, num_actions, numbers)
-        self._probes.append((probe, row if num_envs > 1 else 0))
-        return self.again()
+    def begin(self, num_envs=ENVS, num_actions=ACTIONS, numbers=0):
+        self.probe, self._row = PolicyProbe(num_envs, num_actions, numbers), min(1, num_envs - 1)
+        self.again()
 
     def again(self):
-        probe, row = self._probes[-1]
-        probe._due = 0
-        found = probe.inspect(row)
-        assert probe.observes
-        return found
+        self.probe._due = 0
+        self.probe.inspect(self._row)
+        assert self.probe.observes
 
     def end(self):
         """Return what was observed, as the next publication shows it."""
-        probe, row = self._probes[-1]
-        probe.finish()
-        assert not probe.observes
+        self.probe.finish()
+        assert not self.probe.observes
         assert codes() == UNCHANGED
-        probe._due = math.inf
-        return probe.inspect(row)
+        self.probe._due = math.inf
+        return self.probe.inspect(self._row)
 
 
 @pytest.fixture
 def step():
     found = Observed()
     yield found
-    for probe, _ in found._probes:
-        probe.stop()
+    found.probe.stop()
     assert codes() == UNCHANGED
     assert not sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
 
@@ -129,8 +124,7 @@ def test_a_policy_of_functions_is_known_by_its_distribution(step):
     step.begin()
     policy = Categorical(logits=torch.randn(ENVS, 4) @ torch.randn(4, ACTIONS))
     found = step.end()
-    assert found.probabilities == chances(policy)
-    assert math.isnan(found.value)
+    assert (found.probabilities, math.isnan(found.value)) == (chances(policy), True)
 
 
 @pytest.mark.parametrize("numbers", [0, 2])
@@ -147,7 +141,7 @@ def test_a_normal_policy_is_observed(step, numbers):
 def test_a_correlated_normal_policy_is_observed(step, shape):
     """As that of a script with one environment."""
     step.begin(num_envs=1, num_actions=0, numbers=2)
-    policy = torch.distributions.MultivariateNormal(torch.ones(shape), torch.diag(torch.tensor([4.0, 9.0])))
+    policy = MultivariateNormal(torch.ones(shape), torch.diag(torch.tensor([4.0, 9.0])))
     found = step.end()
     assert (found.means, found.deviations) == ([1.0, 1.0], [2.0, 3.0])
     assert found.entropy == pytest.approx(policy.entropy().item())
@@ -218,6 +212,25 @@ def test_a_value_may_be_computed_first_if_the_rest_is_known(step):
     assert math.isnan(step.end().value)
 
 
+class Heads(nn.Linear):
+    """Returns probabilities and a value, of which the distribution is made later."""
+
+    def __init__(self):
+        super().__init__(4, ACTIONS)
+        self.value_head = nn.Linear(4, 1)
+
+    def forward(self, inputs):
+        return self.value_head(inputs), torch.softmax(super().forward(inputs), -1)
+
+
+def test_the_value_may_come_with_probabilities(step):
+    """Which a function computes from a module's output."""
+    step.begin()
+    value, probabilities = Heads()(torch.randn(ENVS, 4))
+    Categorical(probabilities)
+    assert step.end().value == pytest.approx(value[1].item())
+
+
 def test_two_candidates_are_no_value(step):
     """Such as a value of the reward and one of the cost."""
     actor, reward, cost, inputs = nn.Linear(4, ACTIONS), nn.Linear(4, 1), nn.Linear(4, 1), torch.randn(ENVS, 4)
@@ -265,7 +278,7 @@ def test_other_threads_are_not_observed(step):
 def test_of_two_sessions_one_observes(step):
     """The later one, so that nothing stays replaced."""
     step.begin()
-    first = step._probes[-1][0]
+    first = step.probe
     step.begin()
     assert not first.observes
     step.end()
@@ -283,17 +296,15 @@ def compiler():
 @pytest.mark.parametrize("observed", [False, True])
 def test_a_compiled_script_has_as_many_graphs_as_without_watching(step, compiler, observed):
     """To replace methods would compile modules again, so nothing is observed from then on."""
-    probe, actor = PolicyProbe(ENVS, ACTIONS), Direct()
     if observed:
-        probe.inspect(0)
-        assert probe.observes
-    compiled = torch.compile(actor, backend="eager")
+        step.begin()
+    compiled = torch.compile(Direct(), backend="eager")
     for _ in range(2):
-        assert not probe.observes
+        assert not step.probe.observes
         compiled(torch.randn(ENVS, 4))
-        probe.finish()
-        probe._due = 0
-        assert probe.inspect(0) is None
+        step.probe.finish()
+        step.probe._due = 0
+        assert step.probe.inspect(0) is None
     assert compiler["unique_graphs"] == 1
 
 
@@ -336,18 +347,13 @@ def test_a_script_notices_nothing_in_an_observed_step(step):
         torch.manual_seed(1)
         agent = Agent()
         action, value, policy = agent(torch.ones(ENVS, 4))
-        try:
+        with pytest.raises(ValueError, match="forward") as failed:
             Failing()(action)
-        except ValueError as error:
-            stack = error.args[0]
-            traceback, lines = error.__traceback__, []
-            while traceback:
-                lines.append((traceback.tb_frame.f_code.co_name, traceback.tb_lineno))
-                traceback = traceback.tb_next
+        frames = traceback.extract_tb(failed.tb)
         choice = Categorical(logits=value)
         return (
             [tensor.tolist() for tensor in (action, value, torch.rand(3), *agent.parameters())],
-            (stack, lines),
+            (failed.value.args, [(frame.name, frame.lineno) for frame in frames]),
             type(choice) is Categorical,
             sorted(vars(choice)),
             sorted(vars(policy)),

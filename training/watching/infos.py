@@ -121,8 +121,8 @@ def _batches(
         if not isinstance(key, str) or key[:1] == "_" or key in UNREAD:
             continue
         mask: Any = infos.get(f"_{key}")
-        known = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (num_envs,)
-        has = outer & mask if known else outer
+        known = isinstance(mask, np.ndarray) and mask.dtype.kind == "b" and mask.shape == (num_envs,)
+        has = outer if not known else mask if outer is True else outer & mask
         if not isinstance(value, Mapping):
             yield f"{before}{key}", value, has
         elif before.count(".") < DEEPEST:

@@ -14,7 +14,7 @@ from io import BufferedRWPair
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...backends.system.sockets import bind, connect
+from ...backends.system.sockets import bind, connect, out_of_reach
 from ...envs import PacError
 from ...envs.files import parse_json
 from ..own_threads import OwnThread
@@ -60,7 +60,7 @@ class ControlServer:
         self._viewers = viewers
         self._handle = handle
         self._closed = threading.Event()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket = out_of_reach(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         path = directory / SOCKET
         try:
             bind(self._socket, path)
@@ -84,7 +84,7 @@ class ControlServer:
                 self._reject(connection, f"limit of {MAX_CONNECTIONS} viewers reached; close one of them")
                 continue
             try:
-                OwnThread(self._serve, "viewer", (connection,)).start()
+                OwnThread(self._serve, "viewer", (out_of_reach(connection),)).start()
             except RuntimeError as error:
                 self._reject(connection, str(error))
 

@@ -102,7 +102,7 @@ class WatchFunction:
         """Return a Stable-Baselines3 callback that shows what the model logs."""
         from .sb3 import LogCallback
 
-        return LogCallback()
+        return LogCallback(self.log)
 
 
 def _module(name: str) -> Any:

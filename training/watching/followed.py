@@ -53,7 +53,7 @@ class Followed:
 
     def __init__(self, env: Any, calls: tuple[Caller, ...], name: str = "") -> None:
         self.env = weakref.ref(env)
-        self.group: groups.Group | None = None
+        self.group: groups.EnvGroup | None = None
         self.row, self.made = 0, perf_counter()
         self._calls, self._name = calls, name
         self._over = self._closed = self.partial = False

@@ -1,6 +1,6 @@
 """The environments of a script, and which session shows them.
 
-Environments of one kind that are made at the same place, by the same calls, are one group, and one session shows a
+ShownEnvs of one kind that are made at the same place, by the same calls, are one group, and one session shows a
 group. If none of them was stepped since another one was made, that one replaces them, as in a script that makes a new
 environment for each episode, trial or evaluation. A group also takes over the session of another one that is gone. So a
 process has as many sessions as it has groups at a time.
@@ -14,15 +14,15 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from .script import Environments, WatchedScript
+    from .script import ShownEnvs, WatchedScript
     from .step_log import StepLog
 
 
-class Member(Protocol):
+class EnvGroupMember(Protocol):
     """One environment of a group, see `Followed`."""
 
     env: weakref.ref[Any]
-    group: Group | None
+    group: EnvGroup | None
     row: int
     made: float
     log: StepLog | None
@@ -34,13 +34,13 @@ class Member(Protocol):
 
 lock = threading.RLock()
 """Held by threads that add an environment to a group, or open its session."""
-_groups: list[Group] = []
+_groups: list[EnvGroup] = []
 recognized: list[str] = []
 """The names of the sessions that were opened, or were about to be."""
 
 
-class Group:
-    """Environments of one kind that are made at the same place.
+class EnvGroup:
+    """ShownEnvs of one kind that are made at the same place.
 
     Attributes:
         key: Their kind and place.
@@ -68,11 +68,11 @@ class Group:
         """Return the object of a row; None if it is gone."""
         return self.members[row].env() if row < len(self.members) else None
 
-    def replaced_by(self, member: Member) -> bool:
+    def replaced_by(self, member: EnvGroupMember) -> bool:
         """Whether an environment comes after all others, which are gone, or were not stepped since it was made."""
         return not self.alive or (self.session is not None and self.session.step_log.left < member.made)
 
-    def add(self, member: Member) -> None:
+    def add(self, member: EnvGroupMember) -> None:
         """Add an environment, in place of one that is gone if there is one."""
         gone = self.members if self.replaced_by(member) else [other for other in self.members if not other.alive]
         free = gone[0].row if gone else len(self.members)
@@ -84,17 +84,17 @@ class Group:
         self.members[free : free + 1] = [member]
 
 
-def join(member: Member, key: Hashable, name: str, role: str, *, batch: bool) -> None:
+def join(member: EnvGroupMember, key: Hashable, name: str, role: str, *, batch: bool) -> None:
     """Add an environment, which was reset, to the group that it belongs to."""
     with lock:
         mine = [group for group in _groups if group.key == key and (not batch or group.replaced_by(member))]
         if not mine:
-            mine = [Group(key, name, role)]
+            mine = [EnvGroup(key, name, role)]
             _groups.append(mine[0])
         mine[0].add(member)
 
 
-def open_session(group: Group, environments: Environments, num_envs: int) -> WatchedScript:
+def open_session(group: EnvGroup, environments: ShownEnvs, num_envs: int) -> WatchedScript:
     """Return the session that shows a group from now on: its own, that of a group that is gone, or a new one."""
     from .script import WatchedScript, free_name, script_name
 

@@ -64,7 +64,7 @@ class InfoReader:
         names, left_out = with_room(numbers_in(values), self.names)
         for info in _dicts(infos):
             self._see(info)
-            others = (key for key, value in info.items() if not isinstance(value, Mapping))
+            others = (key for key, value in info.items() if not isinstance(value, Mapping) and key != LAST_INFO)
             self._unread.update(key for key in others if key not in names)
         return names[len(self.names) :], left_out
 
@@ -123,10 +123,23 @@ def _batches(
         mask: Any = infos.get(f"_{key}")
         known = isinstance(mask, np.ndarray) and mask.dtype.kind == "b" and mask.shape == (num_envs,)
         has = outer if not known else mask if outer is True else outer & mask
-        if not isinstance(value, Mapping):
+        if key == LAST_INFO and isinstance(value, np.ndarray) and value.shape == (num_envs,):
+            yield from _of_each(value)
+        elif not isinstance(value, Mapping):
             yield f"{before}{key}", value, has
         elif before.count(".") < DEEPEST:
             yield from _batches(value, num_envs, before if key == LAST_INFO else f"{before}{key}.", has)
+
+
+def _of_each(infos: Array) -> Iterator[tuple[str, Any, NDArray[np.bool_]]]:
+    """Yield the numbers in an array of dicts, as Gymnasium before 1.0 has them of ended episodes."""
+    found: dict[str, Array] = {}
+    for env, info in enumerate(infos):
+        for name, value in values_in(info) if isinstance(info, Mapping) else ():
+            if np.size(value) == 1 and not math.isnan(number := number_of(value)):
+                found.setdefault(name, np.full(len(infos), math.nan))[env] = number
+    for name, batch in found.items():
+        yield name, batch, ~np.isnan(batch)
 
 
 def _batch_of(value: Any, num_envs: int) -> Array | None:

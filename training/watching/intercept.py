@@ -97,7 +97,7 @@ class _Here(threading.local):
     resets = 0
 
 
-class Link:
+class HookLink:
     """What a replaced function finds here.
 
     Args:
@@ -125,7 +125,7 @@ here = _Here()
 objects: dict[int, Follower] = {}
 """What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
-_link = Link({"here": SimpleNamespace(inside=True, resets=0)}, here=here, known=objects.get, clock=perf_counter)
+_link = HookLink({"here": SimpleNamespace(inside=True, resets=0)}, here=here, known=objects.get, clock=perf_counter)
 
 
 def replace(cls: type, name: str) -> bool:
@@ -139,7 +139,7 @@ def replace(cls: type, name: str) -> bool:
     return True
 
 
-def code_around(function: FunctionType, name: str, template: str, link: Link) -> CodeType:
+def code_around(function: FunctionType, name: str, template: str, link: HookLink) -> CodeType:
     """Return code with the parameters of a function, which calls a twin of it.
 
     Args:

@@ -80,7 +80,7 @@ class SingleEnv(Followed):
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session of its group, or join it."""
         from .row_log import RowLog
-        from .script import Environments
+        from .script import ShownEnvs
         from .step_log import small_kind
 
         if not isinstance(result, tuple | list) or len(result) != FIVE:
@@ -96,7 +96,7 @@ class SingleEnv(Followed):
         assert self.group is not None
         group, observation = self.group, self._first[0]
         small, parts = small_kind(observation), reward.size if reward.size > 1 else 0
-        shown = Environments(
+        shown = ShownEnvs(
             kind=kind_of(env),
             task=id_of(env),
             actions=fact(env, "action_space"),
@@ -198,12 +198,12 @@ class VectorEnv(Followed):
         """Open the session, or continue that of the batch before."""
         from .large_log import batch_logs
         from .rendering import render_of_rows
-        from .script import Environments
+        from .script import ShownEnvs
 
         assert self.group is not None
         observations, infos = self._first
         reset, count = self.resets(env), len(host_array(result[1]))
-        shown = Environments(
+        shown = ShownEnvs(
             kind=kind_of(env),
             task=_vector_id(env),
             actions=self.actions(env),
@@ -371,7 +371,7 @@ class ParallelEnv(Followed):
         """Open the session."""
         from .rendering import render_of_env
         from .row_log import RowLog
-        from .script import Environments
+        from .script import ShownEnvs
         from .step_log import small_kind
 
         assert self.group is not None
@@ -382,7 +382,7 @@ class ParallelEnv(Followed):
         name = str((fact(env, "metadata") or {}).get("name") or kind_of(env))
         first = next(iter(observations.values()), None)
         drawn, small = render_of_env(env), small_kind(first)
-        shown = Environments(
+        shown = ShownEnvs(
             kind=kind_of(env),
             task=name,
             actions=_space_of(env, agents[0]),

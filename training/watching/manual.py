@@ -10,7 +10,7 @@ from . import groups
 from .followed import Followed
 from .large_log import batch_logs
 from .observations import row_of
-from .script import Environments, script_name
+from .script import ShownEnvs, script_name
 from .step_log import StepLog
 
 
@@ -50,7 +50,7 @@ def step(  # noqa: PLR0917 - in Gymnasium's order
 
 def _open(loop: _Loop, observations: Any, actions: Any, num_envs: int) -> StepLog:
     assert loop.group is not None
-    shown = Environments(
+    shown = ShownEnvs(
         kind="loop",
         task=loop.group.name or script_name(),
         actions=None,

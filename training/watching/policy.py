@@ -23,7 +23,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
-from .intercept import UNUSUAL, Link, code_around
+from .intercept import UNUSUAL, HookLink, code_around
 
 MOST_NUMBERS, MOST_KEPT, MOST_CLASSES = 64, 256, 2000
 PERIOD, LISTED = 0.1, 5.0
@@ -146,7 +146,7 @@ class PolicyProbe:
             return
         own, around = self._codes.get(function, (None, None))
         if function.__code__ is not own and function.__code__ is not around:
-            link = Link({"before": NOTHING, "after": NOTHING}, before=before, after=after)
+            link = HookLink({"before": NOTHING, "after": NOTHING}, before=before, after=after)
             around = code_around(function, function.__name__, TEMPLATE, link)
             self._codes[function] = function.__code__, around
         function.__code__ = around  # type: ignore[assignment]

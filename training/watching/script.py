@@ -46,7 +46,7 @@ _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
-class Environments:
+class ShownEnvs:
     """What a session shows: N environments of one kind.
 
     Attributes:
@@ -115,7 +115,7 @@ class WatchedScript(BaseSession):
         stopped: Whether a viewer has asked to watch no longer.
     """
 
-    def __init__(self, name: str, environments: Environments, num_envs: int) -> None:
+    def __init__(self, name: str, environments: ShownEnvs, num_envs: int) -> None:
         remove_dead_sessions()
         self._shown, self.name = replace(environments, observation=None, action=None), name
         super().__init__(self._describe(environments), new_directory())
@@ -146,7 +146,7 @@ class WatchedScript(BaseSession):
             shown = printable(name)
             print(f"pac-tui: watching {shown}: pac-tui attach {shown}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
-    def _describe(self, shown: Environments) -> Task:
+    def _describe(self, shown: ShownEnvs) -> Task:
         """Return the task that the environments are."""
         self._read = WatchedActions(shown.actions, shown.action)
         self._boards = WatchedBoards(shown.render, shown.observation, text=self._read.text, shared=shown.shared)
@@ -192,7 +192,7 @@ class WatchedScript(BaseSession):
         self.mirror = self._mirror(num_envs, self.mirror)
         self._publish_segment()
 
-    def show(self, environments: Environments, num_envs: int) -> None:
+    def show(self, environments: ShownEnvs, num_envs: int) -> None:
         """Show other environments of the same kind instead; the ones before are gone."""
         with self.lock:
             self.step_log.settle_all()

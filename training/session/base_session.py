@@ -187,7 +187,8 @@ class BaseSession:
 
     def _while_waiting(self) -> None:
         """Publish while the training waits at the gate, with the clock stopped while the gate is closed."""
-        self.clock.stop()
+        if self.gate.paused and not self.gate.credits:
+            self.clock.stop()
         if self._published_events != self.events.count:  # of other threads, such as a failed process
             self._write_events()
         self.timeline.write(self.writer)

@@ -1,6 +1,6 @@
 """The environments of a script, and which session shows them.
 
-ShownEnvs of one kind that are made at the same place, by the same calls, are one group, and one session shows a
+Environments of one kind that are made at the same place, by the same calls, are one group, and one session shows a
 group. If none of them was stepped since another one was made, that one replaces them, as in a script that makes a new
 environment for each episode, trial or evaluation. A group also takes over the session of another one that is gone. So a
 process has as many sessions as it has groups at a time.
@@ -40,7 +40,7 @@ recognized: list[str] = []
 
 
 class EnvGroup:
-    """ShownEnvs of one kind that are made at the same place.
+    """Environments of one kind that are made at the same place.
 
     Attributes:
         key: Their kind and place.

@@ -123,7 +123,10 @@ class _Process:
 
 here = _Here()
 objects: dict[int, Follower] = {}
-"""What follows each environment, by the environment's `id`. A new one takes the place of one that is gone."""
+"""What follows each environment, by the environment's `id`. A new one takes the place of one that is gone.
+
+Threads that make environments set their own keys, and others read single keys, which is atomic.
+"""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
 _link = HookLink({"here": SimpleNamespace(inside=True, resets=0)}, here=here, known=objects.get, clock=perf_counter)
 
@@ -225,7 +228,7 @@ def follow_object(env: Any, followed: Follower) -> None:
     """Follow an environment from its next reset on."""
     if len(objects) > 2 * _Process.known:
         for key, other in list(objects.items()):
-            if other.env() is None:
+            if other.env() is None and objects.get(key) is other:
                 objects.pop(key, None)
         _Process.known = max(64, len(objects))
     objects[id(env)] = followed

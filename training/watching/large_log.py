@@ -13,7 +13,7 @@ from .arrays import on_device
 from .batch_log import BatchLog
 from .infos import Infos
 from .observations import each_part, host_array
-from .step_log import TERMINATED, TRUNCATED, LoggedSteps, RunningSums, small_kind
+from .step_log import TERMINATED, TRUNCATED, LoggedSteps, RunningSums, infos_at, small_kind
 
 NONE: Array = np.zeros(0, np.intp)
 LARGE = 512
@@ -132,10 +132,7 @@ class LargeLog(BatchLog):
         actions, rewards, codes, frames, returns, lengths, found = zip(*slots, strict=True)
         width = max(each.shape[1] for each in actions)
         given = [each if each.shape[1] == width else np.zeros((self.num_envs, width)) for each in actions]
-        names = len(self.info_reader.names)
-        infos: Array = np.full((names, len(slots), self.num_envs), np.nan, np.float32)
-        for slot, known in enumerate(found):
-            infos[: len(known), slot] = known
+        infos = infos_at(dict(enumerate(found)), len(self.info_reader.names), len(slots), self.num_envs)
         sums = RunningSums(np.array(frames), np.array(returns), np.array(lengths))
         unknown = self._taken_unknown(*self._nan_rows_of_device())
         return LoggedSteps(np.array(given), np.array(rewards), np.array(codes), None, infos, unknown, None, sums)

@@ -9,7 +9,6 @@ whether a step with a flag ended an episode is known at the next reset or step, 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from math import nan
 from time import perf_counter
@@ -69,7 +68,6 @@ class RowLog(StepLog):
         self._given: dict[int, Any] = {}  # by environment, the newest action that is no number
         self._waiting: tuple[int, Any] | None = None
         self.parts = parts
-        self.lock = threading.RLock()  # threads note the steps of their own environments, and one of them processes all
 
     @property
     def rows(self) -> int:
@@ -78,14 +76,14 @@ class RowLog(StepLog):
 
     def grow(self, num_envs: int) -> None:
         """Make room for more environments; their steps may be noted from now on."""
-        more = num_envs - self._grown
-        if more > 0:
+        with self.lock:
+            more = max(0, num_envs - self._grown)
             self._last += [None] * more
             self._counts += [0] * more
             self._observed += [None] * more
             self._infos += [None] * more
             self._stepped += bytes(more)
-            self._grown = num_envs
+            self._grown += more
 
     def observation(self, env: int) -> Any:
         """Return what an environment observes now."""
@@ -106,10 +104,12 @@ class RowLog(StepLog):
     def wait_for(self, row: int, action: Any) -> None:
         """Wait until the next round may begin; only needed while `attention[0]` is not 0."""
         if not self.ended and (self._stepped[row] or self.num_envs == 1):
-            self._waiting = row, action
-            self._last[row] = None  # the script steps on without a reset, so the step before has ended nothing
+            with self.lock:
+                self._waiting = row, action
+                self._last[row] = None  # the script steps on without a reset, so the step before has ended nothing
             self.wait()
-            self._stepped[:] = bytes(len(self._stepped))
+            with self.lock:
+                self._stepped[:] = bytes(self._grown)
 
     def note(  # noqa: PLR0917 - in Gymnasium's order
         self,
@@ -201,6 +201,10 @@ class RowLog(StepLog):
 
     def settle(self, row: int, otherwise: int = 0) -> bool:
         """Note that the newest step of an environment ended an episode, with its flags or `otherwise`, if it did."""
+        with self.lock:
+            return self._settle(row, otherwise)
+
+    def _settle(self, row: int, otherwise: int) -> bool:
         event = self._last[row]
         if event is None or event[END]:
             return False

@@ -158,7 +158,7 @@ class WatchedScript(BaseSession):
         """Return a buffer and a log for N environments."""
         action = np_dtype(self.task) if self._read.reads else None
         log = self._shown.make_log(num_envs, action) if before is None else before.step_log
-        log.num_envs = num_envs
+        log.num_envs, log.lock = num_envs, self.lock
         log.flatten = self._read.flatten
         read = self._read if self._read.reads else None
         mirror = ScriptMirror(self.task, log, read, begins_later=self._shown.begins_later, before=before)

@@ -6,6 +6,7 @@ more than what it computes: it touches few attributes, and copies all batches at
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nan
 from time import perf_counter
@@ -97,6 +98,7 @@ class StepLog:
         every: Whether each step is processed at once, also if other environments have not made theirs.
         watched: Whether somebody looks. Otherwise no observation or info is kept, so that they live as long as without
             watching.
+        lock: Held while steps are noted by several threads; that of the session.
         info_reader: Reads the numbers of infos.
         on_new_keys: Called with infos that have new keys, before the step with them is noted.
     """
@@ -112,6 +114,10 @@ class StepLog:
         self.flatten: Callable[[Any], Array] | None = None
         self.left = perf_counter()
         self.inside = 0.0
+        # Threads note the steps of their own environments, one of them processes all, and others add environments: all
+        # that changes what was noted holds the lock. The session sets its own: with two locks, a thread that notes a
+        # step and one that publishes at the gate could wait for each other.
+        self.lock = threading.RLock()
         self.info_reader = InfoReader(1)
         self._unknown: set[int] = set()
 

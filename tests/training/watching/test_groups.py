@@ -1,6 +1,7 @@
 """Which environments one session shows: those of one kind that are made at one place, and whatever replaces them."""
 
 import sys
+import threading
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ from pac.training.watching import groups
 from pac.training.watching.naming import callers, creation_label
 from pac.training.watching.script import _open, script_name
 
+from ...waiting import LIMIT, until
 from .scripted import counted_by, followed_by, forget_all, session_of
 
 NAME = script_name()
@@ -185,3 +187,36 @@ def test_vectors_that_are_stepped_in_turn_are_two_sessions():
         envs.step([0, 0])
     assert shown() == {NAME: 2, f"{NAME}-2": 2}
     assert len(groups._groups) == 2
+
+
+def test_threads_that_step_go_on_after_pauses():
+    """One that notes a step and one that publishes at the gate do not wait for each other."""
+    envs = [watch(Steps(), name="threads") for _ in range(4)]
+    counts, done = [0] * len(envs), threading.Event()
+    for env in envs:
+        env.reset()
+    envs[0].step(0)
+    session = session_of(envs[0])
+
+    def work(row):
+        while not done.is_set():
+            if any(envs[row].step(0)[2:4]):
+                envs[row].reset()
+            counts[row] += 1
+
+    threads = [threading.Thread(target=work, args=(row,), daemon=True) for row in range(len(envs))]
+    for thread in threads:
+        thread.start()
+    session.gate.set_speed(20_000)
+    for _ in range(10):
+        session.gate.pause()
+        until(lambda: session.gate.paused, "paused")
+        before = sum(counts)
+        session.gate.resume()
+        session.process_soon()
+        until(lambda before=before: sum(counts) > before + 500, "they go on")
+    done.set()
+    session.gate.set_speed(0)
+    for thread in threads:
+        thread.join(LIMIT)
+        assert not thread.is_alive()

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -204,6 +205,9 @@ def test_threads_that_step_go_on_after_pauses():
                 envs[row].reset()
             counts[row] += 1
 
+    def stepped(number):
+        return sum(counts) > number
+
     threads = [threading.Thread(target=work, args=(row,), daemon=True) for row in range(len(envs))]
     for thread in threads:
         thread.start()
@@ -211,10 +215,10 @@ def test_threads_that_step_go_on_after_pauses():
     for _ in range(10):
         session.gate.pause()
         until(lambda: session.gate.paused, "paused")
-        before = sum(counts)
+        enough = sum(counts) + 500
         session.gate.resume()
         session.process_soon()
-        until(lambda before=before: sum(counts) > before + 500, "they go on")
+        until(partial(stepped, enough), "they go on")
     done.set()
     session.gate.set_speed(0)
     for thread in threads:

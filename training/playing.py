@@ -1,7 +1,7 @@
-"""Plays episodes with a trained policy, and computes success, steps to success, and return.
+"""Plays a fixed set of episodes with a trained policy, and computes success, steps to success, and return.
 
-As a program, it evaluates the policies that a session sends while it trains: a request is a line of JSON on stdin that
-names a file of weights, the answer is a line of JSON on stdout.
+`pac-tui eval` and evaluations during a training play the same episodes with the same seeds. As a program, it evaluates
+the policies that a session sends while it trains: a request is a line of JSON on stdin that names a file of weights, the answer is a line of JSON on stdout.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,10 +21,16 @@ import numpy as np
 
 from ..backends import make
 from ..backends.workers.worker import read_instructions
-from ..envs import Task, find
+from ..envs import Task, episode_seed, find
+from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
+from .config import Config
+from .loading import effective_settings, trainer_of
+from .runs.checkpoint import load_newest
+from .runs.folder import RunFolder
+from .runs.identity import check_identity, run_identity
 from .trainer import Context, Envs, Timer
-from .trainers import build_player
+from .trainers import build_player, transformed_task
 
 STAGE = "stage"
 """The info field with the number of stages that an episode has reached."""
@@ -31,6 +38,13 @@ SUCCESS = "is_success"
 """The info field by which environments without good outcomes say that an episode succeeded."""
 MARGIN = 1.96
 """Standard errors between the mean and the ends of a 95 % confidence interval."""
+ENVIRONMENTS = 64
+"""The most environments that are stepped at once. With more episodes, each plays several."""
+SEED = 0x5EED_0000
+"""Added to the run's seed, so that evaluations play other episodes than the training."""
+MASK_63 = (1 << 63) - 1
+ADAPTED = "pac.envs.gym."
+"""What the factories of Gymnasium and PettingZoo environments begin with."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +52,32 @@ class PlayedEpisode:
     """An episode that a policy played.
 
     Attributes:
+        env: The number of its environment.
+        number: Its number among the episodes of that environment.
         returns: The return of each seat.
         length: Steps.
         outcome: 0, or 1 + the index into the task's outcomes.
         info: The task's scalars at its end; of a field per seat, that of the first seat.
     """
 
+    env: int
+    number: int
     returns: tuple[float, ...]
     length: int
     outcome: int
     info: Mapping[str, float]
+
+    def succeeded(self, task: Task) -> bool | None:
+        """Whether it had a good outcome, or `SUCCESS` in its info; None if the task has neither."""
+        good = [number for number, outcome in enumerate(task.outcomes, 1) if outcome.tone == "good"]
+        if good:
+            return self.outcome in good
+        return self.info[SUCCESS] > 0 if SUCCESS in self.info else None
+
+
+def evaluation_seed(seed: int) -> int:
+    """Return the seed of the environments that evaluate a run whose seed is `seed`."""
+    return (seed + SEED) & MASK_63
 
 
 def context_of(task: Task, settings: Mapping[str, Any], seed: int) -> tuple[Context, list[Envs]]:
@@ -69,8 +99,12 @@ def play_episodes(
     *,
     episodes: int,
     seed: int,
+    greedy: bool = True,
+    on_progress: Callable[[int], None] = lambda _played: None,
 ) -> list[PlayedEpisode]:
-    """Return the first episodes of as many environments, played with the most likely actions.
+    """Play a fixed set of episodes, all to their end, so that short ones are not preferred.
+
+    These are the first episodes of `ENVIRONMENTS` environments, or of as many as episodes, equally many of each.
 
     Args:
         name: The trainer.
@@ -79,40 +113,52 @@ def play_episodes(
         state: What `Trainer.policy_state` returned.
         episodes: Number of episodes.
         seed: Seed of the environments. The same seed gives the same beginnings.
+        greedy: Whether to take the most likely actions instead of sampling.
+        on_progress: Called with how many episodes have ended.
     """
     context, made = context_of(task, settings, seed)
-    player = build_player(name, context)
-    player.start(episodes)
-    player.load_state(*state)
-    found: dict[int, PlayedEpisode] = {}
-    while len(found) < episodes:
-        head = made[-1].order.head
-        player.iterate()
-        # A rollout has just been carried, so all of its slots but the first are those of this iteration.
-        for slots in [span.written for span in made[-1].order.since(head)] or [slice(1, None)]:
-            for env, episode in _ended(task, made[-1], slots):
-                found.setdefault(env, episode)
-    player.close()
-    return [found[env] for env in sorted(found)]
+    count = min(episodes, ENVIRONMENTS)
+    wanted, ended = [len(range(env, episodes, count)) for env in range(count)], [0] * count
+    found: list[PlayedEpisode] = []
+    with closing(build_player(name, context, greedy=greedy)) as player:
+        player.start(count)
+        player.load_state(*state)
+        while len(found) < episodes:
+            head = made[-1].order.head
+            player.iterate()
+            # A rollout has just been carried, so all of its slots but the first are those of this iteration.
+            for slots in [span.written for span in made[-1].order.since(head)] or [slice(1, None)]:
+                for slot, env in _ends(task, made[-1], slots):
+                    if ended[env] < wanted[env]:
+                        found.append(_played(task, made[-1], slot, env, ended[env]))
+                        ended[env] += 1
+            on_progress(len(found))
+    return sorted(found, key=lambda episode: (episode.env, episode.number))
 
 
-def _ended(task: Task, envs: Envs, slots: slice) -> Iterator[tuple[int, PlayedEpisode]]:
+def _ends(task: Task, envs: Envs, slots: slice) -> list[tuple[int, int]]:
+    """Return the slot and the environment of each end of an episode in some slots, in order."""
     buffer, players = envs.buffer, task.players
     ended = (buffer["terminated"][slots, ::players] | buffer["truncated"][slots, ::players]) > 0
-    for step, env in np.argwhere(ended).tolist():
-        slot, row = (slots.start or 0) + step, env * players
-        info = {
-            item.name: float(buffer[item.name][slot if item.timed else 0, row if item.per == "seat" else env])
-            for item in task.info
-            if not item.shape
-        }
-        returns = buffer["episode_return"][slot, row : row + players].tolist()
-        yield (
-            env,
-            PlayedEpisode(
-                tuple(returns), int(buffer["episode_length"][slot, env]), int(buffer["outcome"][slot, env]), info
-            ),
-        )
+    return [((slots.start or 0) + step, env) for step, env in np.argwhere(ended).tolist()]
+
+
+def _played(task: Task, envs: Envs, slot: int, env: int, number: int) -> PlayedEpisode:
+    """Return the episode of an environment that ended in a slot."""
+    buffer, row = envs.buffer, env * task.players
+    info = {
+        item.name: float(buffer[item.name][slot if item.timed else 0, row if item.per == "seat" else env])
+        for item in task.info
+        if not item.shape
+    }
+    return PlayedEpisode(
+        env,
+        number,
+        tuple(buffer["episode_return"][slot, row : row + task.players].tolist()),
+        int(buffer["episode_length"][slot, env]),
+        int(buffer["outcome"][slot, env]),
+        info,
+    )
 
 
 def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[str, float]:
@@ -127,20 +173,77 @@ def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
     mean = float(returns.mean())
     found = {"return": mean, "return_low": mean - margin, "return_high": mean + margin}
     found["length"] = float(np.mean([episode.length for episode in episodes]))
-    good = {number for number, outcome in enumerate(task.outcomes, 1) if outcome.tone == "good"}
-    if good or any(SUCCESS in episode.info for episode in episodes):
-        won = [
-            episode for episode in episodes if (episode.outcome in good if good else episode.info.get(SUCCESS, 0.0) > 0)
-        ]
-        found["success"] = len(won) / len(episodes)
-        if won:
-            found["steps_to_success"] = float(median(episode.length for episode in won))
+    succeeded = [episode.succeeded(task) for episode in episodes]
+    if any(one is not None for one in succeeded):
+        found["success"] = sum(map(bool, succeeded)) / len(episodes)
+        if any(succeeded):
+            lengths = [episode.length for episode, one in zip(episodes, succeeded, strict=True) if one]
+            found["steps_to_success"] = float(median(lengths))
     for number, outcome in enumerate(task.outcomes, 1):
         found[f"outcome/{outcome.name}"] = np.mean([episode.outcome == number for episode in episodes]).item()
     stages = next((item for item in task.info if item.name == STAGE and math.isfinite(item.high)), None)
     for stage in range(1, int(stages.high) + 1 if stages is not None else 0):
         found[f"stage/{stage}"] = np.mean([episode.info[STAGE] >= stage for episode in episodes]).item()
     return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def evaluate_run(
+    config: Config, *, episodes: int, on_progress: Callable[[int], None] = lambda _played: None
+) -> dict[str, Any]:
+    """Play episodes with the newest checkpoint of the run `config.resume`; return the report of `pac-tui eval`.
+
+    Raises:
+        BadParameter: The run has another task or trainer.
+        NoCheckpoint: There is no valid checkpoint.
+    """
+    name, game, settings = trainer_of(config), find(config.task), effective_settings(config)
+    task = transformed_task(name, game, settings)
+    run = RunFolder.find(config.runs_dir, str(config.resume))
+    identity = run_identity(task, name)
+    check_identity(run, identity)
+    loaded = load_newest(run.checkpoints, identity, {"data": dict})
+    seed = evaluation_seed(config.seed)
+    played = play_episodes(
+        name,
+        task,
+        settings,
+        (loaded.tensors, loaded.data["data"]),
+        episodes=episodes,
+        seed=seed,
+        greedy=config.greedy,
+        on_progress=on_progress,
+    )
+    figures = evaluation_figures(task, played)
+    return {
+        "run": run.name,
+        "task": task.spec,
+        "trainer": name,
+        "steps": loaded.step,
+        "sampled": not config.greedy,
+        "seed": seed,
+        "episodes": episodes,
+        "return_mean": figures.get("return"),
+        "evaluation": figures,
+        "played": [
+            {
+                "environment": episode.env + 1,
+                "episode": episode.number + 1,
+                "seed": reset_seed(task, seed, episode),
+                "returns": episode.returns,
+                "length": episode.length,
+                "outcome": task.outcomes[episode.outcome - 1].name if episode.outcome else None,
+                "success": episode.succeeded(task),
+            }
+            for episode in played
+        ],
+        "skipped": loaded.skipped,
+    }
+
+
+def reset_seed(task: Task, seed: int, episode: PlayedEpisode) -> int:
+    """Return the seed of an episode; of an adapted environment, what its `reset` got."""
+    full = episode_seed(seed, episode.env, episode.number)
+    return full & SEED_BITS if task.factory.startswith(ADAPTED) else full
 
 
 def serve() -> None:

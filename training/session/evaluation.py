@@ -19,15 +19,13 @@ import numpy as np
 from ...backends.core.errors import ending
 from ...envs import BadParameter, Task
 from ..config import Config
+from ..playing import evaluation_seed
 from ..runs.tensors_file import safetensors_chunks
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..trainer import Lap, NonFiniteWeights, Timer, Trainer
 from ..trainers import BUILT_IN, TrainerKind
 
-SEED = 0x5EED_0000
-"""Added to the run's seed, so that evaluations play other episodes than the training."""
-MASK_63 = (1 << 63) - 1
 PREFIX = "eval/"
 EVALUATING, IDLE = "evaluating", "idle"
 SHOWN = 24
@@ -78,7 +76,7 @@ class Evaluator:
             "trainer": kind.name,
             "settings": dict(settings),
             "episodes": config.eval_episodes,
-            "seed": (config.seed + SEED) & MASK_63,
+            "seed": evaluation_seed(config.seed),
         }
         self._weights, self._events = directory / "evaluation.safetensors", events
         self._process: subprocess.Popen[str] | None = None

@@ -178,12 +178,12 @@ def evaluate(
         against: Poker solver: the opponent. One of uniform (the default), call, fold and allin, or another run of the
             same game.
         resolve: Poker solver: re-solve every decision. Resolver settings such as --resolver.max-depth 3 imply it.
-        headless: Show a progress line instead of the app. Stops after 100 episodes unless a limit is set.
+        headless: Show a progress bar instead of the app, and measure: play 100 episodes, or --episodes, to their end.
         json: Print the report as one JSON object on stdout. Requires --headless.
-        report: Write the report as JSON to this file when the session ends.
+        report: Write the report as JSON to this file at the end.
     """
     from ...envs import BadParameter
-    from .eval import evaluate_solved, is_evaluated, resolver_settings
+    from .eval import evaluate_policy, evaluate_solved, is_evaluated, resolver_settings
     from .run import run_session
 
     resolver, rest = resolver_settings(flags.set if flags else (), resolve=resolve)
@@ -193,8 +193,8 @@ def evaluate(
         return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolver=resolver, json=json)
     if hands or against or resolver is not None:
         raise BadParameter(f"--hands, --against and --resolve are for runs of a poker solver, and {name} is not one")
-    if headless and config.steps is config.frames is config.episodes is config.seconds is None:
-        config = config.model_copy(update={"episodes": 100})
+    if headless:
+        return evaluate_policy(config, json=json, report=report)
     return run_session(config, headless=headless, json=json, report=report)
 
 

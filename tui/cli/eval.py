@@ -1,15 +1,23 @@
-"""The command `pac-tui eval` for runs of a poker solver."""
+"""The command `pac-tui eval`: plays episodes with a policy, or measures the strategy of a poker solver."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...envs import BadParameter
 from ...training.config import Config
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
+from ..drawing.numbers import figure
+from ..output import json_text
 from ..progress import progress_bar
+from .run import check_writable
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
     from ...training.mccfr.playing.evaluation import Evaluation
 
 RESOLVER = "resolver."
+EPISODES = 100
+"""Default number of episodes, as in the help of `pac-tui eval`."""
 HANDS, RESOLVED_HANDS = 1_000_000, 400
 """Default number of hands without and with a resolver, as in the help of `pac-tui eval`."""
 
@@ -36,6 +46,59 @@ def resolver_settings(given: Sequence[str], *, resolve: bool) -> tuple[dict[str,
 def is_evaluated(config: Config) -> bool:
     """Whether a run is evaluated by a function instead of by playing episodes."""
     return bool(trainer_kind(trainer_of(config)).evaluate)
+
+
+def evaluate_policy(config: Config, *, json: bool, report: Path | None) -> int:
+    """Play episodes with the policy of a run, each to its end, and print the result; return the exit code.
+
+    Raises:
+        BadParameter: The configuration has a limit that would end episodes early.
+    """
+    from ...training.playing import evaluate_run
+
+    for limit in ("steps", "frames", "seconds"):
+        if getattr(config, limit) is not None:
+            raise BadParameter(
+                f"--{limit} would cut long episodes, so the mean return would be that of short ones; set --episodes"
+            )
+    if report is not None:
+        check_writable("--report", report)
+    episodes = config.episodes or EPISODES
+    with progress_bar(f"eval {config.resume}") as progress, _printing_to_stderr():
+        found = evaluate_run(
+            config,
+            episodes=episodes,
+            on_progress=lambda played: progress(f"{played:,} of {episodes:,} episodes", played / episodes),
+        )
+    if report is not None:
+        report.write_text(json_text(found, 2) + "\n")
+    if json:
+        return show_json(found)
+    for sentence in found["skipped"]:
+        console.print(sentence, markup=False)
+    actions = "sampled actions" if found["sampled"] else "the most likely actions"
+    console.print(f"{found['run']}: {found['task']} after {found['steps']:,} steps, with {actions}", markup=False)
+    table = plain_table("measured", "mean", f"95 % of {episodes:,} episodes")
+    figures = dict(found["evaluation"])
+    interval = " to ".join(figure(figures.pop(f"return_{end}", None)) for end in ("low", "high"))
+    for name, value in figures.items():
+        table.add_row(name, figure(value), interval if name == "return" else "")
+    show_table(table)
+    return 0
+
+
+@contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """Send what environments print to stderr, since stdout is for the result."""
+    sys.stdout.flush()
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def evaluate_solved(

@@ -6,12 +6,15 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 from pac.envs import BadParameter, find
+from pac.training import playing
 from pac.training.config import Config
-from pac.training.playing import PlayedEpisode, context_of, evaluation_figures
+from pac.training.loading import load
+from pac.training.playing import PlayedEpisode, context_of, evaluate_run, evaluation_figures
 from pac.training.runs.checkpoint import load_newest
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
@@ -29,9 +32,9 @@ def test_figures_are_shares_and_an_interval_over_episodes():
     """Success is a good outcome, stages are reached in order, and seats of an episode are one sample."""
     task = find("frames")
     episodes = [
-        PlayedEpisode((3.0, 5.0), 20, 1, {"stage": 2.0}),
-        PlayedEpisode((2.0, 2.0), 40, 1, {"stage": 2.0}),
-        PlayedEpisode((0.0, 0.0), 60, 2, {"stage": 1.0}),
+        PlayedEpisode(0, 0, (3.0, 5.0), 20, 1, {"stage": 2.0}),
+        PlayedEpisode(1, 0, (2.0, 2.0), 40, 1, {"stage": 2.0}),
+        PlayedEpisode(2, 0, (0.0, 0.0), 60, 2, {"stage": 1.0}),
     ]
     found = evaluation_figures(task, episodes)
     assert (found["return"], found["steps_to_success"], found["length"]) == (2, 30, 40)
@@ -43,7 +46,7 @@ def test_figures_are_shares_and_an_interval_over_episodes():
 def test_figures_that_are_unknown_are_missing():
     """One episode has no interval, and an episode that failed has no steps to success."""
     bare = replace(find("frames"), outcomes=(), info=())
-    found = evaluation_figures(bare, [PlayedEpisode((1.0,), 9, 0, {"is_success": 0.0})])
+    found = evaluation_figures(bare, [PlayedEpisode(0, 0, (1.0,), 9, 0, {"is_success": 0.0})])
     assert found == {"return": 1, "length": 9, "success": 0}
 
 
@@ -59,7 +62,9 @@ TRAININGS: dict[str, dict[str, Any]] = {
 @pytest.mark.session
 @pytest.mark.parametrize("kind", TRAININGS)
 def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
-    """Weights and optimizer are equal bit for bit; the results are curves, in run.json and in the report."""
+    """Weights and optimizer are equal bit for bit; the results are curves, in run.json, in the report,
+    and those of `pac-tui eval`.
+    """
     common = COMMON | TRAININGS[kind]
     plain, _ = run_here(tmp_path, name="without", **common)
     report, _ = run_here(tmp_path, name="with", eval_every=1, eval_episodes=3, **common)
@@ -73,6 +78,43 @@ def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
     assert 0 <= found.get("outcome/topped out", -1) <= 1 or common["task"] != "drmario"
     assert runs[1].metrics()[-1]["eval/return"] == found["return"]
     assert "evaluation" not in plain
+    if kind != "overlap":  # which learns once more after the last evaluation
+        later = evaluate_run(load({}, resume="with", runs_dir=tmp_path, learn=False).config, episodes=3)
+        assert later["evaluation"] == {name: value for name, value in found.items() if name != "iteration"}
+
+
+class ShortOrLong(gymnasium.Env[Any, int]):
+    """Episodes of 1 or 100 steps, with reward 1 per step; the seed decides."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed, options=options)
+        self._left = 100 if self.np_random.random() < 0.5 else 1
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        del action
+        self._left -= 1
+        return np.zeros(1, np.float32), 1.0, not self._left, False, {}
+
+
+@pytest.mark.parametrize("episodes", [5, 20])
+def test_short_episodes_are_not_preferred(monkeypatch, episodes):
+    """A fixed set of episodes is played, several per environment if they are many, whatever their lengths."""
+    monkeypatch.setattr(playing, "ENVIRONMENTS", 8)
+    task = find(f"{__name__}:ShortOrLong")
+    settings = trainer_settings("ppo", task, PPO)
+    state = build_trainer("ppo", context_of(task, settings, 0)[0]).policy_state()
+    played = playing.play_episodes("ppo", task, settings, state, episodes=episodes, seed=3)
+    assert [(one.number, one.env) for one in sorted(played, key=lambda one: (one.number, one.env))] == [
+        divmod(number, 8) for number in range(episodes)
+    ]
+    env = ShortOrLong()
+    for one in played:
+        env.reset(seed=playing.reset_seed(task, 3, one))
+        assert one.length == one.returns[0] == env._left
 
 
 @pytest.mark.session

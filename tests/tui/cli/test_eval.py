@@ -73,6 +73,15 @@ def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
     assert "solver" in capsys.readouterr().err
 
 
+def test_limits_that_would_cut_episodes_are_refused(capsys, tmp_path):
+    """A measurement plays episodes to their end."""
+    card = {"config": {"task": "noop", "trainer": "ppo"}}
+    (tmp_path / "runs" / "plain").mkdir()
+    (tmp_path / "runs" / "plain" / "run.json").write_text(json.dumps(card))
+    assert main(["eval", "plain", "--headless", "--seconds", "3"]) == 2
+    assert "--seconds would cut long episodes" in capsys.readouterr().err
+
+
 @pytest.mark.thorough
 def test_the_help_names_the_default_numbers_of_hands(capsys):
     """The help contains the default numbers of hands."""

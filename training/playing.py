@@ -1,7 +1,8 @@
 """Plays a fixed set of episodes with a trained policy, and computes success, steps to success, and return.
 
 `pac-tui eval` and evaluations during a training play the same episodes with the same seeds. As a program, it evaluates
-the policies that a session sends while it trains: a request is a line of JSON on stdin that names a file of weights, the answer is a line of JSON on stdout.
+the policies that a session sends while it trains: a request is a line of JSON on stdin that names a file of weights,
+the answer is a line of JSON on stdout.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
         assert later["evaluation"] == {name: value for name, value in found.items() if name != "iteration"}
 
 
-class ShortOrLong(gymnasium.Env[Any, int]):
+class ShortOrLong(gymnasium.Env[Any, Any]):
     """Episodes of 1 or 100 steps, with reward 1 per step; the seed decides."""
 
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,))
@@ -94,7 +94,7 @@ class ShortOrLong(gymnasium.Env[Any, int]):
         self._left = 100 if self.np_random.random() < 0.5 else 1
         return np.zeros(1, np.float32), {}
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         del action
         self._left -= 1
         return np.zeros(1, np.float32), 1.0, not self._left, False, {}

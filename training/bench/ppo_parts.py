@@ -16,7 +16,7 @@ from ..nets.compute_threads import ComputeThreads
 from ..nets.device_buffer import DeviceBuffer
 from ..nets.gradient_step import GradientStep
 from ..nets.weights import placed
-from ..ppo.gae import gae
+from ..ppo.gae import gae, step_discounts
 from ..ppo.learning import Rollout
 from ..ppo.policy import PpoPolicy
 from ..ppo.rollout import Actor, rollout
@@ -86,8 +86,9 @@ def _update(
             terminated=data.terminated,
             truncated=data.truncated,
             active=data.active,
+            out=data.out,
             final_values=collected.final_values,
-            discounts=torch.full_like(data.rewards, settings.gamma),
+            discounts=step_discounts(data.frames, data.active, settings.gamma, per_frame=settings.gamma_per_frame),
             gae_lambda=settings.gae_lambda,
         )
     )

@@ -15,7 +15,7 @@ class QLearningSettings(TrainerSettings):
     learning_rate: Schedule = Field(2.5e-4, description="Learning rate of Adam, or a schedule over decisions.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per decision, or per frame with gamma_per_frame.")
     gamma_per_frame: bool = Field(
-        default=False, description="Discount by gamma^frames, with the frames of the decision."
+        default=False, description="Discount by gamma^frames, with the frames until the next decision."
     )
     replay_size: int = Field(100_000, gt=0, description="Decisions that the replay keeps.")
     learning_starts: int = Field(1_000, ge=0, description="Decisions before the first gradient step.")

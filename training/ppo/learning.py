@@ -17,7 +17,7 @@ from ..nets.weights import copied, load_tensors, saved_tensors
 from ..ranks import RankLost, Ranks
 from ..settings import scheduled
 from ..trainer import Metrics, NonFiniteWeights
-from .gae import gae
+from .gae import gae, step_discounts
 from .policy import PpoPolicy
 from .reward_scale import RewardScale
 from .settings import PpoSettings
@@ -79,7 +79,7 @@ class RolloutLearner:
             statistics=len(STATISTICS) - 1,
         )
         self._learner = PpoLearner(policy, gradients, settings, shuffle)
-        self._reward_scale = None if policy.rewards is None else RewardScale(policy.rewards, settings.gamma)
+        self._reward_scale = None if policy.rewards is None else RewardScale(policy.rewards)
         self._shuffle_state = shuffle.get_state()
 
     def learn(self, rollout: Rollout) -> Metrics:
@@ -125,17 +125,16 @@ class RolloutLearner:
     def _advantages(self, data: RolloutData, final_values: Tensor) -> tuple[Tensor, Tensor]:
         settings, ranks = self._settings, self._ranks
         rewards, scale = data.rewards, self._reward_scale
+        discounts = step_discounts(data.frames, data.active, settings.gamma, per_frame=settings.gamma_per_frame)
         if scale is not None and not ranks.any(not bool(rewards.isfinite().all())):
-            rewards = scale.apply(rewards, data.terminated | data.truncated, ranks)
-        discounts = torch.full_like(data.rewards, settings.gamma)
-        if settings.gamma_per_frame:
-            discounts = discounts.pow(data.frames)
+            rewards = scale.apply(rewards, discounts, data.terminated | data.truncated, ranks)
         return gae(
             rewards=rewards,
             values=data.values,
             terminated=data.terminated,
             truncated=data.truncated,
             active=data.active,
+            out=data.out,
             final_values=final_values,
             discounts=discounts,
             gae_lambda=settings.gae_lambda,

@@ -19,25 +19,25 @@ class RewardScale:
         sums: `(R,)` after the last step; None before the first rollout of this number of rows.
     """
 
-    def __init__(self, moments: RunningMoments, gamma: float) -> None:
+    def __init__(self, moments: RunningMoments) -> None:
         self.sums: Tensor | None = None
         self._moments = moments
-        self._gamma = gamma
 
     @torch.no_grad()
-    def apply(self, rewards: Tensor, ended: Tensor, ranks: Ranks) -> Tensor:
+    def apply(self, rewards: Tensor, discounts: Tensor, ended: Tensor, ranks: Ranks) -> Tensor:
         """Add the rewards `(T, R)` of a rollout to the moments; return them divided by the deviation, and clipped.
 
         Args:
             rewards: Finite rewards.
+            discounts: `(T, R)`, as for the returns.
             ended: `(T, R)` bool, where an episode ended with the reward.
             ranks: Share the moments.
         """
         if self.sums is None or self.sums.shape != rewards.shape[1:]:
             self.sums = torch.zeros_like(rewards[0])
         sums, discounted = self.sums, torch.empty_like(rewards)
-        for step, (reward, end) in enumerate(zip(rewards, ended, strict=True)):
-            sums = sums * self._gamma + reward
+        for step, (reward, discount, end) in enumerate(zip(rewards, discounts, ended, strict=True)):
+            sums = sums * discount + reward
             discounted[step] = sums
             sums = sums.masked_fill(end, 0.0)
         self.sums = sums

@@ -22,7 +22,7 @@ class PpoSettings(TrainerSettings):
     learning_rate: Schedule = Field(3e-4, description="Learning rate of Adam, or a schedule over decisions.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per decision, or per frame with gamma_per_frame.")
     gamma_per_frame: bool = Field(
-        default=False, description="Discount by gamma^frames, with the frames of the decision."
+        default=False, description="Discount by gamma^frames, with the frames until the next decision."
     )
     gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalized advantage estimation (GAE).")
     clip: Schedule = Field(

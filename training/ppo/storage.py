@@ -25,6 +25,7 @@ class RolloutData:
         truncated: `(T, R)` bool, where not terminated.
         frames: `(T, R)` float32, frames that the decision took.
         active: `(T, R)` bool, rows that took a decision.
+        out: `(T, R)` bool, rows that were eliminated before the step.
         values: `(T + 1, R)` float32.
         observations: `(T x R, *stored_shape)`.
         masks: `(T x R, bytes)`, or None.
@@ -37,6 +38,7 @@ class RolloutData:
     truncated: Tensor
     frames: Tensor
     active: Tensor
+    out: Tensor
     values: Tensor
     observations: Tensor
     masks: Tensor | None
@@ -111,13 +113,14 @@ class RolloutStorage:
         """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""
         buffer, acted, written = self.buffer, self._span.acted, self._span.written
         reward, terminated, truncated, frames = (buffer.host[name][written].to(buffer.device) for name in RESULTS)
-        ended = terminated > 0
+        acting, ended = buffer.host["active"][acted].to(buffer.device), terminated > 0
         return RolloutData(
             rewards=reward,
             terminated=ended,
             truncated=(truncated > 0) & ~ended,
             frames=frames.repeat_interleave(self.players, dim=1).float(),
-            active=buffer.host["active"][acted].to(buffer.device) == DECIDES,
+            active=acting == DECIDES,
+            out=acting == OUT,
             values=self.values,
             observations=buffer.observations[acted].flatten(0, 1),
             masks=buffer.masks[acted].flatten(0, 1) if buffer.masks is not None else None,

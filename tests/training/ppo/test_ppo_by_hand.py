@@ -24,6 +24,7 @@ CASES: dict[str, dict[str, Any]] = {
     "advantages": {"normalize_advantage": False},
     "minibatches": {"normalize_per_minibatch": True},
     "rewards": {"normalize_reward": True},
+    "rewards per frame": {"normalize_reward": True, "gamma": 0.8, "gamma_per_frame": True},
     "schedules": {
         "learning_rate": "50:3e-3,150:6e-3,200:1e-3",
         "entropy_coefficient": "0:0.1,100:0,300:1",
@@ -50,10 +51,10 @@ class ByHand:
         points: Any = np.array(getattr(self.settings, name), ndmin=2)
         return float(np.interp(self.decisions, points[:, 0], points[:, -1]))
 
-    def scaled(self, rewards, ends):
+    def scaled(self, rewards, discounts, ends):
         """Divide by the deviation of the discounted returns so far."""
-        for reward, end in zip(rewards, ends, strict=True):
-            self.sums = self.sums * self.settings.gamma + reward
+        for reward, discount, end in zip(rewards, discounts, ends, strict=True):
+            self.sums = self.sums * discount + reward
             self.returns.append(self.sums)
             self.sums = np.where(end, 0, self.sums)
         return np.clip(rewards / np.std(self.returns), -LIMIT, LIMIT)
@@ -66,9 +67,9 @@ class ByHand:
         finals = np.array([self.policy.value(torch.tensor(seen)).numpy() for seen in last])
         terminated, truncated = buffer["terminated"][1:] > 0, buffer["truncated"][1:] > 0
         rewards = buffer["reward"][1:]
-        if s.normalize_reward:
-            rewards = self.scaled(rewards, terminated | truncated)
         discounts = s.gamma ** (buffer["frames"][1:] if s.gamma_per_frame else np.ones_like(rewards))
+        if s.normalize_reward:
+            rewards = self.scaled(rewards, discounts, terminated | truncated)
         advantages = np.zeros((steps, ENVS))
         for start in range(steps):
             for row in range(ENVS):

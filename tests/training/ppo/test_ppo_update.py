@@ -1,6 +1,5 @@
 """The advantages and the update of PPO, against slow and simple implementations."""
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pac.training.nets.adam import Adam
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import placed
-from pac.training.ppo.gae import gae
+from pac.training.ppo.gae import gae, step_discounts
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.update import (
@@ -42,29 +41,6 @@ def learned(policy: PpoPolicy, settings: PpoSettings, batch: PpoBatch, **options
     return update(learner, batch, len(batch.index), Coefficients(0.01, 0.2))
 
 
-def test_idle_steps_are_as_if_they_were_not_there() -> None:
-    """A row's decisions have the advantages that they have without the idle steps, whose rewards come after them."""
-    random = np.random.default_rng(3)
-    e = {
-        **{name: torch.tensor(random.normal(size=(T + (name == "values"), R))) for name in ("rewards", "values")},
-        "discounts": torch.tensor(random.uniform(0.8, 1, size=(T, R))),
-        "final_values": torch.zeros(T, R),
-        "terminated": torch.zeros(T, R, dtype=torch.bool),
-        "truncated": torch.zeros(T, R, dtype=torch.bool),
-        "active": torch.tensor(random.random((T, R)) >= 0.4),
-    }
-    e["active"][-1] = True
-    advantages, _ = gae(**e, gae_lambda=0.9)
-    for row in range(R):
-        active = e["active"][:, row]
-        only = {name: tensor[:T][active, row].unsqueeze(1) for name, tensor in e.items()}
-        only["values"] = torch.cat([only["values"], e["values"][-1:, row : row + 1]])
-        for number, (begin, end) in enumerate(itertools.pairwise(active.nonzero().flatten().tolist())):
-            only["rewards"][number] += e["discounts"][begin, row] * e["rewards"][begin + 1 : end, row].sum()
-        expected, _ = gae(**only, gae_lambda=0.9)
-        assert torch.allclose(advantages[active, row], expected.squeeze(1), atol=1e-5)
-
-
 def test_an_episode_cut_short_while_idle_reaches_the_decision_before() -> None:
     """A worker that died and came back: the last decision is worth the last observation's value."""
     zeros = torch.zeros(3, 1)
@@ -72,11 +48,12 @@ def test_an_episode_cut_short_while_idle_reaches_the_decision_before() -> None:
         "rewards": zeros,
         "values": torch.full((4, 1), 7.0),
         "final_values": torch.tensor([[0.0], [0.0], [3.0]]),
-        "discounts": torch.full((3, 1), 0.5),
         "terminated": zeros.bool(),
         "truncated": torch.tensor([[False], [False], [True]]),
         "active": torch.tensor([[True], [False], [False]]),
+        "out": zeros.bool(),
     }
+    e["discounts"] = step_discounts(zeros, e["active"], 0.5, per_frame=False)
     assert gae(**e, gae_lambda=0.95)[0][0].item() == pytest.approx(0.5 * 3 - 7)
 
 

@@ -54,7 +54,7 @@ def test_nothing_is_learned_from_the_action_and_its_rewards(buffer):
         finals[1, 2] = values[2, 2]  # of the observation that the person found
         found, _ = gae(
             rewards=experience.rewards, values=values, terminated=experience.terminated,
-            truncated=experience.truncated, active=experience.active, final_values=finals,
+            truncated=experience.truncated, active=experience.active, out=experience.out, final_values=finals,
             discounts=torch.ones(4, 6), gae_lambda=0.95,
         )  # fmt: skip
         return experience, found

@@ -20,7 +20,7 @@ from ..training.session.host import RunningSession, SessionFailed, SessionThread
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, SessionConnection
 from .preferences import preferences
-from .terminal import borrowed_terminal
+from .terminal import borrowed_terminal, saving_here
 from .trust import ask
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ def _end_session(connection: SessionConnection) -> None:
     """
     if connection.origin == "script" or not connection.owned or connection.ended:
         return
+    if connection.origin == "thread":
+        saving_here.set()
     try:
         _wait_for_end(connection)
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import signal
 import sys
 import termios
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,10 @@ LEAVE_SCREEN = (
     b"\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h"
 )
 """Turns off mouse, focus, paste and size reports and extra keys; turns on line wrap, the main screen, the cursor."""
+END_LIMIT = 4
+"""Seconds in which an app ends that was terminated or has lost its terminal, whatever it was doing."""
+saving_here = threading.Event()
+"""Set while this process saves a training after it has lost its terminal; it may take longer then."""
 
 
 class NoTerminal(BadParameter):
@@ -40,7 +45,7 @@ def check_terminal(advice: str = "use --headless for a progress line") -> None:
     Raises:
         NoTerminal: They are not.
     """
-    if "TEXTUAL_DRIVER" in os.environ:  # the app runs in a browser
+    if _in_browser():
         return
     for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
         if stream is None or not stream.isatty():
@@ -54,29 +59,37 @@ def check_terminal(advice: str = "use --headless for a progress line") -> None:
         sys.__stderr__.reconfigure(encoding="utf-8")
 
 
+def _in_browser() -> bool:
+    return "TEXTUAL_DRIVER" in os.environ
+
+
 @contextlib.contextmanager
 def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Restore the terminal's attributes and the signal handlers at the end of the block, however it ends.
 
-    SIGINT raises `KeyboardInterrupt`. SIGHUP, which is also sent when the terminal closes, ends the process.
+    SIGINT raises `KeyboardInterrupt`. SIGHUP, which is also sent when the terminal or the browser's tab closes, ends
+    the process, and so does SIGALRM, see `end_soon`.
 
     Args:
         afterwards: Called after the attributes were restored, while signals are still handled.
     """
     attributes = _attributes()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGALRM)}
 
     def on_hang_up(*_: object) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the system and `_watch_terminal` may both send it
-        _leave_screen(attributes)
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        afterwards()
-        remove_directories()
-        os._exit(INTERRUPTED)
+        try:
+            _leave_screen(attributes)
+            null = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(null, descriptor)
+            afterwards()
+            remove_directories()
+        finally:
+            os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGHUP, on_hang_up)
+    signal.signal(signal.SIGALRM, on_hang_up)
     # With Python's own handler, asyncio would cancel a task instead, which Textual ignores while it starts.
     signal.signal(signal.SIGINT, _interrupt)
     _watch_terminal()
@@ -88,11 +101,17 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
     else:
         _restore(attributes)
     finally:
+        signal.alarm(0)
         try:
             afterwards()
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
+
+
+def end_soon(*_: object) -> None:
+    """Handle a signal that ends the app: send SIGALRM if that does not leave the terminal in time."""
+    signal.alarm(END_LIMIT)
 
 
 def _interrupt(*_: object) -> None:
@@ -123,13 +142,20 @@ def _leave_screen(attributes: list[Any] | None) -> None:
 
 @cache
 def _watch_terminal() -> None:
-    """Send SIGHUP when the terminal closes; the system sends it only to processes that the terminal controls."""
+    """Send SIGHUP when the terminal or the browser's tab closes; end the process if that does not.
+
+    The system sends SIGHUP only to processes that the terminal controls. A handler does not run while the main thread
+    is in foreign code; the thread started here does.
+    """
 
     def wait() -> None:
         look = select.poll()
         look.register(0, 0)
         if any(event & select.POLLHUP for _, event in look.poll()):
             os.kill(os.getpid(), signal.SIGHUP)
+            time.sleep(END_LIMIT)
+            if not saving_here.is_set():
+                os._exit(INTERRUPTED)
 
-    if os.isatty(0):
+    if os.isatty(0) or _in_browser():
         threading.Thread(target=wait, name="terminal", daemon=True).start()

@@ -13,7 +13,9 @@ from textual.notifications import SeverityLevel
 from ..envs.printable import printable
 from ..training.exits import INTERRUPTED
 from .console import PrintableConsole
+from .drawing.plain import SteadyScreen
 from .drawing.theme import FilteredApp
+from .terminal import end_soon
 
 
 class TerminalDriver(LinuxDriver):
@@ -73,8 +75,13 @@ class TerminalApp(FilteredApp):
         driver = super().get_driver_class()
         return TerminalDriver if driver is LinuxDriver else driver
 
+    def get_default_screen(self) -> SteadyScreen[None]:
+        """Return the screen that contains the widgets."""
+        return SteadyScreen(id="_default")
+
     def on_mount(self) -> None:
         """Handle signals."""
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
+                signal.signal(number, end_soon)  # called besides, and also if the loop does not come to its callbacks

@@ -6,8 +6,10 @@ import hmac
 import os
 import secrets
 import shlex
+import signal
 import socket
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..envs import BadParameter
@@ -29,7 +31,8 @@ def serve(arguments: Sequence[str], port: int) -> int:
         NoWeb: textual-serve is missing, or the port is taken.
     """
     try:
-        from aiohttp import web
+        from aiohttp import WSCloseCode, web
+        from textual_serve.app_service import AppService
         from textual_serve.server import Server
     except ImportError:
         raise NoWeb("textual-serve is missing: pip install 'pac-tui[web]'") from None
@@ -51,6 +54,8 @@ def serve(arguments: Sequence[str], port: int) -> int:
         entered.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
         raise entered
 
+    tabs: set[web.WebSocketResponse] = set()
+
     class Guarded(Server):
         """textual-serve's server behind the guard."""
 
@@ -58,6 +63,20 @@ def serve(arguments: Sequence[str], port: int) -> int:
             app = await super()._make_app()
             app.middlewares.append(guard)
             return app
+
+        async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+            """Serve a tab until it is closed. Then the app is told as by a terminal that closes, whatever it does."""
+            tabs.add(websocket)
+            try:
+                await super()._process_messages(websocket, app_service)
+            finally:
+                tabs.discard(websocket)
+                hang_up(app_service._process)  # noqa: SLF001 - it has no method for this
+
+        async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002 - the base's signature
+            """Close all tabs, which the server would wait for."""
+            for websocket in tuple(tabs):
+                await websocket.close(code=WSCloseCode.GOING_AWAY)
 
         async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - the base's signature
             """Print the address."""
@@ -67,9 +86,18 @@ def serve(arguments: Sequence[str], port: int) -> int:
         def initialize_logging(self) -> None:
             """Log nothing."""
 
-    command = shlex.join([sys.executable, "-m", "pac.tui", *arguments])
+    command = shlex.join(["exec", sys.executable, "-m", "pac.tui", *arguments])
     Guarded(command, host=HOST, port=port, title="pac-tui").serve()
     return 0
+
+
+def hang_up(process: Process | None) -> None:
+    """Close the stdin of an app, as far as it was started, and send it SIGHUP."""
+    if process is None or process.returncode is not None:
+        return
+    assert process.stdin is not None
+    process.stdin.close()
+    process.send_signal(signal.SIGHUP)
 
 
 def _check_free(port: int) -> None:

@@ -3,6 +3,8 @@
 from functools import partial
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 
 from pac.training.telemetry.records import Level, Phase
 from pac.tui import restart
@@ -272,3 +274,11 @@ async def test_a_session_that_could_not_start_closes_the_app(fake, open_app):
     async with open_app(fake, wait=False) as (app, _):
         await until(lambda: app.return_code == 1)
         assert "no telemetry" in str(app.state.lost)
+
+
+async def test_a_size_that_is_no_longer_true_is_not_taken(fake, open_app):
+    """Two sizes on their way would otherwise replace each other for ever while the app ends."""
+    async with open_app(fake) as (app, pilot):
+        app.screen.post_message(Resize(Size(60, 20), Size(60, 20)))
+        await pilot.pause()
+        assert app.screen.size == app.size

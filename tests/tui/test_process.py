@@ -163,6 +163,36 @@ def test_a_terminal_that_closes_without_a_signal_ends_app_and_session(place):
         assert terminal.process.returncode == 130
 
 
+def test_an_app_ends_after_its_terminal_whatever_it_was_doing(place):
+    """Also if foreign code never lets Python handle a signal."""
+    code = (
+        "import signal, time; from pac.tui.terminal import borrowed_terminal\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})\n"
+        "with borrowed_terminal():\n    print('deaf', flush=True)\n    time.sleep(10_000)"
+    )
+    with closing(Terminal(("-c", code), *place, program=(sys.executable,))) as terminal:
+        until(lambda: terminal.has_drawn("deaf"), "the start")
+        terminal.hang_up()
+        until(lambda: terminal.process.poll() is not None, "the end")
+
+
+def test_a_signal_ends_an_app_whose_event_loop_is_busy(place):
+    """It is asked at first, and restores the terminal."""
+    code = (
+        "from pac.tui.terminal import borrowed_terminal; from pac.tui.terminal_app import TerminalApp\n"
+        "class Busy(TerminalApp):\n"
+        "    def on_ready(self):\n        print('busy', file=__import__('sys').__stdout__, flush=True)\n"
+        "        while True: pass\n"
+        "with borrowed_terminal():\n    Busy().run()"
+    )
+    with closing(Terminal(("-c", code), *place, program=(sys.executable,))) as terminal:
+        until(lambda: terminal.has_drawn("busy"), "the start")
+        terminal.process.terminate()
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert terminal.process.returncode == 130
+        assert terminal.attributes == terminal.attributes_before
+
+
 EVIL = f"""
 import gymnasium, numpy
 ATTACK = {ATTACK!r}

@@ -1,4 +1,4 @@
-"""The app in a browser: only with the token, and only from the served page."""
+"""The app in a browser: only with the token, only from the served page, and only as long as its tab is open."""
 
 import os
 import socket
@@ -7,6 +7,7 @@ import sys
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+import psutil
 import pytest
 
 from ..programs import pac_tui
@@ -36,12 +37,12 @@ def answers(port):
 
 
 @pytest.fixture(scope="module")
-def served():
-    """A server of `pac-tui tasks`, and its address."""
+def server():
+    """A server of `pac-tui play kuhn`, and its address."""
     pytest.importorskip("textual_serve")
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "pac.tui", "serve", "--port", str(port), "tasks"],
+        [sys.executable, "-m", "pac.tui", "serve", "--port", str(port), "play", "kuhn"],
         env={**os.environ, "PAC_TOKEN": TOKEN},
         stderr=subprocess.PIPE,
         text=True,
@@ -50,10 +51,16 @@ def served():
     line = process.stderr.readline()
     assert f"http://127.0.0.1:{port}/?token={TOKEN}" in line
     until(lambda: answers(port), "it answers")
-    yield f"http://127.0.0.1:{port}"
+    yield psutil.Process(process.pid), f"http://127.0.0.1:{port}"
     process.terminate()
     process.wait(LIMIT)
     process.stderr.close()
+
+
+@pytest.fixture
+def served(server):
+    """The address."""
+    return server[1]
 
 
 def answer(url, **headers):
@@ -95,3 +102,20 @@ def test_a_port_in_use_is_reported(served):
     done = pac_tui("serve", "--port", port)
     assert done.returncode == 2
     assert f"cannot listen on port {port}" in done.stderr
+
+
+@pytest.mark.parametrize("moment", ["at the start", "drawn", "resized"])
+async def test_the_app_of_a_tab_ends_with_it(server, moment):
+    """Whatever it does at that moment."""
+    from aiohttp import ClientSession
+
+    process, address = server
+    async with ClientSession(cookies={"pac-tui": TOKEN}) as browser:
+        tab = await browser.ws_connect(f"{address}/ws?width=100&height=30")
+        apps = until(lambda: [one for one in process.children() if one.cmdline()[-2:] == ["play", "kuhn"]], "an app")
+        if moment != "at the start":
+            await tab.receive()
+        if moment == "resized":
+            await tab.send_json(["resize", {"width": 120, "height": 40}])
+        await tab.close()
+    until(lambda: not any(app.is_running() for app in apps), "the end of the app")

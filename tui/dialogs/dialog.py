@@ -8,11 +8,11 @@ from typing import ClassVar, TypeVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import framed
+from ..drawing.plain import Modal
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 
@@ -31,7 +31,7 @@ def first_shown(selected: int, room: int, count: int) -> int:
     return max(0, min(selected - room // 2, count - room))
 
 
-class PanelDialog(ModalScreen[Result]):
+class PanelDialog(Modal[Result]):
     """A panel of rows. A subclass draws them in `draw`.
 
     Args:
@@ -61,7 +61,7 @@ class PanelDialog(ModalScreen[Result]):
         self._lines.show(framed(title, rows, width, height, note))
 
 
-class InputDialog(ModalScreen[Result]):
+class InputDialog(Modal[Result]):
     """Rows over an input. A subclass draws its rows in `draw`.
 
     Args:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.events import Key
-from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from ...envs.printable import printable
+from ..drawing.plain import Modal
 
 
-class KeyPrompt(ModalScreen[str | None]):
+class KeyPrompt(Modal[str | None]):
     """The result is the name of the key that the user presses, or None for Escape.
 
     Args:

@@ -10,13 +10,13 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.events import Key
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from ...envs.printable import printable
+from ..drawing.plain import Modal
 
 
-class Prompt(ModalScreen[str | None]):
+class Prompt(Modal[str | None]):
     """Asks a question; the result is the answer, or None if the user has canceled.
 
     Args:

@@ -1,9 +1,15 @@
-"""Containers that draw nothing. Textual otherwise draws a container's empty lines whenever a child's lines change."""
+"""Screens, and containers that draw nothing.
+
+Textual otherwise draws a container's empty lines whenever a child's lines change.
+"""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from textual.containers import Container, Vertical
-from textual.screen import Screen
+from textual.events import Resize
+from textual.screen import ModalScreen, Screen
 from textual.widgets import ContentSwitcher
 
 
@@ -25,7 +31,27 @@ class PlainSwitcher(ContentSwitcher):
     BLANK = True
 
 
-class PlainScreen(Screen[None]):
+Result = TypeVar("Result")
+
+
+class SteadyScreen(Screen[Result]):
+    """A screen that takes only the size which the terminal has now.
+
+    Textual's own screen sends each size that it takes to itself again. Two of them would replace each other for ever if
+    the app ends meanwhile, and nothing else would run.
+    """
+
+    async def _on_resize(self, event: Resize) -> None:
+        """Leave out a size that is no longer true."""
+        if event.size != self.app.size:
+            event.prevent_default()
+
+
+class Modal(SteadyScreen[Result], ModalScreen[Result]):
+    """A screen over another one."""
+
+
+class PlainScreen(SteadyScreen[None]):
     """A screen without a background."""
 
     BLANK = True

@@ -2,15 +2,19 @@
 
 import ctypes
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import gymnasium
 import numpy as np
 
-from pac.training.session import watchdog
+from pac.training.session import evaluation, watchdog
 
 watchdog.PERIOD, watchdog.MARGIN, watchdog.REPEAT_SECONDS, watchdog.BUSY_FACTOR = 0.05, 2.0, 0.3, 4
+
+evaluation.IDLE_SECONDS = 2.0
+EVALUATES = "pac.training.playing" in sys.orig_argv
 
 
 class Stuck(gymnasium.Env):
@@ -25,7 +29,8 @@ class Stuck(gymnasium.Env):
         Args:
             pipe: A FIFO without a writer. A file with the suffix `.stuck` is created before it is read.
             where: What blocks: "reset", "step", "process" (a step with a running process), "spin" (a step that
-                computes), "close" (which never releases the GIL), "thread" (a separate thread).
+                computes), "evaluation" (a step in the process that evaluates), "close" (which never releases the GIL),
+                "thread" (a separate thread).
             steps: Number of steps before it blocks.
         """
         self._pipe, self._steps, self._left, self._where = Path(pipe), steps, steps, where
@@ -45,7 +50,7 @@ class Stuck(gymnasium.Env):
         if self._left <= 0 and self._where == "process":
             sleeping = subprocess.Popen(["sleep", "7777"])
             self._pipe.with_suffix(".pid").write_text(str(sleeping.pid))
-        if self._left <= 0 and self._where in {"step", "process"}:
+        if self._left <= 0 and (self._where in {"step", "process"} or (self._where == "evaluation" and EVALUATES)):
             self._read()
         if self._left <= 0 and self._where == "spin":
             self._say()

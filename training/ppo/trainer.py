@@ -188,8 +188,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
         super().resize(num_envs)
 
     def finish(self) -> Metrics:
-        """Learn from the last rollout, and return the figures of that update."""
-        if self._updates is None or self._unlearned is None:
+        """Learn from the last rollout, unless that is done; return the figures of the last update."""
+        if self._updates is None:
             return {}
         self._learn_all()
         return self._updates.result()

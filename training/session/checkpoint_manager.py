@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.core.base import Backend
-from ...envs import BadParameter, PacError
+from ...envs import BadParameter
 from ...envs.errors import ImpossibleState
 from ...envs.fields import Array
 from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
@@ -22,7 +22,6 @@ from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..trainer import NonFiniteWeights, Trainer
-from ..units import plural
 from .configured_session import ConfiguredSession
 from .run_record import RunRecord
 
@@ -82,6 +81,7 @@ class CheckpointManager:
         self._saved_at = 0.0
         self._description, self._in_background = "", False  # of the checkpoint that is being written
         self._unsaved: CheckpointNotWritten | None = None
+        self._written = 0  # steps of the newest checkpoint of this session
 
     def mark_start(self, backend: Backend) -> None:
         """Keep the resume point of a new run, so that a run that ends within its first rollout has a checkpoint."""
@@ -132,7 +132,7 @@ class CheckpointManager:
         try:
             tensors, data = trainer.state()
         except NonFiniteWeights as error:
-            raise self._lost(error) from error
+            raise self.lost(error) from error
         if point.states is not None:
             tensors[STATES] = point.states
         facts = {**self._record.identity, "seed": self._config.seed, **point.facts(), "data": data}
@@ -144,9 +144,21 @@ class CheckpointManager:
             return
         self._writer.wait()
         if self._unsaved is not None:
-            raise self._lost(self._unsaved)
+            raise self.lost(self._unsaved)
 
-    def _lost(self, reason: PacError) -> CheckpointNotWritten:
+    def save_from_other_thread(self, trainer: Trainer) -> None:
+        """Save the last resume point while the training thread does not respond, unless that is done.
+
+        Raises:
+            CheckpointNotWritten: It could not be written, or is being written and does not end.
+        """
+        if self.saving:
+            raise self.lost("its checkpoint is still being written")
+        point = self._resume_point
+        if point is not None and point.counters["steps"] != self._written:
+            self.save(trainer, wait=True)
+
+    def lost(self, reason: object) -> CheckpointNotWritten:
         """Return an error that says what is lost and how to continue."""
         folder = self._record.folder
         resume = f". Continue from the newest checkpoint with --resume {folder.name}" if folder and folder.saved else ""
@@ -167,41 +179,16 @@ class CheckpointManager:
         """Return a text such as `4,096 steps`."""
         return f"{counters[self._units.over]:,} {self._units.counted}"
 
-    def _on_written(self, _step: int, error: CheckpointNotWritten | None) -> None:
+    def _on_written(self, step: int, error: CheckpointNotWritten | None) -> None:
         self._unsaved = error
         if error is None:
+            self._written = step
             pause = f"; the training paused for at most {1000 * self.pauses[-1]:.0f} ms" if self._in_background else ""
             self._events.add(Level.GOOD, f"checkpoint at {self._description}{pause}")
         else:
             every = self._config.checkpoint_every
             retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
             self._session.failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
-
-    def save_last(self, trainer: Trainer) -> None:
-        """Save the last figures and a checkpoint at the end of a session; an error here is the session's error."""
-        failures, latest, discarded = self._session.failures, self._last_figures(trainer), self.discarded_steps
-        if discarded:
-            latest |= self._counter.figures()
-            steps = plural(self._units.step)
-            self._events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
-        if latest:
-            self._counter.series.latest |= latest
-            self._record.write_metrics(self._counter.series.latest, discarded=discarded)
-        try:
-            self.save(trainer, wait=True)
-        except CheckpointNotWritten as error:
-            failures.error = failures.error or error
-
-    def _last_figures(self, trainer: Trainer) -> dict[str, float]:
-        """Return the figures for the final report; nothing if the session has failed, or fails here."""
-        failures = self._session.failures
-        if failures.error is not None:
-            return {}
-        try:
-            return trainer.finish()
-        except Exception as error:
-            failures.fail(error)
-            return {}
 
     def load(self, trainer: Trainer) -> None:
         """Load the newest valid checkpoint, if a run is to be resumed.

@@ -67,7 +67,7 @@ class SessionEnvs:
 
     @property
     def stepping(self) -> bool:
-        """Whether the training thread is in the environments."""
+        """Whether the training thread is in the environments or at the gate."""
         return self._envs is not None and self._envs.stepping
 
     # -- requests, by any thread --------------------------------------------------------------------------------------

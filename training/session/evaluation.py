@@ -9,12 +9,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
+import psutil
 
 from ...backends.core.errors import ending
 from ...envs import BadParameter, Task
@@ -30,9 +32,10 @@ PREFIX = "eval/"
 EVALUATING, IDLE = "evaluating", "idle"
 SHOWN = 24
 """Laps in the lane of the timeline, two per evaluation."""
+WAIT = 0.1  # s
 ShowLane: TypeAlias = Callable[[str, Callable[[], Iterable[Lap]]], None]
-LAST_SECONDS = 60.0
-"""The longest time in s that a training waits for the last evaluation after it has reached its limit."""
+LAST_SECONDS, IDLE_SECONDS = 600.0, 60.0
+"""The longest times in s that a training waits for the last evaluation, and for one that does not compute."""
 
 
 class Evaluator:
@@ -98,20 +101,43 @@ class Evaluator:
         """The last results, for reports."""
         return {name.removeprefix(PREFIX): value for name, value in self.figures.items()}
 
-    def end_iteration(self, iteration: int, trainer: Trainer) -> dict[str, float]:
-        """Start an evaluation if one is due; return the last results."""
-        self._collect()
+    def collect(self) -> dict[str, float]:
+        """Take the results that have arrived; return the last results."""
+        while self._busy and not self._answers.empty() and self._take(0.0):
+            self._send()
+        return self.figures
+
+    def end_iteration(self, iteration: int, trainer: Trainer) -> None:
+        """Start an evaluation if one is due."""
         if self._every and iteration % self._every == 0:
             with suppress(NonFiniteWeights):  # such a policy is not evaluated
                 self._waiting = (iteration, *trainer.policy_state())
                 self._send()
+
+    def finish(self, go_on: Callable[[float], bool]) -> dict[str, float]:
+        """Wait for the evaluations that were started; return the last results.
+
+        Args:
+            go_on: Called often with the seconds that it has waited; returns whether to wait on.
+        """
+        begun = computed_at = time.monotonic()
+        computed = 0.0
+        while self._busy:
+            now, before, computed = time.monotonic(), computed, self._computed()
+            computed_at = now if computed != before else computed_at
+            if not go_on(now - begun) or now - begun > LAST_SECONDS or now - computed_at > IDLE_SECONDS:
+                text = f"the last evaluation was not over after {now - begun:.0f} s, and is left out"
+                self._events.add(Level.WARNING, text)
+                break
+            if self._take(WAIT):
+                self._send()
         return self.figures
 
-    def finish(self) -> dict[str, float]:
-        """Wait for the evaluations that were started; return the last results."""
-        while self._busy and self._take(LAST_SECONDS):
-            self._send()
-        return self.figures
+    def _computed(self) -> float:
+        """Return for how many seconds the process has computed."""
+        with suppress(psutil.Error):
+            return sum(psutil.Process(self._process.pid).cpu_times()[:2]) if self._process is not None else 0.0
+        return 0.0
 
     def close(self) -> None:
         """End the process."""
@@ -171,11 +197,6 @@ class Evaluator:
                 self._playing = False
                 self._answers.put(line)
         self._answers.put(None)
-
-    def _collect(self) -> None:
-        """Take the results that have arrived, and start the evaluation that waits."""
-        while self._busy and not self._answers.empty() and self._take(0.0):
-            self._send()
 
     def _take(self, seconds: float) -> bool:
         """Take one result within `seconds`; return whether there was one."""

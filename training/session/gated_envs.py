@@ -28,7 +28,7 @@ class GatedEnvs:
         backend: The same.
         buffer: The memory that the environments write into.
         environments: Number of environments N.
-        stepping: Whether the training thread is in the environments; meanwhile, nothing is learned.
+        stepping: Whether the training thread is in the environments or at the gate; meanwhile, nothing is learned.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class GatedEnvs:
         timer.lap("python")
         if check is not None:
             check.begin_step()
-        self._session.pass_gate()
-        if self._manual_control.requested is not None or self._manual_control.played is not None:
-            self._manual_control.apply(self.buffer, slot)
-        busy = backend.busy_seconds
         self.stepping = True
         try:
+            self._session.pass_gate()
+            if self._manual_control.requested is not None or self._manual_control.played is not None:
+                self._manual_control.apply(self.buffer, slot)
+            busy = backend.busy_seconds
             backend.advance(slot)
         finally:
             self.stepping = False
@@ -119,7 +119,11 @@ class GatedEnvs:
 
     def hold(self) -> None:
         """Wait while the session is paused, without a step."""
-        self._session.hold()
+        self.stepping = True
+        try:
+            self._session.hold()
+        finally:
+            self.stepping = False
 
     def carry(self) -> None:
         """Copy the last slot of a rollout to the first slot of the next one."""

@@ -16,12 +16,14 @@ from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import envs_device, resolve_device
 from ..imports import importing
+from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
 from ..telemetry.records import Level, Phase
-from ..trainer import Context, Interrupted, ProcessFailed, Stopped, Trainer
+from ..trainer import Context, Interrupted, Metrics, ProcessFailed, Stopped, Trainer
 from ..trainers import build_player, build_trainer
+from ..units import plural
 from .checkpoint_manager import CheckpointManager
 from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
@@ -64,6 +66,8 @@ class Session(ConfiguredSession):
         self.wait_check = WaitCheck(self.events) if self.config.check_sync else None
         self.wants_checkpoint = False
         self._trainer: Trainer | None = None
+        self._row: Metrics = {}  # the figures of the last iteration, while they are not in the metrics
+        self._between = True  # whether the training is between two iterations, with its figures counted and marked
         self.state.device = config.device
         self.set_phase(Phase.STARTING, "reading the configuration")
         self.envs.open_first()
@@ -144,20 +148,29 @@ class Session(ConfiguredSession):
 
     def _loop(self) -> None:
         while not self.limits.check():
+            self.write_row()
+            self._between = False
             try:
                 with self.wait_check.iteration() if self.wait_check else nullcontext():
                     metrics = self.trainer.iterate()
             except Interrupted:
+                self._between = True
                 self.clock.stop()
                 self._apply_requests(interrupted=True)
             else:
-                metrics |= self.evaluator.end_iteration(self.counter.counts.iterations + 1, self.trainer)
-                row = self.monitor.end_iteration(metrics)
-                self._publish()
-                self.record.write_metrics(row)
+                self._row = self.monitor.end_iteration(metrics | self.evaluator.collect())
                 if self.envs.backend is not None:
                     self.checkpoints.mark(self.envs.backend)
+                self._between = True
+                self.evaluator.end_iteration(self.counter.counts.iterations, self.trainer)
+                self._publish()
                 self._apply_requests()
+
+    def write_row(self, *, discarded: int = 0) -> None:
+        """Write the figures of the last iteration; at the end, later than the figures that arrive late."""
+        if self._row:
+            self.record.write_metrics(self._row, discarded=discarded)
+            self._row = {}
 
     def _apply_requests(self, *, interrupted: bool = False) -> None:
         """Act on the requests of other threads, between two steps; an `interrupted` rollout cannot be continued."""
@@ -236,12 +249,12 @@ class Session(ConfiguredSession):
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, publish how the session ended; return the report."""
+        self._between = True
+        if self._trainer is not None:
+            self._save_last(self._trainer)
         self.envs.report_events()
         self.counter.count()
-        self._finish_evaluation()
-        if self._trainer is not None and self.counter.counts.steps:
-            self.set_phase(Phase.STOPPING, "saving a checkpoint")
-            self.checkpoints.save_last(self._trainer)
+        self._finish_figures()
         if self._nothing_to_keep:
             self.record.remove()
         report = make_report(self, self.envs, self.record, self.checkpoints)
@@ -261,14 +274,48 @@ class Session(ConfiguredSession):
             keep_last_telemetry(self.directory)
         return report
 
-    def _finish_evaluation(self) -> None:
-        """Add the last evaluation to the figures, for which a training that has reached its limit waits."""
-        if self.limits.reached and self.failures.error is None:
-            self.set_phase(Phase.STOPPING, "evaluating the policy")
-            if (figures := self.evaluator.finish()) and self.counter.series.latest:
-                self.counter.series.latest |= figures
-                self.record.write_metrics(self.counter.series.latest)
+    def _save_last(self, trainer: Trainer) -> None:
+        """Save what was learned, before everything that is optional; an error here is the session's error."""
+        with suppress(Exception):  # it is optional, too
+            self.counter.count()
+            if self.counter.counts.steps:
+                self.set_phase(Phase.STOPPING, "saving a checkpoint")
+        if self.counter.counts.steps:
+            try:
+                self.checkpoints.save(trainer, wait=True)
+            except CheckpointNotWritten as error:
+                self.failures.error = self.failures.error or error
+
+    def _finish_figures(self) -> None:
+        """Write the last line of the metrics, with figures that take long: the checkpoint is written."""
+        discarded, figures = self.checkpoints.discarded_steps, self._late_figures()
+        if discarded:
+            figures |= self.counter.figures()
+            steps = plural(self.kind.units.step)
+            self.events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
+        self.counter.series.latest |= figures
+        if self._row or discarded:
+            self._row = self.counter.series.latest
+            self.write_row(discarded=discarded)
         self.evaluator.close()
+
+    def _late_figures(self) -> Metrics:
+        """Return the trainer's figures for the final report, and the last evaluation if a limit was reached."""
+        if self._trainer is None or not self.counter.counts.steps or self.failures.error is not None:
+            return {}
+        self.set_phase(Phase.STOPPING, "computing the last figures")
+        try:
+            figures = self._trainer.finish()
+        except Exception as error:
+            self.failures.fail(error)
+            return {}
+        return figures | (self.evaluator.finish(self._wait_for_evaluation) if self.limits.reached else {})
+
+    def _wait_for_evaluation(self, seconds: float) -> bool:
+        """Show for how long the end has waited for the last evaluation; return whether to go on."""
+        self.timer.skip()  # the watchdog takes it for progress
+        self.set_phase(Phase.STOPPING, f"evaluating the policy: {seconds:.0f} s")
+        return not self.gate.stopping
 
     @property
     def _nothing_to_keep(self) -> bool:
@@ -290,13 +337,20 @@ class Session(ConfiguredSession):
         return self._trainer is not None and not self.envs.stepping
 
     def save_from_watchdog(self) -> None:
-        """Save what was learned, if the training thread is in the environments, where nothing is learned.
+        """Save what was learned, unless the training thread is changing it.
+
+        Weights are those of the last resume point between two iterations, and while the environments make a step,
+        except for tasks whose workers learn. The training thread does not respond, so it changes nothing meanwhile.
 
         Raises:
-            CheckpointNotWritten: It could not be written.
+            CheckpointNotWritten: It could not be written, or is incomplete.
         """
-        if self.envs.stepping and self._trainer is not None and not self.task.shared:
-            self.checkpoints.save(self._trainer, wait=True)
+        if self._trainer is None:
+            return
+        if self._between or (self.envs.stepping and not self.task.shared):
+            self.checkpoints.save_from_other_thread(self._trainer)
+        else:
+            raise self.checkpoints.lost("it was being changed")
 
     def stop(self) -> None:
         """Save, stop the workers, end."""

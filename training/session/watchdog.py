@@ -165,7 +165,8 @@ class Watchdog:
             session.failures.error = error
             session.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
-                self._attempt(session.save_from_watchdog)
+                error = self._saved(error)
+                self._attempt(session.write_row)
             self._attempt(lambda: session.record.write_metadata("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
@@ -177,6 +178,16 @@ class Watchdog:
         if self._code is None:
             self._answer({"title": error.title, "error": str(error), "code": code})
         os._exit(code if self._code is None else self._code)
+
+    def _saved(self, error: PacError) -> PacError:
+        """Save what was learned; return the session's error, which says what is lost if that is impossible."""
+        session = self._session
+        try:
+            session.save_from_watchdog()
+        except Exception as lost:
+            session.events.add(Level.ERROR, f"failed while ending: {type(lost).__name__}: {lost}")
+            session.failures.error = error = NotResponding(f"{error}; {lost}")
+        return error
 
     def _attempt(self, part: Callable[[], None]) -> None:
         """Do a part of ending; an error must not keep the process alive."""

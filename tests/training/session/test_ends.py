@@ -2,11 +2,14 @@
 
 import threading
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
 from pac.training.config import Config
+from pac.training.random_policy import RandomPolicy
+from pac.training.runs.checkpoint import CheckpointNotWritten
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.tensorboard_log import TensorBoardLog
 from pac.training.session.session import Session
@@ -95,3 +98,88 @@ def test_the_last_iteration_is_in_every_file_of_a_run(tmp_path, monkeypatch):
     assert sorted(path.name for path in folder.episodes.iterdir()) == sorted(
         f"env{env}-episode{episode}.jsonl" for env in (1, 2) for episode in (1, 2, 3, 4)
     )
+
+
+class Blocked(Session):
+    """A session whose training thread is blocked in one of its parts from the second iteration on."""
+
+    where = ""
+    passed = 0
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.blocked, self.free = threading.Event(), threading.Event()
+
+    def pass_gate(self):
+        """Pass the gate; in the second iteration, put a call that blocks into the part."""
+        self.passed += 1
+        if self.passed == 100:
+            owner, _, name = self.where.rpartition(".")
+            part = attrgetter(owner)(self) if owner else self
+            setattr(part, name, partial(self.block, getattr(part, name)))
+            if name == "resize":
+                self.envs.restart(3)
+        super().pass_gate()
+
+    def block(self, call, *arguments, **options):
+        """Wait until the test is over, and go on."""
+        self.blocked.set()
+        self.free.wait()
+        return call(*arguments, **options)
+
+
+@pytest.fixture
+def blocked(tmp_path):
+    """Return a function that starts a session in a thread, and returns it when it is blocked in a part of it."""
+    started = []
+
+    def start(where):
+        (folder := tmp_path / "session").mkdir()
+        common = {"task": "noop:length=32", "trainer": "random", "backend": "inline", "num_envs": 2, "name": "run"}
+        session = Blocked(Config(**common, runs_dir=tmp_path, steps=512), folder, headless=True)
+        session.where = where
+        thread = threading.Thread(target=session.run)
+        started.append((session, thread))
+        thread.start()
+        assert session.blocked.wait(60)
+        return session
+
+    yield start
+    for session, thread in started:
+        session.free.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("where", "steps"),
+    {
+        "envs.backend.advance": 128,
+        "gate.enter": 128,
+        "trainer.resize": 128,
+        "evaluator.end_iteration": 256,
+        "_publish": 256,
+        "record.write_metrics": 256,
+        "limits.check": 256,
+        "trainer.finish": 512,
+        "trainer.close": 512,
+    }.items(),
+)
+def test_the_watchdog_saves_wherever_the_weights_are_consistent(blocked, tmp_path, where, steps):
+    """In a step, at the gate, between two iterations, at a restart and at the end: what the last iteration learned."""
+    blocked(where).save_from_watchdog()
+    assert f"step-{steps:012}" in [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()]
+
+
+def test_the_watchdog_says_what_is_lost_where_it_cannot_save(blocked):
+    """In the middle of an iteration, the trainer may be changing its weights."""
+    with pytest.raises(CheckpointNotWritten, match="since the last checkpoint is lost: it was being changed"):
+        blocked("trainer._draw").save_from_watchdog()
+
+
+def test_a_line_of_the_metrics_has_all_figures_of_the_last_iteration(tmp_path, monkeypatch):
+    """Also those that the trainer returns at the end, when the checkpoint is written: no line is repeated."""
+    folder = RunFolder(tmp_path / "run")
+    monkeypatch.setattr(RandomPolicy, "finish", lambda _: {"saved": float(len(list(folder.checkpoints.iterdir())))})
+    _, report = run(tmp_path, steps=256)
+    assert [(row["steps"], row.get("saved")) for row in folder.metrics()] == [(128, None), (256, 1)]
+    assert report["metrics"]["saved"] == 1

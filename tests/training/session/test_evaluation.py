@@ -129,11 +129,16 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
         config, trainer_kind("ppo"), task, settings, directory=tmp_path, events=events, show_lane=lanes.__setitem__
     )
     iterations = count(1)
-    until(lambda: evaluator.end_iteration(next(iterations), trainer))
+
+    def figures():
+        evaluator.end_iteration(next(iterations), trainer)
+        return evaluator.collect()
+
+    until(figures)
     assert evaluator._process is not None
     evaluator._process.kill()
-    until(lambda: evaluator.end_iteration(next(iterations), trainer) and events.count)
-    assert evaluator.end_iteration(next(iterations), trainer)["eval/iteration"] >= 1
+    until(lambda: figures() and events.count)
+    assert figures()["eval/iteration"] >= 1
     assert events.count == 1
     assert "(killed by SIGKILL): no message" in next(iter(events.reported))
     assert {"idle", "evaluating"} == {lap.phase for lap in lanes["evaluation"]()}

@@ -9,6 +9,7 @@ import time
 import psutil
 import pytest
 
+from pac.training.runs.folder import RunFolder
 from pac.training.session.host import SessionFailed
 
 from ...waiting import until
@@ -23,8 +24,8 @@ def stuck(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    def started(where="step", *, stop_timeout=0.3, steps=300, **options):
-        task = f"tests.training.stuck:Stuck:pipe={pipe},where={where},steps={steps}"
+    def started(where="step", *, stop_timeout=0.3, before=300, **options):
+        task = f"tests.training.stuck:Stuck:pipe={pipe},where={where},steps={before}"
         return session(tmp_path, task=task, name="run", num_envs=1, stop_timeout=stop_timeout, **options)
 
     return started
@@ -86,6 +87,22 @@ def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
     assert metadata(tmp_path)["state"] == "failed"
 
 
+@pytest.mark.parametrize("stop", [False, True])
+def test_an_evaluation_that_is_blocked_is_left_out(stuck, tmp_path, stop):
+    """The training has saved what it learned before, and is completed, after a while or when it is asked to stop."""
+    small = {"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 16, "threads": 1}
+    options = {"before": 5, "steps": 128, "trainer": "ppo", "settings": small, "eval_every": 2, "eval_episodes": 1}
+    with stuck("evaluation", **options) as watched:
+        gets_stuck(tmp_path)
+        if stop:
+            os.kill(watched.process.pid, signal.SIGTERM)
+        report = outcome(watched)
+    assert any("the last evaluation was not over" in event for event in report["events"])
+    assert metadata(tmp_path)["state"] == "completed"
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000000128"]
+    assert [row["steps"] for row in RunFolder.find(tmp_path, "run").metrics()] == [64, 128]
+
+
 def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
     """It does not wait; signals that come together with the first are the same request."""
     with stuck(stop_timeout=3600.0) as watched:
@@ -141,7 +158,7 @@ def test_a_session_that_computes_has_more_time(stuck, crowded, tmp_path, alone):
 
 def test_native_code_that_keeps_the_gil_is_ended_by_a_timer(stuck, tmp_path):
     """No Python code can run; the timer logs the traceback, and the process that started the session cleans up."""
-    with stuck("close", steps=10**6) as watched:
+    with stuck("close", before=10**6) as watched:
         watched.until(running)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="without a report"):
@@ -154,7 +171,7 @@ def test_native_code_that_keeps_the_gil_is_ended_by_a_timer(stuck, tmp_path):
 
 def test_a_thread_of_an_environment_does_not_keep_the_process_alive(stuck):
     """The session has ended and reported; then the rest of the process is ended."""
-    with stuck("thread", steps=10**6) as watched:
+    with stuck("thread", before=10**6) as watched:
         watched.until(running)
         assert watched.end()["steps"] > 0
         assert watched.process.poll() == 0

@@ -4,6 +4,7 @@ from .check import NotConforming, check
 from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName
 from .family import Parameter, TaskFamily
 from .fields import Field
+from .naming import Names
 from .panels import Glyph, Panel
 from .registry import families, find
 from .slots import next_slot
@@ -15,6 +16,7 @@ __all__ = [
     "Environments",
     "Field",
     "Glyph",
+    "Names",
     "NotConforming",
     "Outcome",
     "PacError",

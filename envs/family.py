@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import BadParameter
+from .naming import Names
 from .task import Task
 
 WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def literal(text: str) -> Any:
+    """Return a parameter's text as a Python literal, or as a string if it is not one."""
+    lowered = {"true": True, "false": False, "none": None}
+    if text.lower() in lowered:
+        return lowered[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # the last two for unclosed brackets
+        return text
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,8 @@ class Parameter:
         high: Largest allowed number.
         choices: Allowed strings, if it is a string.
         help: One line.
+        names: What it names, if it is a string without `choices`; a file needs trust to set it, see `Names`.
+        own: Values that name no file, but something of this task.
     """
 
     name: str
@@ -32,6 +48,13 @@ class Parameter:
     high: float = math.inf
     choices: tuple[str, ...] = ()
     help: str = ""
+    names: Names = Names.ANYTHING
+    own: tuple[str, ...] = ()
+
+    def doubt(self, value: float | str | bool) -> str:
+        """Return why a file needs trust to set this parameter to `value`; empty if it does not."""
+        harmless = not isinstance(self.default, str) or self.choices or value in {self.default, *self.own}
+        return "" if harmless else self.names.doubt(value)
 
     def parse(self, text: float | str | bool) -> float | str | bool:
         """Return `text` as this parameter's type.

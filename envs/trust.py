@@ -1,66 +1,77 @@
-"""Guards against tasks that a file names: another person may have written the file, and a task can run code."""
+"""Guards against what a file names: another person may have written it, and using what it names can run code."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .errors import BadParameter
+from .family import literal
+from .naming import REASONS, Names
 from .registry import families, split_spec
 
 Vouch: TypeAlias = Callable[[str, str], bool]
-"""Called with a task's spec and the file that names it; returns whether the user trusts the file."""
+"""Called with what a file names, such as `the task 'a:B', which ...`, and the file; returns whether the user trusts it.
+"""
 
 NAMES_SOMETHING = re.compile(r"[:/\\]|[^\W\d]\w*\.\w")
 """Matches arguments that may name a module, a file or an address."""
 
 
 class NotTrusted(BadParameter):
-    """A file names a task that is neither built in nor registered, so that using it could run any code."""
+    """A file names a module, a file or a server, so that using it could run any code."""
 
     title = "Not trusted"
 
 
-def refuse(_spec: str, _file: str) -> bool:
+def refuse(_named: str, _file: str) -> bool:
     """Trust nothing."""
     return False
 
 
-def accept(_spec: str, _file: str) -> bool:
+def accept(_named: str, _file: str) -> bool:
     """Trust everything."""
     return True
 
 
-def may_run_code(spec: str) -> bool:
-    """Return whether a task may run other code than that of named tasks and of registered Gymnasium environments.
+def doubt_about(spec: str) -> str:
+    """Return why a file needs trust to name a task; empty if it does not.
 
-    `module:name` and `module:Id-v0` import a module. An argument of a registered environment can name one, too:
-    `GymV26Environment-v0,env_id=module:Id-v0`. Nothing is imported to find out.
+    Named tasks declare what their parameters name. `module:name` and `module:Id-v0` import a module. An argument of a
+    registered environment can name one, too: `GymV26Environment-v0,env_id=module:Id-v0`. Nothing is imported to find
+    out.
 
     Raises:
         BadParameter: The parameters are not `key=value`.
     """
     name, given = split_spec(spec)
     if name in families():
-        return False
-    return ":" in name or any(NAMES_SOMETHING.search(value) for value in given.values())
+        doubts = (
+            f"whose {parameter.name} is {doubt}"
+            for parameter in families()[name].parameters
+            if (doubt := parameter.doubt(given.get(parameter.name, parameter.default)))
+        )
+        return next(doubts, "")
+    # Two texts in a row are one in Python: the argument 'a' '.b' is a.b.
+    named = ":" in name or any(NAMES_SOMETHING.search(f"{text} {literal(text)!r}") for text in given.values())
+    return REASONS[Names.TASK] if named else ""
 
 
-def check_trusted(spec: str, file: str, vouch: Vouch) -> None:
-    """Check that a task which a file names may be used. Call this before `find`, which imports.
+def check_trusted(option: str, value: Any, names: Names, file: str, vouch: Vouch) -> None:
+    """Check that a value may be used which a file sets. Call this before anything looks at the value.
 
     Args:
-        spec: The task, as the file names it.
+        option: The option's name.
+        value: Its value in the file.
+        names: What the option names.
         file: The file.
-        vouch: Called if the task may run code.
+        vouch: Called if the value may run code, or names a file or a server.
 
     Raises:
-        NotTrusted: The task may run code, and the user does not trust the file.
-        BadParameter: The parameters are not `key=value`.
+        NotTrusted: The user does not trust the file.
+        BadParameter: The parameters of a task are not `key=value`.
     """
-    if may_run_code(spec) and not vouch(spec, file):
-        raise NotTrusted(
-            f"{file} names the task {spec!r}, which is neither built in nor registered: using it can run any code. "
-            "Add --trust if you trust whoever wrote that file"
-        )
+    doubt = doubt_about(str(value)) if names is Names.TASK else names.doubt(value)
+    if doubt and not vouch(named := f"the {option} {value!r}, {doubt}", file):
+        raise NotTrusted(f"{file} names {named}. Add --trust if you trust whoever wrote that file")

@@ -62,11 +62,16 @@ class StrictModel(BaseModel):
 class Config(StrictModel):
     """What a session trains, how and for how long."""
 
-    task: str = Field("drmario", description="Task name or Gymnasium environment. Parameters follow a colon.")
+    task: str = Field(
+        "drmario",
+        description="Task name or Gymnasium environment. Parameters follow a colon.",
+        json_schema_extra={"names": "task"},
+    )
     trainer: str | None = Field(
         None,
         description="Algorithm: ppo, dqn, iqn, independent, mccfr, random or one of an installed package. Default: the "
         "task's trainer, which is mccfr for poker and usually ppo otherwise.",
+        json_schema_extra={"names": "installed"},
     )
     num_envs: int | None = Field(
         None,
@@ -77,15 +82,21 @@ class Config(StrictModel):
     backend: str = Field(
         "shm",
         description="How environments are stepped: shm, threads, device, inline, socket, http, ray or a package's.",
+        json_schema_extra={"names": "installed"},
     )
     ray_address: str = Field(
         "auto",
         description="Address of the Ray cluster for the ray backend, such as HOST:6379. auto: the local cluster.",
+        json_schema_extra={"names": "server"},
     )
     workers: PositiveInt | None = Field(
         None, description="Number of worker processes or threads. Default: 1 per usable core."
     )
-    device: str = Field("auto", description="Device of the policy: auto, cpu, cuda, cuda:K or mps.")
+    device: str = Field(
+        "auto",
+        description="Device of the policy: auto, cpu, cuda, cuda:K or mps.",
+        json_schema_extra={"names": "nothing"},
+    )
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Random seed.")
     steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
     frames: PositiveInt | None = Field(
@@ -95,18 +106,21 @@ class Config(StrictModel):
     seconds: PositiveFloat | None = Field(
         None, description="Stop after this many seconds of training since the start or the resume."
     )
-    runs_dir: Path = Field(RUNS, description="Folder that contains the runs.")
+    runs_dir: Path = Field(RUNS, description="Folder that contains the runs.", json_schema_extra={"names": "folder"})
     name: str | None = Field(
         None,
         pattern=NAME,
         description="Name of the run. Default: task, trainer and time.",
-        json_schema_extra={"expected": "the name of a folder, without a slash or unprintable characters"},
+        json_schema_extra={
+            "names": "nothing",
+            "expected": "the name of a folder, without a slash or unprintable characters",
+        },
     )
     resume: str | None = Field(
         None,
         min_length=1,
         description="Continue this run. Name or folder of the run, or `latest`.",
-        json_schema_extra={"expected": "the name or folder of a run"},
+        json_schema_extra={"names": "folder", "expected": "the name or folder of a run"},
     )
     strict: bool = Field(False, description="Fail instead of falling back to another backend or fewer environments.")
     linger: NonNegativeFloat = Field(
@@ -126,11 +140,15 @@ class Config(StrictModel):
     )
     eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
     record: Annotated[str | None, AfterValidator(_check_record)] = Field(
-        None, description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER)."
+        None,
+        description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER).",
+        json_schema_extra={"names": "nothing"},
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
-        (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."
+        (),
+        description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated.",
+        json_schema_extra={"names": "nothing"},
     )
     alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
     check_sync: bool = Field(False, description="Report trainer code that waits for the device between two steps.")

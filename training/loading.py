@@ -16,8 +16,9 @@ from ..backends import backend_names
 from ..envs import BadParameter, Parameter, UnknownName, find
 from ..envs.errors import brief
 from ..envs.files import KIB, UnreadableFile, read_yaml
+from ..envs.naming import declared
 from ..envs.trust import Vouch, check_trusted, refuse
-from .config import RUNS, Config
+from .config import RUNS, Config, StrictModel
 from .device import CHOICES
 from .runs.folder import METADATA, RunFolder
 from .settings import explain
@@ -86,17 +87,17 @@ def load(
 ) -> Loaded:
     """Return the configuration, validated as far as possible without loading the task.
 
-    A task that comes from a file is checked here, and only here: the session gets it from this process.
+    What a file names is checked here, and only here: the session gets it from this process.
 
     Args:
         flags: Values from the command line by key: `num_envs`, `ppo.learning_rate`.
         file: A YAML file.
         environ: The environment variables; default `os.environ`.
-        vouch: Asked whether to trust a task that a file names and that can run code.
+        vouch: Asked whether to trust what a file names, see `envs/naming.py`.
         **fixed: Values that nothing overrides.
 
     Raises:
-        NotTrusted: `vouch` refused the task.
+        NotTrusted: `vouch` refused what a file names.
         UnknownName: A key, trainer, backend or device is unknown.
         BadConfiguration: The file cannot be read, or a value does not fit.
     """
@@ -106,14 +107,14 @@ def load(
         **{_known(key): Origin(f"--{key.replace('_', '-')}", value) for key, value in (flags or {}).items()},
         **{key: Origin("the command", value) for key, value in fixed.items()},
     }
+    _check_trusted(Config, given, vouch)
     resume = given.get("resume")
     if resume is not None and resume.value:  # an empty name is refused below
         runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else RUNS)
-        given = {**dict(_from_run(RunFolder.find(runs_dir, str(resume.value)))), **given}
-    task = given.get("task")
-    if task is not None and task.file:
-        check_trusted(str(task.value), task.file, vouch)
-    return Loaded(_build(given), given)
+        saved = dict(_from_run(RunFolder.find(runs_dir, str(resume.value))))
+        _check_trusted(Config, {key: saved[key] for key in saved.keys() - given.keys()}, vouch)
+        given = {**saved, **given}
+    return Loaded(_build(given, vouch), given)
 
 
 def trainer_of(config: Config) -> str:
@@ -177,7 +178,7 @@ def _from_file(path: Path) -> dict[str, Origin]:
             known = _known(label, f" in {path}")
             if known in given:
                 raise BadConfiguration(f"{path}: {known} occurs twice; leave one out")
-            given[known] = Origin(f"{label} in {path}", part, "" if section else str(path))
+            given[known] = Origin(f"{label} in {path}", part, str(path))
     return given
 
 
@@ -197,7 +198,7 @@ def _from_run(run: RunFolder) -> Iterator[tuple[str, Origin]]:
         if key not in NOT_RESUMED and saved.get(key) is not None:
             yield key, Origin(f"run {run.name}", saved[key], str(run.path / METADATA))
     for key, value in saved.get("settings", {}).items():
-        yield f"{saved.get('trainer', '')}.{key}", Origin(f"run {run.name}", value)
+        yield f"{saved.get('trainer', '')}.{key}", Origin(f"run {run.name}", value, str(run.path / METADATA))
 
 
 def _known(key: str, where: str = "") -> str:
@@ -222,12 +223,21 @@ def _known(key: str, where: str = "") -> str:
     return f"{section}.{setting}"
 
 
-def _build(given: Mapping[str, Origin]) -> Config:
+def _check_trusted(model: type[StrictModel], given: Mapping[str, Origin], vouch: Vouch) -> None:
+    """Check what files set, by what the fields of `model` declare."""
+    for key, origin in given.items():
+        field = model.model_fields.get(key)  # an unknown one is refused when the model is made
+        if field and origin.file and origin.value not in (None, field.get_default()):
+            check_trusted(key, origin.value, declared(field.annotation, field.json_schema_extra), origin.file, vouch)
+
+
+def _build(given: Mapping[str, Origin], vouch: Vouch) -> Config:
     """Return the configuration with the settings of its trainer only."""
     plain = {key: origin.value for key, origin in given.items() if "." not in key and origin.value is not None}
     trainer = str(plain.get("trainer") or default_trainer(str(plain.get("task", Config().task))))
     kind = trainer_kind(trainer)
     section = {key.partition(".")[2]: given[key] for key in given if key.startswith(f"{trainer}.")}
+    _check_trusted(kind.settings_class, section, vouch)
     settings = {key: origin.value for key, origin in section.items()}
     if settings:
         kind.settings_class.read(trainer, settings, {key: origin.label for key, origin in section.items()})

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..family import Parameter, TaskFamily
 from ..fields import Field
+from ..naming import Names
 from ..panels import Panel
 from ..task import Outcome, Task
 from .cartridges import cartridge_for
-from .games import Game, find_game
+from .games import OWN_GAMES, Game, find_game
 from .layout import block_bytes
 from .looks import CODE_LINES, COLUMNS, MEMORY_COLUMNS, MEMORY_LINES, REGISTER_LINES, SPRITE_LINES
 
@@ -27,8 +28,16 @@ TEXTS = {
     "memory_end": (MEMORY_LINES, MEMORY_COLUMNS),
 }
 PARAMETERS = (
-    Parameter("rom", "", help="file of a cartridge; without one, game is catch or walk, which are built in"),
-    Parameter("game", "", help="what is to be done: NAME.yaml beside the ROM, or one of the built-in files"),
+    Parameter(
+        "rom", "", help="file of a cartridge; without one, game is catch or walk, which are built in", names=Names.FILE
+    ),
+    Parameter(
+        "game",
+        "",
+        help="what is to be done: NAME.yaml beside the ROM, or one of the built-in files",
+        names=Names.FILE,
+        own=OWN_GAMES,
+    ),
     Parameter(
         "tau", 0.005, low=0, high=1, help="distance at which a goal picture is reached, as a share of the largest"
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import sys
@@ -88,17 +87,6 @@ def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
         env.close()
     modes = (metadata or {}).get("render_modes", ())
     return tuple(mode for mode in MODES if mode in modes)
-
-
-def literal(text: str) -> Any:
-    """Return a parameter's text as a Python literal, or as a string if it is not one."""
-    lowered = {"true": True, "false": False, "none": None}
-    if text.lower() in lowered:
-        return lowered[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # the last two for unclosed brackets
-        return text
 
 
 def _maker(name: str) -> tuple[Callable[..., Any], Any]:

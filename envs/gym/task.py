@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 
 from ..errors import BadParameter
+from ..family import literal
 from ..fields import Field
 from ..panels import Panel
 from ..processes import ending_processes
@@ -21,7 +22,7 @@ from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.kinds import UnsupportedSpaces
 from ..task import Outcome, Task
 from .board import board_of
-from .making import create, drawing_modes, import_environment, is_parallel, literal
+from .making import create, drawing_modes, import_environment, is_parallel
 from .recommended import recommended
 from .spaces import ObservationWriter, writer_of
 from .states import NotStorable, state_size

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadParameter
 from ..family import Parameter
+from ..naming import Names
 from ..task import Task, load
 from .layout import HandLayout
 
@@ -93,7 +94,13 @@ FAMILIES: Mapping[str, PokerFamily] = {
     "holdem": PokerFamily(
         "Heads-up no-limit hold'em",
         (
-            Parameter("betting", "standard", help="bet sizes: standard, fcpa, wide, or a YAML or JSON file"),
+            Parameter(
+                "betting",
+                "standard",
+                help="bet sizes: standard, fcpa, wide, or a YAML or JSON file",
+                names=Names.FILE,
+                own=("standard", "fcpa", "wide"),
+            ),
             Parameter("stack", 100, low=2, high=1000, help="initial stack of each player, in big blinds"),
             *(_buckets(street) for street in ("flop", "turn", "river")),
         ),

@@ -1,17 +1,22 @@
 """Loading the configuration from its sources, and the errors about values that do not fit."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from pydantic import Field
 
 from pac.backends import BACKENDS
-from pac.envs import PacError, UnknownName
+from pac.envs import Names, PacError, UnknownName
+from pac.envs.naming import REASONS, declared
 from pac.envs.trust import NotTrusted, accept
 from pac.training.config import Config
-from pac.training.loading import BadConfiguration, effective_settings, load
-from pac.training.settings import expected
+from pac.training.loading import KEYS, NOT_RESUMED, BadConfiguration, effective_settings, load
+from pac.training.settings import TrainerSettings, expected
+from pac.training.trainers import BUILT_IN, TrainerKind, trainer_kind, trainer_names
 
 
 def written(path: Path, text: str) -> Path:
@@ -228,14 +233,18 @@ def test_every_field_describes_its_values():
 FOREIGN = "some_module:SomeEnv"
 
 
-def foreign_run(folder: Path) -> Path:
+def a_run(folder: Path, config: dict[str, Any]) -> Path:
     folder.mkdir()
-    (folder / "run.json").write_text(json.dumps({"config": {"task": FOREIGN, "trainer": "ppo"}}))
+    (folder / "run.json").write_text(json.dumps({"config": config}))
     return folder
 
 
+def foreign_run(folder: Path) -> Path:
+    return a_run(folder, {"task": FOREIGN, "trainer": "ppo"})
+
+
 def test_a_task_in_a_file_needs_trust(tmp_path):
-    """A task from a configuration or a run needs trust, and the question contains the task and the file."""
+    """From a configuration or a run; the question contains the task and the file."""
     file = written(tmp_path / "a.yaml", f"task: {FOREIGN}\n")
     run, asked = foreign_run(tmp_path / "run"), []
 
@@ -247,16 +256,83 @@ def test_a_task_in_a_file_needs_trust(tmp_path):
         with pytest.raises(NotTrusted, match="Add --trust"):
             load(**layers, environ={})
         assert load(**layers, environ={}, vouch=vouch).config.task == FOREIGN
-    assert asked == [(FOREIGN, str(file)), (FOREIGN, str(run / "run.json"))]
+    assert [file for _, file in asked] == [str(file), str(run / "run.json")]
+    assert all(named.startswith(f"the task {FOREIGN!r}, ") for named, _ in asked)
 
 
-def test_a_task_that_the_user_names_needs_no_trust(tmp_path):
+def test_a_task_that_the_user_names_needs_no_trust(tmp_path, monkeypatch):
     """From a flag or a variable; the task of a run that a file resumes does."""
+    monkeypatch.chdir(tmp_path)
     run = foreign_run(tmp_path / "run")
     assert load({"resume": str(run), "task": FOREIGN}, environ={}).config.task == FOREIGN
     assert load({"resume": str(run)}, environ={"PAC_TASK": FOREIGN}).config.task == FOREIGN
     with pytest.raises(NotTrusted, match=r"run\.json names the task 'some_module:SomeEnv'"):
         load(file=written(tmp_path / "a.yaml", f"resume: {run}\n"), environ={})
+
+
+FIELDS = {key: Config.model_fields[key] for key in KEYS} | {
+    f"{name}.{key}": field
+    for name in trainer_names()
+    for key, field in trainer_kind(name).settings_class.model_fields.items()
+}
+"""All options that a file can set, with their declarations, by the key of a configuration file."""
+
+
+def test_every_option_declares_what_its_text_names():
+    """An option that is added later is declared, too, in all trainers that are installed."""
+    found = {key: declared(field.annotation, field.json_schema_extra) for key, field in FIELDS.items()}
+    assert [key for key, names in found.items() if names is Names.ANYTHING] == []
+    assert {key: names for key, names in found.items() if REASONS[names]} == {
+        "task": Names.TASK,
+        "ray_address": Names.SERVER,
+        "runs_dir": Names.FOLDER,
+        "resume": Names.FOLDER,
+    }
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_a_file_needs_trust_for_what_its_options_name(key, tmp_path):
+    """What a run or a configuration names is refused before it is used; flags and variables are not."""
+    section, dot, setting = key.partition(".")
+    value = "/some:thing"
+    config = {"trainer": section, "settings": {setting: value}} if dot else {"trainer": "random", key: value}
+    run = a_run(tmp_path / "run", config)
+    file = written(
+        tmp_path / "a.yaml", yaml.safe_dump({"trainer": section, section: {setting: value}} if dot else config)
+    )
+    doubted = bool(REASONS[declared(FIELDS[key].annotation, FIELDS[key].json_schema_extra)])
+    assert refused(file=file) == doubted
+    assert refused({"resume": str(run)}) == (doubted and key not in NOT_RESUMED)
+    assert not refused({key: value})
+
+
+def refused(flags: dict[str, Any] | None = None, **layers: Any) -> bool:
+    """Return whether a configuration is not trusted; it may be wrong otherwise."""
+    try:
+        load(flags, environ={}, **layers)
+    except NotTrusted:
+        return True
+    except PacError:
+        pass
+    return False
+
+
+def test_an_option_of_a_package_needs_trust_unless_it_declares_that_it_names_nothing(tmp_path, monkeypatch):
+    """A trainer whose settings name a file of weights does not open it, unless somebody vouches for the file."""
+
+    class Settings(TrainerSettings):
+        weights: str = "none"
+        color: str = Field("red", json_schema_extra={"names": "nothing"})
+
+    kind = replace(BUILT_IN["random"], name="pretrained", settings="pac.training.settings:TrainerSettings")
+    monkeypatch.setattr(TrainerKind, "settings_class", property(lambda _: Settings))
+    monkeypatch.setitem(BUILT_IN, "pretrained", kind)
+    file = written(tmp_path / "a.yaml", "trainer: pretrained\npretrained: {weights: w.pt, color: blue}\n")
+    with pytest.raises(NotTrusted, match=r"names the weights 'w\.pt'"):
+        load(file=file, environ={})
+    assert load(file=file, environ={}, vouch=accept).config.settings == {"weights": "w.pt", "color": "blue"}
+    file = written(tmp_path / "a.yaml", "trainer: pretrained\npretrained: {weights: none, color: blue}\n")
+    assert load(file=file, environ={}).config.settings["color"] == "blue"
 
 
 def test_no_file_can_say_that_it_is_trusted(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...envs import BadParameter, Field, PacError, Task, find
+from ...envs import BadParameter, Field, Names, PacError, Task, find
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
 from ...envs.trust import Vouch, check_trusted, refuse
@@ -118,7 +118,7 @@ def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
     whole = data[: data.rstrip().rfind(b"\n") + 1]
     if len(lines) != header["steps"] + 1 or end.get(CHECKSUM, _checksum(whole)) != _checksum(whole):
         raise BadEpisode(f"{path} was cut short or changed: its checksum or length is wrong")
-    check_trusted(header["task"], str(path), vouch)
+    check_trusted("task", header["task"], Names.TASK, str(path), vouch)
     task = find(header["task"])
     if (recorded := header.get("task_version", 1)) != task.version:
         raise BadEpisode(

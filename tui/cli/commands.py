@@ -183,6 +183,7 @@ def evaluate(
         report: Write the report as JSON to this file at the end.
     """
     from ...envs import BadParameter
+    from ..trust import asking
     from .eval import evaluate_policy, evaluate_solved, is_evaluated, resolver_settings
     from .run import run_session
 
@@ -190,7 +191,15 @@ def evaluate(
     flags = flags.model_copy(update={"set": rest}) if flags else None
     config = load_config(flags, resume=name, learn=False, greedy=not sample)
     if is_evaluated(config):
-        return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolver=resolver, json=json)
+        return evaluate_solved(
+            config,
+            name,
+            hands=hands,
+            against=against or "uniform",
+            resolver=resolver,
+            vouch=asking(trust=bool(flags and flags.trust)),
+            json=json,
+        )
     if hands or against or resolver is not None:
         raise BadParameter(f"--hands, --against and --resolve are for runs of a poker solver, and {name} is not one")
     if headless:
@@ -284,7 +293,7 @@ def replay(
         headless: Replay the episode without the app and compare every byte. Exits with code 1 at the first difference.
         json: Like --check, but prints the result as one JSON object.
         export: Write the episode to this file as a terminal recording (FILE.cast) or an animated image (FILE.gif).
-        trust: Use the task of the episode even if it is not installed and runs code.
+        trust: Use the task of the episode, even if it runs code or names a file.
     """
     from .replay import replay_episode
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...envs import BadParameter
+from ...envs.trust import Vouch, refuse
 from ...training.config import Config
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
@@ -108,6 +109,7 @@ def evaluate_solved(
     hands: int | None,
     against: str,
     resolver: Mapping[str, Any] | None,
+    vouch: Vouch = refuse,
     json: bool = False,
 ) -> int:
     """Measure the strategy of a solver's run and print the result; return the exit code.
@@ -118,9 +120,11 @@ def evaluate_solved(
         hands: Hands to play, unless all deals can be computed; default `HANDS` or `RESOLVED_HANDS`.
         against: The opponent: one of `training.mccfr.playing.matches.BOTS`, or a run.
         resolver: Settings of the resolver; None to play the strategy as trained.
+        vouch: Asked whether to trust a run that names a file.
         json: Print one JSON object.
 
     Raises:
+        NotTrusted: `vouch` refused a run.
         BadParameter: An argument does not fit.
     """
     evaluate = evaluator(trainer_of(config))
@@ -134,6 +138,7 @@ def evaluate_solved(
             against=against,
             resolver=resolver,
             seed=config.seed,
+            vouch=vouch,
             on_progress=progress,
         )
     if json:

@@ -49,7 +49,7 @@ class Flags(Config):
     config: Path | None = Field(
         None, description="YAML file with the configuration. Flags and PAC_... variables override it."
     )
-    trust: bool = Field(False, description="Use the task named in a file even if it is not installed and runs code.")
+    trust: bool = Field(False, description="Use the tasks, servers and files that a file names, even if they run code.")
     players: int | None = Field(None, ge=1, description="Short for the task parameter `players`.")
     set: tuple[str, ...] = Field(
         (),

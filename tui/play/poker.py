@@ -20,6 +20,7 @@ from ..drawing.widgets import TextLines
 from ..progress import progress_bar
 from ..terminal import borrowed_terminal, check_terminal
 from ..terminal_app import TerminalApp
+from ..trust import ask
 from .match import Match
 from .poker_table import KEYS, money, table
 
@@ -180,7 +181,7 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
     from ...training.mccfr.playing.trained import trained
 
     check_terminal(ADVICE)
-    found = trained(run_for(find(spec), name, runs_dir))
+    found = trained(run_for(find(spec), name, runs_dir), ask)
     with progress_bar(f"play {found.run}") as report:
         opponent = opponent_of(found, resolver, on_progress=report)
     for sentence in found.skipped:

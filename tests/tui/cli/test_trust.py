@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -57,11 +58,11 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def a_run(place: Path, task: str) -> None:
+def a_run(place: Path, task: str, **options: str) -> None:
     """Write the folder of a run from another person."""
     folder = place / "runs" / "theirs"
     folder.mkdir(parents=True)
-    config = {"task": task, "trainer": "random", "num_envs": 1, "backend": "inline"}
+    config = {"task": task, "trainer": "random", "num_envs": 1, "backend": "inline", **options}
     (folder / "run.json").write_text(json.dumps({"task": task, "trainer": "random", "config": config}))
     (folder / "metrics.jsonl").touch()
 
@@ -73,9 +74,9 @@ def an_episode(place: Path, task: str) -> None:
     (place / "theirs.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
 
-def a_configuration(place: Path, task: str) -> None:
+def a_configuration(place: Path, task: str, **options: str) -> None:
     """Write a file for `--config`."""
-    (place / "theirs.yaml").write_text(f"task: {json.dumps(task)}\n")
+    (place / "theirs.yaml").write_text(json.dumps({"task": task, **options}))
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -111,6 +112,28 @@ def test_no_command_runs_code_named_by_a_file(shared, place, command, task):
     assert repr(task) in err
     assert "Add --trust" in err
     assert not (place / "imported").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RESUME,
+        ("eval", "theirs", "--headless"),
+        ("run", "--headless", "--config", "theirs.yaml"),
+        ("run", "--headless", "--ranks", "2", "--config", "theirs.yaml"),
+    ],
+)
+def test_no_command_connects_to_a_server_named_by_a_file(shared, place, command):
+    """The answers of a Ray cluster are unpickled, so its address needs trust."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.setblocking(False)
+        for write_file in (a_run, a_configuration):
+            write_file(place, "noop", backend="ray", ray_address=f"127.0.0.1:{server.getsockname()[1]}")
+        code, out, err = finished(start(command, shared, place))
+        assert (code, out) == (2, "")
+        assert "names the ray_address" in err
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 @pytest.mark.parametrize("command", [("runs",), ("runs", "show", "theirs"), ("attach", "--json")], ids=" ".join)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....backends import usable_cores
-from ....envs import BadParameter, PacError, Task, UnknownName
+from ....envs import BadParameter, PacError, Task, UnknownName, find
 from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import PokerGame
 from ....envs.poker.live import rules_of
+from ....envs.trust import Vouch, doubt_about, refuse
 from ...runs.folder import RunFolder
 from ..solving.exact import Strategy, nash_conv
 from .estimate import Estimate
@@ -76,6 +77,7 @@ def evaluate(
     against: str = "uniform",
     resolver: Mapping[str, Any] | None = None,
     seed: int = 0,
+    vouch: Vouch = refuse,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
     """Evaluate the strategy of a run.
@@ -87,16 +89,18 @@ def evaluate(
         against: One of `matches.BOTS`, or another run of the same game.
         resolver: Settings for resolving the decisions of the run's strategy; None to play the strategy itself.
         seed: Seed of the deals.
+        vouch: Asked whether to trust a task that names a file.
         on_progress: Called with what is being done and the share that is done.
 
     Raises:
+        NotTrusted: `vouch` refused the task of a run.
         BadParameter: The run is not of a solver, the opponent's run is of another game, a setting does not fit, or the
             number of hands to play is odd or less than four.
         UnknownName: There is no such opponent or setting.
         NoCheckpoint: A run has no checkpoint that verifies.
     """
-    mine = trained(run)
-    other = _opponent(mine, runs_dir, against)
+    mine = trained(run, vouch)
+    other = _opponent(mine, runs_dir, against, vouch)
     holdings = holdings_of(mine, on_progress)
     thinking = (
         None
@@ -183,14 +187,14 @@ def _by_playing(job: Measurement) -> Measured:
     return won, None, response
 
 
-def _opponent(mine: Trained, runs_dir: Path, against: str) -> Strategy:
+def _opponent(mine: Trained, runs_dir: Path, against: str, vouch: Vouch) -> Strategy:
     """Return the strategy of a bot or of a run."""
     if against in BOTS:
         return bot(mine.game, against)
     runs = RunFolder.all(runs_dir)
     if against not in {run.name for run in runs} and not Path(against).is_dir():
         raise UnknownName("opponent", against, [*BOTS, *(run.name for run in runs if _plays(run, mine.task))])
-    other = trained(RunFolder.find(runs_dir, against))
+    other = trained(RunFolder.find(runs_dir, against), vouch)
     if other.game is not mine.game:
         raise BadParameter(
             f"both runs must be of the same game, but {mine.run} was trained on {mine.task.spec} and {other.run} on "
@@ -202,6 +206,6 @@ def _opponent(mine: Trained, runs_dir: Path, against: str) -> Strategy:
 def _plays(run: RunFolder, task: Task) -> bool:
     """Whether a run was trained on the game of a task; False if it cannot be read."""
     with suppress(PacError):
-        other = learned(run, task.name)
-        return other is not None and other.values == task.values
+        spec = learned(run, task.name)
+        return bool(spec) and not doubt_about(spec) and find(spec).values == task.values
     return False

@@ -79,11 +79,11 @@ def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
     advice = f"pac-tui run --task {task.spec} --headless --seconds {60 if task.name == 'holdem' else 10} trains one"
     if name != LATEST:
         run = RunFolder.find(runs_dir, name)
-        if learned(run, task.name) is None:
+        if not learned(run, task.name):
             raise BadParameter(f"{run.name} has no checkpoint of a solver of {task.name}: {advice}")
         return run
     for run in reversed(RunFolder.all(runs_dir)):
         with suppress(PacError):  # a damaged run is skipped
-            if learned(run, task.name) is not None:
+            if learned(run, task.name):
                 return run
     raise BadParameter(f"no run in {runs_dir} was trained on {task.name}: {advice}")

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....backends import usable_cores
-from ....envs import BadParameter, Task, families, find
+from ....envs import BadParameter, Names, Task, families, find
 from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import PokerGame
 from ....envs.poker.task import game_of
 from ....envs.registry import split_spec
+from ....envs.trust import Vouch, check_trusted, refuse
 from ...runs.checkpoint import load_newest
-from ...runs.folder import RunFolder
+from ...runs.folder import METADATA, RunFolder
 from ..fingerprints import betting_fingerprint, cards_fingerprint, check_fingerprints, table_of
 from ..solving.exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
@@ -44,8 +45,8 @@ class Trained:
         return game_of(self.task)
 
 
-def learned(run: RunFolder, name: str) -> Task | None:
-    """Return the task that a run was trained on; None if it has another name, or no checkpoint of the solver.
+def learned(run: RunFolder, name: str) -> str:
+    """Return the spec of the task that a run was trained on; empty without a checkpoint of a solver of that game.
 
     Args:
         run: Any run.
@@ -53,18 +54,23 @@ def learned(run: RunFolder, name: str) -> Task | None:
 
     Raises:
         RunFolderError: The run cannot be read.
-        BadParameter: Its game has a parameter that does not fit.
+        BadParameter: The parameters of its game are not `key=value`.
     """
     config = run.metadata().get("config", {})
     spec = str(config.get("task", ""))
     known = config.get("trainer") == "mccfr" and run.saved and split_spec(spec)[0] == name
-    return find(spec) if known else None
+    return spec if known else ""
 
 
-def trained(run: RunFolder) -> Trained:
+def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
     """Return the strategy of a run.
 
+    Args:
+        run: The run.
+        vouch: Asked whether to trust a task that names a file.
+
     Raises:
+        NotTrusted: `vouch` refused the task.
         BadParameter: The run is not of a solver, the bet sizes of its task have changed, or its table is invalid.
         NoCheckpoint: It has no checkpoint that verifies.
     """
@@ -74,6 +80,7 @@ def trained(run: RunFolder) -> Trained:
     spec = str(config.get("task", ""))
     if split_spec(spec)[0] not in families():  # it would import code that the file names
         raise BadParameter(f"{run.name} must be of a built-in game, and is of the task {spec!r}")
+    check_trusted("task", spec, Names.TASK, str(run.path / METADATA), vouch)
     task = find(spec)
     found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
     data = found.data["data"]

@@ -8,6 +8,7 @@ import pytest
 
 from pac.envs import BadParameter, find
 from pac.envs.poker.live import LiveHand, rules_of
+from pac.envs.trust import NotTrusted, accept
 from pac.training.mccfr.playing.opponent import opponent_of, run_for
 from pac.training.mccfr.playing.ranges import probabilities
 from pac.training.mccfr.playing.trained import trained
@@ -63,3 +64,15 @@ def test_a_run_that_names_other_code_is_not_loaded(tmp_path):
     with pytest.raises(BadParameter, match="theirs has no checkpoint of a solver of kuhn"):
         run_for(find("kuhn"), "theirs", tmp_path)
     assert not (tmp_path / "created").exists()
+
+
+def test_a_run_that_names_a_file_needs_trust(tmp_path):
+    """Its bet sizes are read only if somebody vouches for the run."""
+    folder = solved(tmp_path, "theirs", iterations=1)
+    card = folder.metadata()
+    card["config"] = {**card["config"], "task": f"holdem:betting={tmp_path / 'none.yaml'}"}
+    (folder.path / "run.json").write_text(json.dumps(card))
+    with pytest.raises(NotTrusted, match=r"run\.json names the task.*whose betting is a file"):
+        trained(folder)
+    with pytest.raises(BadParameter, match=r"none\.yaml"):
+        trained(folder, accept)

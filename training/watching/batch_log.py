@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from .step_log import (
     infos_at,
     rows_with_nan,
 )
+
+if TYPE_CHECKING:
+    from .intercept import Noter
 
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
@@ -74,7 +78,35 @@ class BatchLog(StepLog):
         """Wait until the next step, with these actions, may be; only needed while `attention[0]` is not 0."""
         if not self.ended:
             self._actions = actions
+            self.runs = False
             self.wait()
+
+    def noter(self, otherwise: Noter) -> Noter:
+        """Return what notes a step as `note` does, if there is nothing to it; `otherwise` notes the others."""
+        steps, append, log = self._steps, self._steps.append, self
+        if not self._small or not self.keeps or self.flatten is not None:
+            return otherwise
+
+        def noted(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
+            now = perf_counter()
+            if log.runs and now < log.due and len(steps) < log.capacity - 1 and name == "step" and not kwargs:
+                try:
+                    (_, actions), (observations, rewards, terminated, truncated, infos) = args, result
+                    kinds = actions.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype
+                    if not infos and kinds == log._kinds:
+                        step = join((actions, rewards, terminated, truncated, observations))
+                        if len(step) == log._layout.itemsize:
+                            log.left = now
+                            log.inside += now - entered
+                            if log.watched:
+                                log._actions, log._observations, log._last = actions, observations, None
+                            append(step)
+                            return
+                except (AttributeError, BufferError, TypeError, ValueError):
+                    pass
+            otherwise(name, args, kwargs, result, entered)
+
+        return noted
 
     def note(  # noqa: PLR0917 - in Gymnasium's order
         self,

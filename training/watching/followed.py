@@ -14,6 +14,7 @@ from .naming import Caller, creation_label
 
 if TYPE_CHECKING:
     from ...envs.fields import Array
+    from .intercept import Noter
     from .script import WatchedScript
     from .step_log import StepLog
 
@@ -42,6 +43,7 @@ class Followed:
         row: Its place among these.
         made: When it was made.
         log: Where its steps are noted; None while it has no session.
+        noted: Called after a call within which no environment was reset: `after`, or a faster way to note a step.
         attention: Not 0 if its next step has to wait.
         partial: Whether the first steps of its running episode are not in the log.
     """
@@ -61,6 +63,7 @@ class Followed:
         self._known = False
         self.log: StepLog | None = None
         self.attention: Sequence[int] | Array = (0,)
+        self.noted: Noter = self.after
 
     # -- calls of the script, by the thread that makes them; only what interrupts the script is raised ----------------
 
@@ -126,8 +129,17 @@ class Followed:
 
     def attach(self, log: StepLog) -> None:
         """Note steps in a log from now on."""
-        self.log, self.attention = log, log.attention
+        self.log, self.attention, self.noted = log, log.attention, self.noter(log)
         self._first = None, None
+
+    def release(self) -> None:
+        """Note no steps any more: another environment took the place in the group."""
+        self.group = self.log = None
+        self.noted = self.after
+
+    def noter(self, log: StepLog) -> Noter:  # noqa: ARG002 - not of every library
+        """Return the fastest way to note a call in a log."""
+        return self.after
 
     # -- what depends on the library ----------------------------------------------------------------------------------
 
@@ -173,7 +185,7 @@ class Followed:
 
     def fail(self, error: Exception) -> None:
         """Stop watching an environment after an error of ours, and say why; the script goes on."""
-        self._over = True
+        self._over, self.noted = True, self.after
         env = self.env()
         report(type(env).__name__, error)
 

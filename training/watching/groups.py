@@ -77,7 +77,7 @@ class EnvGroup:
         gone = self.members if self.replaced_by(member) else [other for other in self.members if not other.alive]
         free = gone[0].row if gone else len(self.members)
         for other in self.members if len(gone) == len(self.members) else gone[:1]:
-            other.group = other.log = None
+            other.release()
         if len(gone) == len(self.members):
             self.members, free = [], 0
         member.group, member.row = self, free

@@ -25,22 +25,28 @@ if TYPE_CHECKING:
     from ...envs.fields import Array
 
 
+Noter: TypeAlias = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any, float], None]
+"""Notes a call: its name, its arguments, its result, and when it began."""
+
+
 class Follower(Protocol):
     """What follows an environment.
 
     Attributes:
         env: The environment, a weak reference.
         attention: Not 0 if `before` is to be called before a step.
+        noted: Called after a call within which no environment was reset; the fastest way to note a step.
     """
 
     env: weakref.ref[Any]
     attention: Sequence[int] | Array
+    noted: Noter
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Wait before a call."""
 
     def after(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
-        """Note the result of a call that began at `entered`."""
+        """Note any call, see `Noter`."""
 
 
 Follow: TypeAlias = Callable[[Any, tuple[Caller, ...]], Follower]
@@ -56,7 +62,7 @@ def make({cells}):
     def {name}({parameters}):
         def _pac_twin({parameters}):
             {uses}
-        _pac_here = ({link}).here
+        _pac_here = ({link}).here.thread
         if _pac_here.inside:
             _pac_here.resets += {resets}
             return _pac_twin({passed})
@@ -69,7 +75,8 @@ def make({cells}):
             _pac_result = _pac_twin({passed})
             _pac_ours = True
             if _pac_found is not None:
-                _pac_found.after("{name}", {args}, {kwargs}, _pac_result, _pac_entered)
+                _pac_note = _pac_found.after if _pac_here.resets else _pac_found.noted
+                _pac_note("{name}", {args}, {kwargs}, _pac_result, _pac_entered)
             return _pac_result
         except BaseException as _pac_error:
             if _pac_ours:
@@ -85,7 +92,7 @@ The twin is made by each call, since code that refers to a function would never 
 """
 
 
-class _Here(threading.local):
+class Inside:
     """Where a thread is.
 
     Attributes:
@@ -93,8 +100,16 @@ class _Here(threading.local):
         resets: How many environments within the called one were reset during the call.
     """
 
-    inside = False
-    resets = 0
+    __slots__ = ("inside", "resets")
+
+    def __init__(self) -> None:
+        self.inside, self.resets = False, 0
+
+
+class _Here(threading.local):
+    @hidden
+    def __init__(self) -> None:
+        self.thread = Inside()  # one look-up per call, since those of a `local` are slow
 
 
 class HookLink:
@@ -128,7 +143,8 @@ objects: dict[int, Follower] = {}
 Threads that make environments set their own keys, and others read single keys, which is atomic.
 """
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
-_link = HookLink({"here": SimpleNamespace(inside=True, resets=0)}, here=here, known=objects.get, clock=perf_counter)
+_elsewhere = SimpleNamespace(thread=SimpleNamespace(inside=True, resets=0))
+_link = HookLink({"here": _elsewhere}, here=here, known=objects.get, clock=perf_counter)
 
 
 def replace(cls: type, name: str) -> bool:

@@ -9,10 +9,12 @@ whether a step with a flag ended an episode is known at the next reset or step, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from math import nan
+from operator import itemgetter
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,11 +31,16 @@ from .step_log import (
     has_nan,
 )
 
+if TYPE_CHECKING:
+    from .intercept import Noter
+
 Small: TypeAlias = tuple[np.dtype[Any] | None, int]
 PLAIN, ARRAY = (int, np.number, float), np.ndarray
 LATE = 0.05  # s after which steps are processed within a round, since some environments are not stepped
-TURN, SLOT, ROW, ACTION, SEEN, REWARD, TERM, TRUNC, END, INFOS, STEPPED = range(11)
-"""What is noted of a step; a list, whose end becomes known later."""
+ROW, ACTION, SEEN, REWARD, TERM, TRUNC, END, INFOS, STEPPED, TAKEN = range(10)
+"""What is noted of a step; a list, whose end becomes known later. `TAKEN` are those that were processed."""
+MOST = 32_768
+"""Number of noted steps that are processed even if that is not due."""
 
 
 def batch_of(value: Any) -> Any:
@@ -55,12 +62,10 @@ class RowLog(StepLog):
         super().__init__(num_envs, keeps=action is not None)
         self._kind, self._size = small  # of observations that are copied
         self._events: list[list[Any]] = []
-        self._turn = 0  # number of `take`s; earlier events are processed
         self._grown = num_envs
         self._last: list[list[Any] | None] = [None] * num_envs
-        self._counts = [0] * num_envs  # events of each environment since the last `take`
-        self._stepped = bytearray(num_envs)  # which environments have stepped in this round
-        self._top, self._filled = -1, 0  # the newest slot, and how many environments have stepped in it
+        self._stepped: set[int] = set()  # environments that have stepped since a wait
+        self._missing: set[int] | None = None  # those that have made fewer steps than others; known when it is needed
         self._observed: list[Any] = [None] * num_envs
         self._final: dict[int, Any] = {}
         self._partial: set[int] = set()  # environments whose running episode was not noted from its first step on
@@ -79,11 +84,10 @@ class RowLog(StepLog):
         with self.lock:
             more = max(0, num_envs - self._grown)
             self._last += [None] * more
-            self._counts += [0] * more
             self._observed += [None] * more
             self._infos += [None] * more
-            self._stepped += bytes(more)
             self._grown += more
+            self._missing = None
 
     def observation(self, env: int) -> Any:
         """Return what an environment observes now."""
@@ -103,13 +107,50 @@ class RowLog(StepLog):
 
     def wait_for(self, row: int, action: Any) -> None:
         """Wait until the next round may begin; only needed while `attention[0]` is not 0."""
-        if not self.ended and (self._stepped[row] or self.num_envs == 1):
+        if not self.ended and (self.runs or row in self._stepped or self.num_envs == 1):
             with self.lock:
+                self.runs = False
                 self._waiting = row, action
                 self._last[row] = None  # the script steps on without a reset, so the step before has ended nothing
             self.wait()
             with self.lock:
-                self._stepped[:] = bytes(self._grown)
+                self._stepped.clear()
+
+    def noter(self, row: int, otherwise: Noter) -> Noter:
+        """Return what notes a step of an environment as `note` does, if there is nothing to it.
+
+        It needs no lock: each thread has its own environments, and appending to a list is atomic. A step is the newest
+        of its environment before others can take it.
+
+        Args:
+            row: The environment.
+            otherwise: Notes all other calls.
+        """
+        log, last, append, observed, stepped = self, self._last, self._events.append, self._observed, self._stepped.add
+        events, kind, size, keeps = self._events, self._kind, self._size, self.keeps
+
+        def noted(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any, entered: float) -> None:
+            now = perf_counter()
+            if log.runs and now < log.due and len(events) < MOST and name == "step" and not kwargs:
+                try:
+                    (_, action), (observation, reward, terminated, truncated, info) = args, result
+                    plain = observation.__class__ is ARRAY and observation.dtype is kind and observation.nbytes == size
+                    if plain and not info and keeps and isinstance(action, PLAIN):
+                        log.left = now
+                        log.inside += now - entered
+                        if log.watched:
+                            observed[row], log._infos[row] = observation, None
+                        stepped(row)
+                        seen = observation.tobytes()
+                        event = [row, action, seen, reward, terminated, truncated, 0, None, True, False]
+                        last[row] = event
+                        append(event)
+                        return
+                except (TypeError, ValueError):
+                    pass
+            otherwise(name, args, kwargs, result, entered)
+
+        return noted
 
     def note(  # noqa: PLR0917 - in Gymnasium's order
         self,
@@ -147,13 +188,8 @@ class RowLog(StepLog):
             found = None
             if info or self._infos[row] is not None:
                 found = self._note_info(row, info, terminated, truncated)  # may process the steps before
-            slot = self._counts[row]
-            if slot > self._top:
-                if slot and now >= self.due + LATE:
-                    self.process(now)
-                    slot = self._counts[row]
-                self._top, self._filled = slot, 0
-            self._counts[row] = slot + 1
+            if now >= self.due + LATE and self._missing is not None and row not in self._missing:
+                self.process(now)
             if self.watched:
                 self._observed[row] = observation
                 if not self.keeps:
@@ -166,16 +202,23 @@ class RowLog(StepLog):
             elif has_nan(observation):
                 self._unknown.add(row)
             end = self._known(row, end) if end else 0
-            event = [self._turn, slot, row, action, seen, reward, terminated, truncated, end, found, stepped]
+            event = [row, action, seen, reward, terminated, truncated, end, found, stepped, False]
             self._last[row] = event
             self._events.append(event)
-            self._stepped[row] = 1
-            if slot == self._top:
-                self._filled += 1
-            if (now >= self.due and (self._filled >= self._grown or self.every)) or slot + 1 >= self.capacity:
+            self._stepped.add(row)
+            if (now >= self.due and (self._completes_round(row) or self.every)) or len(self._events) >= MOST:
                 if self.watched:
                     self._waiting = row, action
                 self.process(now)
+
+    def _completes_round(self, row: int) -> bool:
+        """Whether all environments have made as many steps, after a step of one of them."""
+        if self._missing is None:
+            counts = Counter(map(itemgetter(ROW), self._events))
+            most = max(counts.values())
+            self._missing = {env for env in range(self._grown) if counts[env] < most}
+        self._missing.discard(row)
+        return not self._missing
 
     def begin(self, row: int, observation: Any, *, dropped: bool = False, partial: bool = False) -> None:
         """Note that an episode began after a reset.
@@ -216,17 +259,12 @@ class RowLog(StepLog):
         self._last[row] = None
         if self.watched:
             self._final[row] = self._observed[row]
-        if event[TURN] == self._turn:
+        if event[TAKEN]:  # it was processed before its end was known: a slot without a step says so
+            self._events.append([row, event[ACTION], b"", 0.0, False, False, end, self._numbers(row), False, False])
+        else:
             event[END] = end
             if event[INFOS] is None:
                 event[INFOS] = self._numbers(row)
-        else:  # it was processed before its end was known: a slot without a step says so
-            slot = self._counts[row]
-            self._counts[row] = slot + 1
-            self._top = max(self._top, slot)
-            self._events.append(
-                [self._turn, slot, row, event[ACTION], b"", 0.0, False, False, end, self._numbers(row), False]
-            )
         return True
 
     def settle_all(self) -> None:
@@ -260,7 +298,7 @@ class RowLog(StepLog):
 
     def forget(self) -> None:
         """Forget what environments observe and were told."""
-        self._observed, self._infos = [None] * self._grown, [None] * self._grown
+        self._observed[:] = self._infos[:] = [None] * self._grown
         self._final.clear()
         self._given.clear()
         self._waiting = None
@@ -271,36 +309,32 @@ class RowLog(StepLog):
         A newest step with a flag is kept back, unless every step is to be processed.
         """
         with self.lock:
-            events, self._events = self._events, []
-            self._turn += 1
-            self._counts = [0] * self._grown
-            self._top, self._filled = -1, 0
-            if not self.every and events:
-                self._keep_back(events)
-        return self._columns(events) if events else None
+            events = self._events[:]
+            del self._events[: len(events)]  # other threads may have appended more
+            self._missing = None
+            kept = [] if self.every else [event for event in self._last if event is not None and _is_open(event)]
+            if kept:
+                held = set(map(id, kept))
+                kept = [event for event in events if id(event) in held]  # without one that a thread is about to append
+                events = [event for event in events if id(event) not in held]
+                self._events[:0] = kept
+            return self._columns(events, {event[ROW] for event in kept}) if events else None
 
-    def _keep_back(self, events: list[list[Any]]) -> None:
-        """Keep the newest steps that have a flag, if it is not known yet whether they ended an episode."""
-        taken, kept = self._turn - 1, set()
-        for row, event in enumerate(self._last):
-            if event is not None and event[TURN] == taken and not event[END] and (event[TERM] or event[TRUNC]):
-                kept.add(id(event))
-                event[TURN], event[SLOT] = self._turn, 0
-                self._events.append(event)
-                self._counts[row], self._top = 1, 0
-        if kept:
-            events[:] = [event for event in events if id(event) not in kept]
-
-    def _columns(self, events: list[list[Any]]) -> LoggedSteps:
-        """Return noted steps as arrays."""
-        _, slots, rows, actions, seen, rewards, _, _, ends, infos, stepped = zip(*events, strict=True)
+    def _columns(self, events: list[list[Any]], held: set[int]) -> LoggedSteps:
+        """Return noted steps as arrays; of the `held` environments, the newest step is not among them."""
+        counts, slots = [0] * self._grown, []
+        for event in events:
+            event[TAKEN] = True
+            slots.append(counts[event[ROW]])
+            counts[event[ROW]] += 1
+        rows, actions, seen, rewards, _, _, ends, infos, stepped, _ = zip(*events, strict=True)
         shape = max(slots) + 1, self._grown
         at = np.array(slots), np.array(rows)
         gained, parts = self._rewards(rewards, shape, at)
         self._check(seen, rows)
         found = {(slot, row): known for slot, row, known in zip(slots, rows, infos, strict=True) if known is not None}
         for row, slot in dict(zip(rows, slots, strict=True)).items():  # the newest step of each
-            if self._infos[row] is not None and not self._counts[row]:
+            if self._infos[row] is not None and row not in held:
                 found.setdefault((slot, row), self._numbers(row))
         numbers_of = np.full((len(self.info_reader.names), *shape), nan, np.float32)
         for (slot, row), known in found.items():
@@ -349,6 +383,11 @@ class RowLog(StepLog):
             own = [row for row, one in zip(rows, seen, strict=True) if one]
             bad = np.isnan(flat.reshape(len(own), -1)).any(axis=1)
             self._unknown.update(row for row, is_bad in zip(own, bad.tolist(), strict=True) if is_bad)
+
+
+def _is_open(event: list[Any]) -> bool:
+    """Whether it is not known yet if a step has ended an episode."""
+    return bool(not event[END] and not event[TAKEN] and (event[TERM] or event[TRUNC]))
 
 
 def _placed(values: Array, shape: tuple[int, int], at: Any) -> Array:

@@ -389,7 +389,7 @@ class WatchedScript(BaseSession):
             if self._figures:  # also what the script has logged last
                 self._end_iteration(perf_counter())
             self._probe.stop()
-            self.step_log.ended = True
+            self.step_log.end()
             self._at_exit.cancel()
             _open.discard(self)
             self.gate.close()
@@ -409,7 +409,7 @@ class WatchedScript(BaseSession):
     def forget(self) -> None:
         """Stop watching in a fork of the watched process."""
         self._probe.stop()
-        self.step_log.ended = True
+        self.step_log.end()
 
 
 def np_dtype(task: Task) -> Any:

@@ -96,6 +96,7 @@ class StepLog:
         inside: Seconds that steps took since the caller set it to 0.
         ended: Whether steps are no longer noted.
         every: Whether each step is processed at once, also if other environments have not made theirs.
+        runs: Whether nothing waits for the next step, so that it can be noted in the fastest way.
         watched: Whether somebody looks. Otherwise no observation or info is kept, so that they live as long as without
             watching.
         lock: Held while steps are noted by several threads; that of the session.
@@ -110,7 +111,7 @@ class StepLog:
         self.process: Callable[[float], None] = lambda _now: None
         self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
         self.due, self.capacity = inf, 1
-        self.ended = self.watched = self.every = False
+        self.ended = self.watched = self.every = self.runs = False
         self.flatten: Callable[[Any], Array] | None = None
         self.left = perf_counter()
         self.inside = 0.0
@@ -154,6 +155,11 @@ class StepLog:
         if self.watched and not watched:
             self.forget()
         self.watched, self.every = watched, every
+        self.runs = not (every or self.attention[0] or self.ended)
+
+    def end(self) -> None:
+        """Note no steps any more."""
+        self.ended, self.runs = True, False
 
     def forget(self) -> None:
         """Forget what environments observe and were told."""

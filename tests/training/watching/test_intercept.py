@@ -270,7 +270,8 @@ def test_a_fault_of_ours_ends_only_watching(monkeypatch, capsys):
     env = watch(Plain())
     env.reset()
     env.step(0)
-    monkeypatch.setattr(session_of(env).step_log, "note", failing)
+    monkeypatch.setattr(session_of(env).step_log, "process", failing)
+    session_of(env).process_soon()
     assert env.step(0) is RESULT
     assert env.step(0) is RESULT
     assert "pac-tui: Plain is not watched: RuntimeError: ours\n" in capsys.readouterr().err

@@ -29,6 +29,10 @@ MOST_CHANGES = 8
 """How often the boards may change their kind or size."""
 
 
+class UsedByOtherThread(Exception):
+    """Another thread uses the environment."""
+
+
 class WatchedBoards:
     """Draws the environments that viewers display, within a limited share of the time.
 
@@ -44,6 +48,7 @@ class WatchedBoards:
         parts: What the environments observe.
         panels: What is drawn; the first one is the board. There may be none.
         fields: Where it is drawn.
+        in_use: The environments that could not be drawn last, since other threads used them.
     """
 
     def __init__(self, render: Render | None, observation: Any, *, text: bool = False, shared: bool = False) -> None:
@@ -53,6 +58,7 @@ class WatchedBoards:
         self._board: tuple[Panel, Field] | None = None  # what is rendered
         self._looked = self._stale = False
         self._notes: list[str] = []
+        self.in_use: set[int] = set()
         self.parts = ObservationParts(observation, self._notes)
         self._arrange()
 
@@ -69,16 +75,19 @@ class WatchedBoards:
         self._notes.clear()
         return notes
 
-    def look(self) -> bool:
+    def look(self, env: int = 0) -> bool:
         """Find out how environments are drawn; return whether `panels`, `fields` and `parts` have changed.
 
         It is called between two steps while a viewer displays environments, each time before they are drawn. At first,
         it renders one; later, it costs nothing unless a drawing has failed, or no longer fits.
+
+        Args:
+            env: An environment that is rendered to see how.
         """
         if not self._looked:
-            self._looked = True
             with deferred_signals():
-                drawn = self._rendered(0)
+                drawn = self._rendered(env)
+            self._looked = env not in self.in_use
             if drawn is not None:
                 self._board, self._stale = drawing(drawn), True
         if not (self._stale or self.parts.changed is not None) or self._changes >= MOST_CHANGES:
@@ -108,6 +117,7 @@ class WatchedBoards:
         if now < self._paid and spare <= self._cost:
             return 0.0
         wanted = np.flatnonzero(buffers[LOOKED_AT][0])
+        self.in_use.clear()
         with deferred_signals():
             for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
                 if now - begin > max(MAX_TURN, spare):
@@ -118,6 +128,8 @@ class WatchedBoards:
                 self._draw(buffers, "", observation, env, log.last_action(env) if self._text else None)
                 now, before = time.perf_counter(), now
                 self._cost = now - before
+                if env in self.in_use:
+                    buffers[LOOKED_AT][0, env] = 1
                 if self._shared and self._renders:
                     boards = buffers[self.fields[0].name][0]
                     boards[wanted], buffers[LOOKED_AT][0, wanted] = boards[env], 0
@@ -162,6 +174,9 @@ class WatchedBoards:
             drawn = self._render(env)
             text = isinstance(drawn, str) if self._board is None else self._board[0].kind == "text"
             return None if drawn is None else str(drawn) if text else as_picture(host_array(drawn))
+        except UsedByOtherThread:
+            self.in_use.add(env)
+            return None
         except (Exception, SystemExit) as error:  # of the script's own code
             reason = f"{type(error).__name__}: {error}".removesuffix(": ")
             self._notes.append(f"rendering failed ({reason}): boards show what is observed")

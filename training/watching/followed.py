@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import groups
+from .boards import UsedByOtherThread
 from .facts import own
 from .naming import Caller, creation_label
 
 if TYPE_CHECKING:
     from ...envs.fields import Array
-    from .intercept import Noter
+    from .intercept import Inside, Noter
     from .script import WatchedScript
     from .step_log import StepLog
 
@@ -45,6 +46,7 @@ class Followed:
         log: Where its steps are noted; None while it has no session.
         noted: Called after a call within which no environment was reset: `after`, or a faster way to note a step.
         attention: Not 0 if its next step has to wait.
+        thread: The thread that has called it last.
         partial: Whether the first steps of its running episode are not in the log.
     """
 
@@ -63,15 +65,19 @@ class Followed:
         self._known = False
         self.log: StepLog | None = None
         self.attention: Sequence[int] | Array = (0,)
+        self.thread: Inside | None = None
         self.noted: Noter = self.after
 
     # -- calls of the script, by the thread that makes them; only what interrupts the script is raised ----------------
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Wait before a step until the script may go on; called before a reset, or if `attention[0]` is not 0."""
-        if self.log is not None and name != "reset" and not self._over:
+        if self.log is not None and not self._over:
             try:
-                self.wait_before(name, args, kwargs)
+                with self.log.lock:  # a thread that draws the environment holds it
+                    pass
+                if name != "reset":
+                    self.wait_before(name, args, kwargs)
             except Exception as error:
                 self.fail(error)
 
@@ -131,6 +137,25 @@ class Followed:
         """Note steps in a log from now on."""
         self.log, self.attention, self.noted = log, log.attention, self.noter(log)
         self._first = None, None
+
+    def draw(self, drawer: Callable[[], Any]) -> Any:
+        """Return what the environment renders, while no other thread uses it; the caller holds the log's lock.
+
+        Only the thread that has called it last draws it. Others that come meanwhile find `attention` set, and wait for
+        the lock. Those that have come before have set `thread` before they looked at `attention`.
+
+        Raises:
+            UsedByOtherThread: Another thread has called it last.
+        """
+        from .intercept import here
+
+        before, self.attention = self.attention, (1,)
+        try:
+            if self.thread is not here.thread:
+                raise UsedByOtherThread
+            return drawer()
+        finally:
+            self.attention = before
 
     def release(self) -> None:
         """Note no steps any more: another environment took the place in the group."""

@@ -35,11 +35,13 @@ class Follower(Protocol):
     Attributes:
         env: The environment, a weak reference.
         attention: Not 0 if `before` is to be called before a step.
+        thread: The thread that has called it last.
         noted: Called after a call within which no environment was reset; the fastest way to note a step.
     """
 
     env: weakref.ref[Any]
     attention: Sequence[int] | Array
+    thread: Inside | None
     noted: Noter
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -69,8 +71,10 @@ def make({cells}):
         _pac_found = ({link}).known(id({first}))
         _pac_here.inside, _pac_here.resets, _pac_ours = True, 0, True
         try:
-            if _pac_found is not None and ({resets} or _pac_found.attention[0]):
-                _pac_found.before("{name}", {args}, {kwargs})
+            if _pac_found is not None:
+                _pac_found.thread = _pac_here
+                if {resets} or _pac_found.attention[0]:
+                    _pac_found.before("{name}", {args}, {kwargs})
             _pac_ours, _pac_entered = False, ({link}).clock()
             _pac_result = _pac_twin({passed})
             _pac_ours = True

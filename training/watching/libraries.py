@@ -131,7 +131,7 @@ def _draw(group: Any, row: int) -> Any:
     """Draw an environment of a group; None if it is gone."""
     env = group.environment(row)
     drawer = None if env is None else group.members[row].draws(env)
-    return None if drawer is None else drawer()
+    return None if drawer is None else group.members[row].draw(drawer)
 
 
 class VectorEnv(Followed):

@@ -206,7 +206,8 @@ class RowLog(StepLog):
             self._last[row] = event
             self._events.append(event)
             self._stepped.add(row)
-            if (now >= self.due and (self._completes_round(row) or self.every)) or len(self._events) >= MOST:
+            over = now >= self.due and (self._completes_round(row) or self.every or row in self.wanted)
+            if over or len(self._events) >= MOST:
                 if self.watched:
                     self._waiting = row, action
                 self.process(now)

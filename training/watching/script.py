@@ -160,6 +160,7 @@ class WatchedScript(BaseSession):
         log = self._shown.make_log(num_envs, action) if before is None else before.step_log
         log.num_envs, log.lock = num_envs, self.lock
         log.flatten = self._read.flatten
+        log.wanted = self._boards.in_use  # their own threads draw them
         read = self._read if self._read.reads else None
         mirror = ScriptMirror(self.task, log, read, begins_later=self._shown.begins_later, before=before)
         log.attention, log.wait, log.process, log.on_new_keys = (
@@ -303,7 +304,7 @@ class WatchedScript(BaseSession):
     def _look(self) -> None:
         """While a viewer watches, find out how environments are drawn; publish other boards in a new segment."""
         mirror = self.mirror
-        if self.view.displayed(mirror.environments).any() and self._boards.look():
+        if any(map(self._boards.look, self.view.displayed(mirror.environments).nonzero()[0].tolist())):
             task = replace(self.task, **self._boards.facts)
             renew(mirror.buffer, (*task.boards, *task.last_boards), mirror.environments)
             if task.observation != self.task.observation:

@@ -7,7 +7,7 @@ more than what it computes: it touches few attributes, and copies all batches at
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from math import inf, nan
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -96,6 +96,7 @@ class StepLog:
         inside: Seconds that steps took since the caller set it to 0.
         ended: Whether steps are no longer noted.
         every: Whether each step is processed at once, also if other environments have not made theirs.
+        wanted: The environments after whose next steps all are processed, once that is due.
         runs: Whether nothing waits for the next step, so that it can be noted in the fastest way.
         watched: Whether somebody looks. Otherwise no observation or info is kept, so that they live as long as without
             watching.
@@ -112,6 +113,7 @@ class StepLog:
         self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
         self.due, self.capacity = inf, 1
         self.ended = self.watched = self.every = self.runs = False
+        self.wanted: Container[int] = ()
         self.flatten: Callable[[Any], Array] | None = None
         self.left = perf_counter()
         self.inside = 0.0

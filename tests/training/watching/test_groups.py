@@ -14,6 +14,8 @@ from pac.training import watch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import groups
+from pac.training.watching.boards import UsedByOtherThread
+from pac.training.watching.intercept import here
 from pac.training.watching.naming import callers, creation_label
 from pac.training.watching.script import _open, script_name
 
@@ -224,3 +226,22 @@ def test_threads_that_step_go_on_after_pauses():
     for thread in threads:
         thread.join(LIMIT)
         assert not thread.is_alive()
+
+
+def test_an_environment_is_drawn_while_no_other_thread_uses_it():
+    """A thread that comes meanwhile waits; after its step, only that thread draws it."""
+    env, stepped = made(), threading.Event()
+    session, followed = play(env, 1), followed_by(env)
+    thread = threading.Thread(target=lambda: (env.step(0), stepped.set()), daemon=True)
+
+    def drawer():
+        thread.start()
+        until(lambda: followed.thread is not here.thread)
+        assert not stepped.wait(0.05)
+        return env.at
+
+    with session.lock:
+        assert followed.draw(drawer) == 1
+    assert stepped.wait(LIMIT)
+    with session.lock, pytest.raises(UsedByOtherThread):
+        followed.draw(drawer)

@@ -35,7 +35,7 @@ def visit(
         while node < TERMINAL and (plan.nodes[node, SEAT] & np.uint32(1)) != player:
             at = TWO * (hands.entries[deal, plan.nodes[node, SEAT]] + plan.nodes[node, PLACE])
             word = mixed(random + np.uint64(node + np.uint32(1)) * GOLDEN)
-            action = follow(w.table, at, np.uint64(plan.nodes[node, DEGREE]), word, weight)
+            action = follow(w.table, w.rests, at, np.uint64(plan.nodes[node, DEGREE]), word, weight)
             node = plan.nodes[node, CHILDREN + action]
             others += 1
         visits.node[place] = node

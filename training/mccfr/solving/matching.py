@@ -1,6 +1,7 @@
 """Regret matching on the entries of one row, and the sums of the average strategy.
 
 A table is flat: the regret of entry e is at `2 * e` and its part of the average at `2 * e + 1`, in the same cache line.
+The rest of that part, if it has one, is at `e` of another array.
 Indices are unsigned, so compiled code has no branch for negative ones.
 """
 
@@ -16,28 +17,18 @@ ONE = np.float32(1)
 TWO = np.uint64(2)
 UNIT = np.float32(2.0**-24)
 LOW = np.uint64(0xFF_FFFF)
-THIN = np.float32(2**18)
-"""Weighted visits of a row after which only some visits are counted for the average, with a larger weight each."""
+EXACT = np.float32(2**16)
+"""Weighted visits of a row after which a float32 sum rounds what a visit adds, so the rest is kept beside it."""
+
+
+SPARE = np.uint64(64)
+"""Elements of `rests` before those of the first entry, which stay 0: a row has fewer actions."""
 
 
 @inlined
 def uniform(word: np.uint64) -> np.float32:
     """The upper bits of a random word, as a number in [0, 1)."""
     return np.float32(np.int64(word >> np.uint64(40))) * UNIT
-
-
-@inlined
-def counted(had: np.float32, weight: np.float32, word: np.uint64) -> np.float32:
-    """The weight of a visit in the average of a row whose sum is `had`.
-
-    float32 cannot add 1 to a sum of 2^24. So after `THIN` visits of a row, a visit is counted with a probability that
-    falls as the sum grows, and with a weight that grows inversely. The expectation of the sum stays exact.
-    """
-    least = THIN * weight
-    if had <= least:
-        return weight
-    share = np.float32(np.int64(word & LOW)) * UNIT
-    return had / THIN if share * had < least else ZERO
 
 
 @inlined
@@ -73,14 +64,28 @@ def pick(
 
 @inlined
 def follow(
-    table: NDArray[np.float32], at: np.uint64, degree: np.uint64, word: np.uint64, weight: np.float32
+    table: NDArray[np.float32],
+    rests: NDArray[np.float32],
+    at: np.uint64,
+    degree: np.uint64,
+    word: np.uint64,
+    weight: np.float32,
 ) -> np.uint64:
-    """Draw an action by regret matching from a random word, and add the weighted strategy to the row's average."""
+    """Draw an action by regret matching from a random word, and add the weighted strategy to the row's average.
+
+    The sums of rows with many visits are pairs: what a sum cannot represent is in `rests`, and is added to it as soon
+    as it can be (Kahan, 1965).
+    """
     total, had = ZERO, ZERO
     for action in range(degree):
         total += max(table[at + TWO * action], ZERO)
         had += table[at + TWO * action + np.uint64(1)]
-    weight = counted(had, weight, word)
+    often = had > EXACT * weight
+    first = (at >> np.uint64(1)) + SPARE if often else np.uint64(0)
     for action in range(degree):
-        table[at + TWO * action + np.uint64(1)] += weight * chance(table, at, degree, total, np.uint64(action))
+        place, rest = at + TWO * action + np.uint64(1), first + action
+        before = table[place]
+        added = rests[rest] + weight * chance(table, at, degree, total, np.uint64(action))
+        table[place] = before + added
+        rests[rest] = added - (table[place] - before) if often else ZERO
     return pick(table, at, degree, total, uniform(word))

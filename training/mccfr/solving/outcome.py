@@ -51,7 +51,7 @@ def play(
             reach *= probability
             depth += np.uint64(1)
         else:
-            action = follow(w.table, at, degree, word, weight / reach)
+            action = follow(w.table, w.rests, at, degree, word, weight / reach)
             others += 1
         node = plan.nodes[node, CHILDREN + action]
     end = node - TERMINAL

@@ -14,6 +14,7 @@ from ....envs.task import MASK_64
 from .dealing import Dealer, dealer_of
 from .discounting import discount
 from .external import sample_external
+from .matching import SPARE
 from .outcome import sample_outcome
 from .sampling_tree import sampling_tree
 from .sharing import copied, exchange_when_free, locked, unshared
@@ -97,6 +98,7 @@ class SamplingSolver:
         self._flat, self._updates, self._shared = table.reshape(-1), updates, unshared(table, updates)
         if lock is not None and len(table) <= SMALL:
             self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
+        self._rests = np.zeros(int(SPARE) + len(table), np.float32)
         self._seed = seed & MASK_64
         self._interval = interval if weighting == "discounted" else 0
         self._share = share or (0, game.entries)
@@ -119,7 +121,7 @@ class SamplingSolver:
 
     def _block(self, first: int, count: int) -> IterationStats:
         hands, chosen = self._dealer.deal(self._seed, first, count)
-        work = TraversalArrays(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
+        work = TraversalArrays(self._plan, hands, self._flat, self._rests, self._updates, self._visits, self._shared)
         return IterationStats(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
 
     def _until_discounting(self, iteration: int) -> int:

@@ -32,6 +32,8 @@ class TraversalArrays(NamedTuple):
         plan: The betting tree.
         hands: Deals.
         table: `(2 x entries,)` float32, see `matching`.
+        rests: `(entries,)` float32, what the sums of the average could not represent, see `matching.follow`. It is this
+            worker's own, since it is less than the last digit of a sum.
         updates: `(rows,)` uint32, how often each row's regrets were updated.
         visits: Working memory.
         shared: The shared tables, if `table` and `updates` are copies.
@@ -40,6 +42,7 @@ class TraversalArrays(NamedTuple):
     plan: SamplingTree
     hands: DealtHands
     table: NDArray[np.float32]
+    rests: NDArray[np.float32]
     updates: NDArray[np.uint32]
     visits: VisitList
     shared: SharedTables

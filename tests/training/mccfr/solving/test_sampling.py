@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pac.envs import UnknownName
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
-from pac.training.mccfr.solving.matching import THIN
 from pac.training.mccfr.solving.sampling import METHODS, WEIGHTINGS, SamplingSolver
 
 from ..tables import learned, tables
@@ -112,16 +111,20 @@ def test_the_utility_nears_the_value_of_the_game(game, value):
     assert sampler.run(100_000, 400_000).utility_sum / 400_000 == pytest.approx(value, abs=0.02)
 
 
-def test_an_old_average_goes_on():
-    """To a sum of 2^24 float32 adds no 1; what is learned after so many visits counts as it should."""
-    table, updates = tables(KUHN)
-    old = np.float32(2**24)
-    table[:, 1] = old
-    SamplingSolver(KUHN, table, updates, 1).run(0, int(old) // 64)
-    added = table[:, 1].sum() - old * KUHN.entries
-    dealt = int(old) // 64 * 2
-    assert 0.5 * dealt < added < 4 * dealt
-    assert old > THIN
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("old", [2.0**20, 2.0**24, 2.0**34])
+def test_every_visit_counts_however_many_there_were(method, old):
+    """To a sum of 2^24 float32 adds no 1; what is learned after so many visits is added in full."""
+    few, _ = learned(KUHN, 1_000)
+    many, exact = few.copy(), np.zeros(KUHN.entries)
+    many[:, 1] = old
+    for table, pieces in ((many, 1), (few, 100)):
+        sampler = SamplingSolver(KUHN, table, np.zeros(KUHN.rows, np.uint32), 1, method=method)
+        for piece in range(pieces):
+            few[:, 1] = 0
+            sampler.run(1_000 + piece * 100_000 // pieces, 100_000 // pieces)
+            exact += few[:, 1]
+    np.testing.assert_allclose(many[:, 1] - np.float32(old), exact, atol=np.spacing(np.float32(old)), rtol=1e-5)
 
 
 def test_tables_are_discounted_at_each_interval():

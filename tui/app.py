@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.events import Key
 
-from ..envs import PacError
 from ..envs.files import UnreadableFile
 from ..envs.trust import accept
 from ..training.exits import DONE
@@ -56,7 +55,7 @@ from .session_commands import SessionCommands
 from .state import AppState
 from .svg import save_svg
 from .terminal_app import TerminalApp
-from .threads import CommandThread, SnapshotThread
+from .threads import CommandThread, SnapshotThread, foreseen
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
     Level.GOOD: "information",
@@ -409,8 +408,8 @@ class PacApp(TerminalApp):
         try:
             path = Path(self.connection.call("keep_episode", env=env, episode=episode, length=length)["path"])
             self.post_message(EpisodeKept(read(path, accept), path))
-        except PacError as error:
-            self.post_message(Refused("keep_episode", error))
+        except Exception as error:
+            self.post_message(Refused("keep_episode", foreseen(error)))
 
     def _save_state(self) -> None:
         """Save the shown state of the selected environment."""
@@ -426,12 +425,11 @@ class PacApp(TerminalApp):
         """Have the session write files of a state, and name them."""
         try:
             answer = self.connection.call("save_state", env=env, back=back)
-        except PacError as error:
-            self.post_message(Refused("save_state", error))
-        else:
             paths = [Path(path) for path in answer["paths"]]
             where = f"{paths[0].parent} on {answer['host']}" if "host" in answer else paths[0].parent
             self.notify(f"saved {' and '.join(path.name for path in paths)} in {where}", title="State")
+        except Exception as error:
+            self.post_message(Refused("save_state", foreseen(error)))
 
     def on_episode_kept(self, message: EpisodeKept) -> None:
         """Leave the screen to the replay; the session goes on."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..envs import PacError
 from ..training.session.host import RunningSession
+from ..training.telemetry.segment_layout import MALFORMED
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from ..training.units import RETURN
 from .connection import SessionConnection
@@ -203,7 +204,7 @@ def _refreshed(member: SeenSession, connection: SessionConnection) -> SeenSessio
         return replace(member, over=connection.failed)
     try:
         snapshot = connection.take(ViewRequest(count=0, curves=(RETURN.name,)))
-    except (PacError, OSError, ValueError):
+    except (PacError, *MALFORMED):
         return replace(member, over=True)
     gone = connection.exit_code() is not None
     return replace(member, snapshot=snapshot, over=gone or snapshot.phase.over)

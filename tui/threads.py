@@ -57,22 +57,18 @@ class SnapshotThread:
             self._take()
 
     def _take(self) -> None:
-        with contextlib.suppress(PacError):
-            self._connection.follow()
-        connection, selected = self._connection.target, self._connection.selected
-        if selected != self._selected:
-            self._selected, self._lost = selected, False
-        members = self._connection.members()
         try:
+            with contextlib.suppress(PacError):
+                self._connection.follow()
+            connection, selected = self._connection.target, self._connection.selected
+            if selected != self._selected:
+                self._selected, self._lost = selected, False
+            members = self._connection.members()
             snapshot = connection.take(self._look)
-        except PacError as error:
+        except Exception as error:
             # The end of the process says more than the error.
-            code = connection.exit_code()
-            self._lose(error if code is None else _gone(code))
-            self._done.wait(RETRY)
-            return
-        except Exception as error:  # an unforeseen error must not end with a screen that no longer changes
-            self._lose(SessionGone(f"its telemetry cannot be read: {type(error).__name__}: {error}"))
+            code = self._connection.target.exit_code()
+            self._lose(foreseen(error) if code is None else _gone(code))
             self._done.wait(RETRY)
             return
         if snapshot is not self._shown or members is not self._members:
@@ -86,6 +82,13 @@ class SnapshotThread:
         if not self._lost:
             self._lost = True
             self._post(SessionLost(error, self._selected))
+
+
+def foreseen(error: Exception) -> PacError:
+    """Return an error for the user. One that nobody foresaw must not end a thread: no key would work any more."""
+    if isinstance(error, PacError):
+        return error
+    return SessionGone(f"what came from it cannot be used: {type(error).__name__}: {error}")
 
 
 def _gone(code: int) -> SessionGone:
@@ -115,5 +118,5 @@ class CommandThread:
             connection, command, arguments = item
             try:
                 connection.call(command, **arguments)
-            except PacError as error:
-                self._post(Refused(command, error))
+            except Exception as error:
+                self._post(Refused(command, foreseen(error)))

@@ -56,7 +56,7 @@ def board(_folder):
 
 
 def blocks(folder):
-    writer = TelemetryWriter(toy(), describe(toy(), **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(toy(), **FACTS), 1, 1, folder)
     reader = TelemetryReader(folder)
     memory = {"block": writer.array("terms"), "sequence": writer._mapped.sequences["terms"]}
     return memory, {

@@ -109,7 +109,7 @@ class FakeSession:
     def _segment(self, num_envs: int) -> TelemetryWriter:
         self.generation += 1
         description = describe(self.task, run="toy-run", **FACTS, **self.facts)
-        return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+        return TelemetryWriter(description, num_envs, self.generation, self.directory)
 
     def _fill(self, num_envs: int) -> None:
         self.num_envs = num_envs

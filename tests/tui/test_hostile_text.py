@@ -57,7 +57,7 @@ class HostileSession(FakeSession):
     def _segment(self, num_envs):
         self.generation += 1
         description = describe(self.task, seed=7, pid=1, **FACTS)
-        return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+        return TelemetryWriter(description, num_envs, self.generation, self.directory)
 
     def attack(self):
         """Write all texts of a session that are not in its description."""

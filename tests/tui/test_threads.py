@@ -8,8 +8,8 @@ from textual.message import Message
 from pac.training.session.control import SessionClient, SessionGone
 from pac.training.telemetry.snapshot import ViewRequest
 from pac.tui.connection import SessionConnection
-from pac.tui.messages import SessionLost, SnapshotTaken
-from pac.tui.threads import SnapshotThread
+from pac.tui.messages import Refused, SessionLost, SnapshotTaken
+from pac.tui.threads import CommandThread, SnapshotThread
 
 from ..waiting import until
 
@@ -56,6 +56,31 @@ def test_damaged_telemetry_is_reported(fake, tmp_path, monkeypatch):
     assert isinstance(posted[0], SessionLost)
     assert "telemetry.1 is damaged" in str(posted[0].error)
     watcher.close()
+
+
+def test_an_error_that_nobody_foresaw_ends_no_thread(fake, monkeypatch):
+    """It is reported as a refusal or a loss, and the next command is sent."""
+    connection = SessionConnection(lambda: fake)
+    posted: list[Message] = []
+    commands, watcher = CommandThread(connection, posted.append), SnapshotThread(connection, posted.append)
+
+    def fail(*_, **__):
+        raise ZeroDivisionError("by zero")
+
+    with monkeypatch.context() as broken:
+        for name in ("call", "take", "members"):
+            broken.setattr(connection, name, fail)
+        commands.send("pause")
+        watcher.request(ViewRequest())
+        until(lambda: {Refused, SessionLost} <= {type(message) for message in posted})
+    assert all("ZeroDivisionError: by zero" in str(message.error) for message in posted)  # type: ignore[attr-defined]
+    commands.send("pause")
+    until(lambda: any(command == "pause" for command, _ in fake.commands), "the next command")
+    watcher.request(ViewRequest())
+    until(lambda: any(isinstance(message, SnapshotTaken) for message in posted), "the next snapshot")
+    commands.close()
+    watcher.close()
+    connection.close()
 
 
 def test_the_screen_does_not_wait_for_the_session(fake):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...envs import PacError
 from ...envs.files import parse_json
 from ..telemetry.records import Phase
-from ..telemetry.segment_layout import MALFORMED, MappedSegment, listed_blocks, map_segment, write_segment
+from ..telemetry.segment_layout import MALFORMED, MappedSegment, blocks_of, create_segment, read_description
 from .frames import BadRelay, Bytes, apply_changes
 
 MOST_BYTES = 256 << 20
@@ -44,18 +45,12 @@ class Mirror:
             BadRelay: It is not a header, or the telemetry is too large.
         """
         try:
-            header = parse_json(data, finite=False)
-            blocks = listed_blocks(header)
-            if any(block.dtype.hasobject for block in blocks) or sum(block.nbytes for block in blocks) > MOST_BYTES:
-                raise ValueError(f"its blocks are not numbers, or have more than {MOST_BYTES >> 20} MiB")
-            contents = {
-                "description": {**header["description"], "folder": str(self._folder)},
-                "blocks": header["blocks"],
-                "numbers": tuple(int(number) for number in header["numbers"])[:3],
-            }
+            about, num_envs = read_description(parse_json(data, finite=False))
+            if sum(block.nbytes for block in blocks_of(about, num_envs)) > MOST_BYTES:
+                raise ValueError(f"its blocks have more than {MOST_BYTES >> 20} MiB")
             self._generation += 1  # its own: a reconnection begins a new segment, too
-            segment, _ = write_segment(contents, blocks, self._generation, self.directory)
-            mapped, _ = map_segment(segment)
+            about = replace(about, folder=str(self._folder))
+            mapped = create_segment(about, num_envs, self._generation, self.directory)
         except (PacError, *MALFORMED) as error:
             raise BadRelay(f"the telemetry of the other side cannot be used: {error}") from error
         before, self._mapped = self._mapped, mapped
@@ -104,7 +99,7 @@ def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
     wrong = BadRelay("the other side is not a relay of pac-tui")
     try:
         found = dict(parse_json(data))
-    except (TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise wrong from error
     if "protocol" not in found:
         raise wrong
@@ -116,6 +111,6 @@ def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         name, pid = str(found["run"]), int(found["pid"])
         ranks = [(int(rank), int(each)) for rank, each in found["ranks"]][:MOST_RANKS]
-    except (TypeError, ValueError, KeyError) as error:
+    except MALFORMED as error:
         raise wrong from error
     return {**found, "run": name, "pid": pid, "ranks": ranks}

@@ -182,7 +182,7 @@ class RemoteSession(ForeignSession):
                 failures = 0 if self._shown.is_set() else failures
             except PacError as error:
                 self._error = self._error or error
-            except (OSError, ValueError) as error:
+            except Exception as error:  # whatever came, the connection is made again
                 self._error = self._error or RelayFailed(f"{self.host}: {error}")
             if not self._shown.is_set() or self._over:
                 self._shown.set()

@@ -120,7 +120,7 @@ class Relay:
             if (found := reader.version(name)) == self._versions[number]:
                 continue
             self._versions[number] = found
-            now = reader.read(name).reshape(-1).view(np.uint8)
+            now = reader.copy(name).reshape(-1).view(np.uint8)
             parts += changes(number, self._sent.get(number, np.zeros_like(now)), now)
             self._sent[number] = now
             if sum(map(len, parts)) > MAX_FRAME // 4:

@@ -142,7 +142,7 @@ class BaseSession:
         first = self.ranks.first_env(num_envs)
         place = {"first_env": first, "rank": self.ranks.rank, "ranks": self.ranks.size, "host": socket.gethostname()}
         description = describe(task, version=_version(), pid=os.getpid(), **place, **self._facts)
-        writer = TelemetryWriter(task, description, num_envs, self._generation + 1, self.directory)
+        writer = TelemetryWriter(description, num_envs, self._generation + 1, self.directory)
         self._generation += 1
         return writer
 

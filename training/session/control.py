@@ -174,14 +174,16 @@ class SessionClient:
             with self._lock:
                 self._stream.write(line)
                 self._stream.flush()
-                answer = json.loads(self._stream.readline(MAX_LINE) or b"null")
+                answer = parse_json(self._stream.readline(MAX_LINE) or b"null", finite=False)
         except (OSError, ValueError) as error:
             raise SessionGone(f"the session does not answer ({error})") from error
         if answer is None:
             raise SessionGone("the session has closed the connection")
-        if not answer.pop("ok"):
-            refused = CommandRefused(answer["error"])
-            refused.title = answer["title"]
+        if not isinstance(answer, dict):
+            raise SessionGone("the session gives no answers to commands")
+        if not answer.pop("ok", False):
+            refused = CommandRefused(str(answer.get("error")))
+            refused.title = str(answer.get("title"))
             raise refused
         return dict(answer)
 

@@ -13,9 +13,10 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
 from ..telemetry.blocks import TelemetryWriter
-from ..telemetry.moments import MomentSource, counted_actions, fill_moment, moment_dtype
+from ..telemetry.moments import MomentSource, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import STATE, Phase, encode_clipped
+from ..telemetry.segment_layout import counted_actions
 from ..telemetry.tables import write_environments, write_policy, write_throughput
 from ..telemetry.throughput import Mark
 from .counting import StepCounter

@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike
 
 from ...backends.system.futex import fence
 from ...backends.system.segment import Segment, is_owned
-from ...envs import PacError, Task
+from ...envs import PacError
 from ...envs.fields import Array
 from .description import Description
 from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, read_header, segment_path
+from .validity import check_record, ranges_of
 
 POLL_SECONDS = 1e-4
 MAX_POLL_SECONDS = 0.02  # s that a reader waits for a writer before it checks whether the writer's process has ended
@@ -44,9 +45,9 @@ class TelemetryWriter:
         generation: Number of this segment within its session, from 1.
     """
 
-    def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
+    def __init__(self, description: Description, num_envs: int, generation: int, directory: Path) -> None:
         self.generation = generation
-        self._mapped = create_segment(task, description, num_envs, generation, directory)
+        self._mapped = create_segment(description, num_envs, generation, directory)
         self._mapped.arrays["policy"]["env"] = -1
 
     def array(self, name: str) -> Array:
@@ -99,11 +100,11 @@ class TelemetryReader:
         if not self._attach_to_newest():
             raise NotTelemetry(f"{directory} contains no telemetry: the session has ended or has not started")
 
-    def _attach_to_newest(self) -> bool:
-        """Attach to the newest segment; return whether there is any."""
-        while found := [int(path.suffix[1:]) for path in self.directory.glob("telemetry.*") if _is_segment(path)]:
+    def _attach_to_newest(self, after: int = -1) -> bool:
+        """Attach to the newest segment whose generation is `after` another one; return whether there is any."""
+        while (found := max(map(_generation, self.directory.glob("telemetry.*")), default=-1)) > after:
             with suppress(FileNotFoundError):  # the session has just opened its next segment
-                self._attach(max(found))
+                self._attach(found)
                 return True
         return False
 
@@ -111,6 +112,7 @@ class TelemetryReader:
         path = segment_path(self.directory, generation)
         try:
             self._mapped, self.description = map_segment(Segment.attach(path))
+            self._ranges = ranges_of(self.description)
         except FileNotFoundError:
             raise
         except MALFORMED as error:
@@ -135,11 +137,22 @@ class TelemetryReader:
     def follow(self) -> bool:
         """Attach to the newest segment if the session has opened another one; return whether it had."""
         begun = self.generation
-        if CONTROL.unpack_from(self._mapped.segment.map, 0)[-1] != begun:
-            self._attach_to_newest()  # the one that followed may have been replaced, too
+        if CONTROL.unpack_from(self._mapped.segment.map, 0)[-1] > begun:
+            self._attach_to_newest(begun)  # the one that followed may have been replaced, too
         return self.generation != begun
 
     def read(self, name: str, at: Any = ...) -> Array:
+        """Return a consistent copy of `block[at]`, as `copy` does.
+
+        Raises:
+            TornRead: See `copy`.
+            DamagedTelemetry: A record contains what no session writes.
+        """
+        found = self.copy(name, at)
+        check_record(name, found, self._ranges.get(name, {}))
+        return found
+
+    def copy(self, name: str, at: Any = ...) -> Array:
         """Return a consistent copy of `block[at]`; a possibly inconsistent one if the writer died while writing.
 
         Raises:
@@ -162,5 +175,7 @@ class TelemetryReader:
             alone = waited > MAX_POLL_SECONDS and not is_owned(self.directory)
 
 
-def _is_segment(path: Path) -> bool:
-    return path.suffix[1:].isdecimal() and path.is_file()
+def _generation(path: Path) -> int:
+    """Return the generation of a segment from its name; -1 if it is something else."""
+    number = path.suffix[1:]
+    return int(number) if number.isdecimal() and path.name == f"telemetry.{int(number)}" and path.is_file() else -1

@@ -28,6 +28,9 @@ class Description:
     """What does not change about a session until it restarts with another N.
 
     Attributes:
+        action: The field of the actions.
+        info: The names of the task's scalars.
+        boards: The fields per environment that are drawn or were drawn.
         folder: The run's folder; empty if the run is not saved.
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
@@ -62,6 +65,8 @@ class Description:
     headline: tuple[str, ...]
     panels: tuple[ShapedPanel, ...]
     observation: Field
+    action: Field
+    boards: tuple[Field, ...]
     slices: tuple[tuple[str, int, int], ...] = ()
     masked: bool = False
     folder: str = ""
@@ -111,10 +116,12 @@ def describe(task: Task, **facts: Any) -> Description:
         frame_rate=task.frame_rate,
         reward_terms=task.reward_terms,
         outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
-        info=tuple(item.name for item in task.info),
+        info=tuple(item.name for item in task.info if not item.shape),
         headline=task.headline,
         panels=tuple(ShapedPanel.of(panel, boards[panel.field]) for panel in task.panels),
         observation=task.observation,
+        action=next(item for item in task.fields if item.name == "action"),
+        boards=task.boards,
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
         masked=task.masked,
         begins_at_once=task.begins_at_once,

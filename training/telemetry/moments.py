@@ -48,7 +48,11 @@ class MomentSource(IntEnum):
 
 def moment_dtype(task: Task) -> np.dtype[Any]:
     """Return the dtype of a moment's record. Fields per seat are those of one seat."""
-    action = field_named(task, "action")
+    return moment_record(task, field_named(task, "action"), len(info_scalars(task)))
+
+
+def moment_record(about: Task | Description, action: Field, scalars: int) -> np.dtype[Any]:
+    """Return the dtype of a moment's record for a task with so many scalars, or from its description."""
     return np.dtype(
         [
             ("env", "i4"),
@@ -72,20 +76,14 @@ def moment_dtype(task: Task) -> np.dtype[Any]:
             ("decided", "u1"),  # whether the next action is known
             ("next_action", action.dtype, action.shape),
             ("full", "u1"),  # whether observation, mask, terms and info are known, not only the boards
-            ("observation", task.observation.dtype, task.observation.stored_shape),
-            ("mask", "u1", (-(-task.num_actions // 8) if task.masked else 0,)),
-            ("reward_terms", "f4", (len(task.reward_terms),)),  # of the step
-            ("terms", "f4", (len(task.reward_terms),)),  # of the episode so far
-            ("info", "f4", (len(info_scalars(task)),)),
-            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in drawn_fields(task)),
+            ("observation", about.observation.dtype, about.observation.stored_shape),
+            ("mask", "u1", (-(-about.num_actions // 8) if about.masked else 0,)),
+            ("reward_terms", "f4", (len(about.reward_terms),)),  # of the step
+            ("terms", "f4", (len(about.reward_terms),)),  # of the episode so far
+            ("info", "f4", (scalars,)),
+            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in drawn_fields(about)),
         ]
     )
-
-
-def counted_actions(task: Task) -> int:
-    """Return the number of actions that can be counted: 0 where an action is not one of a few."""
-    action = field_named(task, "action")
-    return task.num_actions if not action.shape and np.dtype(action.dtype).kind in "iu" else 0
 
 
 def field_named(task: Task, name: str) -> Field:
@@ -98,15 +96,15 @@ def info_scalars(task: Task) -> list[Field]:
     return [item for item in task.info if not item.shape]
 
 
-def drawn_fields(task: Task) -> list[Field]:
+def drawn_fields(about: Task | Description) -> list[Field]:
     """Return the fields that panels draw."""
-    drawn = {name for panel in task.panels for name in panel.fields}
-    return [item for item in task.boards if item.name in drawn]
+    drawn = {name for panel in about.panels for name in panel.fields}
+    return [item for item in about.boards if item.name in drawn]
 
 
-def terms_width(task: Task) -> int:
+def terms_width(about: Task | Description) -> int:
     """Return how many columns a table of reward terms has."""
-    return max(1, len(task.reward_terms))
+    return max(1, len(about.reward_terms))
 
 
 def fill_moment(

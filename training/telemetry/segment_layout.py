@@ -1,4 +1,4 @@
-"""How a telemetry segment is laid out: a control block, a JSON header, and the blocks that it lists."""
+"""How a telemetry segment is laid out: a control block, a JSON header, and the blocks that follow from the header."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import prod
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import descr_to_dtype, dtype_to_descr
 
 from ...backends.system.segment import Segment
 from ...envs import PacError, Task
@@ -19,10 +19,10 @@ from ...envs.fields import Array
 from ...envs.files import parse_json
 from . import records
 from .description import Description, rebuilt
-from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
+from .moments import RECENT_STEPS, moment_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 8
+VERSION = 9
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -59,7 +59,7 @@ class TelemetryBlock:
     @property
     def nbytes(self) -> int:
         """Bytes of the array."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+        return int(np.dtype(self.dtype).itemsize) * prod(self.shape)
 
 
 FIXED_BLOCKS = tuple(
@@ -84,33 +84,32 @@ FIXED_BLOCKS = tuple(
     )
 )
 """The blocks that are the same for every task and every N."""
-TASK_BLOCKS = frozenset(
-    (
-        *("environments", "actions", "info", "terms", "last_terms", "last_returns"),
-        *("detail", "moment", "action_counts", "outcomes"),
-    )
-)
-"""The other blocks that every session has."""
 
 
-def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
-    """Return the blocks of a session on `task` with `num_envs` environments."""
-    boards = [TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
-    terms = terms_width(task)
+def blocks_of(about: Description, num_envs: int) -> list[TelemetryBlock]:
+    """Return the blocks of a session with `num_envs` environments."""
+    terms, moment = terms_width(about), moment_record(about, about.action, len(about.info))
+    numbers = min(records.MAX_ACTION_NUMBERS, prod(about.action.shape))
     return [
         *FIXED_BLOCKS,
         TelemetryBlock("environments", records.ENVIRONMENT, (num_envs,)),
-        TelemetryBlock("actions", "f4", (num_envs, min(records.MAX_ACTION_NUMBERS, prod(task.action.shape)))),
-        TelemetryBlock("info", "f4", (num_envs, max(1, len(task.info)))),
+        TelemetryBlock("actions", "f4", (num_envs, numbers)),
+        TelemetryBlock("info", "f4", (num_envs, max(1, len(about.info)))),
         TelemetryBlock("terms", "f4", (num_envs, terms)),
-        TelemetryBlock("last_terms", "f4", (num_envs, task.players, terms)),
-        TelemetryBlock("last_returns", "f4", (num_envs, task.players)),
-        TelemetryBlock("detail", moment_dtype(task), ()),
-        TelemetryBlock("moment", moment_dtype(task), ()),
-        TelemetryBlock("action_counts", "i8", (2, counted_actions(task))),
-        TelemetryBlock("outcomes", "u8", (1 + len(task.outcomes),)),
-        *boards,
+        TelemetryBlock("last_terms", "f4", (num_envs, about.players, terms)),
+        TelemetryBlock("last_returns", "f4", (num_envs, about.players)),
+        TelemetryBlock("detail", moment, ()),
+        TelemetryBlock("moment", moment, ()),
+        TelemetryBlock("action_counts", "i8", (2, counted_actions(about))),
+        TelemetryBlock("outcomes", "u8", (1 + len(about.outcomes),)),
+        *(TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in about.boards),
     ]
+
+
+def counted_actions(about: Task | Description) -> int:
+    """Return the number of actions that can be counted: 0 where an action is not one of a few."""
+    action = about.action
+    return about.num_actions if not action.shape and np.dtype(action.dtype).kind in "iu" else 0
 
 
 def segment_path(directory: Path, generation: int) -> Path:
@@ -144,43 +143,22 @@ class MappedSegment:
         self.segment.unlink()
 
 
-def create_segment(
-    task: Task, description: Description, num_envs: int, generation: int, directory: Path
-) -> MappedSegment:
+def create_segment(about: Description, num_envs: int, generation: int, directory: Path) -> MappedSegment:
     """Create the segment of a generation, and return its arrays."""
-    blocks = blocks_of(task, num_envs)
-    specs = [(block.name, dtype_to_descr(np.dtype(block.dtype)), block.shape) for block in blocks]
-    header = {
-        "description": asdict(description),
-        "blocks": specs,
-        "numbers": (num_envs, task.observation.row_bytes, 8 * task.players),
-    }
-    segment, header_bytes = write_segment(header, blocks, generation, directory)
-    return MappedSegment(segment, blocks, CONTROL_BYTES + header_bytes)
-
-
-def write_segment(
-    contents: Mapping[str, Any], blocks: list[TelemetryBlock], generation: int, directory: Path
-) -> tuple[Segment, int]:
-    """Create a segment with a header and zeroed blocks; return it and the bytes of the header."""
-    header = json.dumps(contents).encode()
+    blocks = blocks_of(about, num_envs)
+    header = json.dumps({"description": asdict(about), "num_envs": num_envs}).encode()
     size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
     # It is written under another name first, so that readers never find an incomplete file.
     segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
     segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
-    control = (MAGIC, VERSION, *contents["numbers"], len(header), size, generation, generation)
-    CONTROL.pack_into(segment.map, 0, *control)
+    numbers = num_envs, about.observation.row_bytes, 8 * about.players
+    CONTROL.pack_into(segment.map, 0, MAGIC, VERSION, *numbers, len(header), size, generation, generation)
     segment.path = segment.path.rename(segment_path(directory, generation))
-    return segment, len(header)
-
-
-def listed_blocks(header: Mapping[str, Any]) -> list[TelemetryBlock]:
-    """Return the blocks that a header lists."""
-    return [TelemetryBlock(name, descr_to_dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+    return MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
 
 
 def read_header(segment: Segment) -> Mapping[str, Any]:
-    """Return the header of a segment as it was written: its blocks and the description of its session.
+    """Return the header of a segment as it was written: the description of its session, and N.
 
     Raises:
         OtherVersion: Another version wrote it.
@@ -203,7 +181,7 @@ def read_header(segment: Segment) -> Mapping[str, Any]:
 
 
 def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
-    """Return the arrays of a segment, after checking that it contains all blocks that readers use.
+    """Return the arrays of a segment and the description of its session.
 
     Raises:
         OtherVersion: Another version wrote it.
@@ -211,11 +189,25 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
         MALFORMED: It is damaged.
     """
     header = read_header(segment)
-    blocks = listed_blocks(header)
-    description = rebuilt(header["description"])
-    if not set(FIXED_BLOCKS) <= set(blocks):
-        raise ValueError("its blocks are not those of this version")
-    boards = {f"board:{name}" for panel in description.panels for name in panel.fields}
-    if missing := (TASK_BLOCKS | boards) - {block.name for block in blocks}:
-        raise ValueError(f"it has no block {min(missing)}")
-    return MappedSegment(segment, blocks, CONTROL_BYTES + header["bytes"]), description
+    about, num_envs = read_description(header)
+    return MappedSegment(segment, blocks_of(about, num_envs), CONTROL_BYTES + header["bytes"]), about
+
+
+def read_description(header: Mapping[str, Any]) -> tuple[Description, int]:
+    """Return what a header describes, and the number of environments.
+
+    Raises:
+        MALFORMED: It describes no session.
+    """
+    about, num_envs = rebuilt(header["description"]), index(header["num_envs"])
+    fields = {item.name: item for item in (about.action, about.observation, *about.boards)}
+    for item in fields.values():
+        if np.dtype(item.dtype).kind not in "biuf" or min(item.shape, default=0) < 0:
+            raise ValueError(f"its field {item.name} does not consist of numbers")
+    shapes = {item.name: item.shape for item in about.boards}
+    for panel in about.panels:
+        if any(shapes.get(name) != panel.shape for name in panel.fields):
+            raise ValueError(f"it has no board {panel.field} as its panel draws it")
+    if num_envs < 0 or about.players < 1 or about.num_actions < 0:
+        raise ValueError("its numbers of environments, players and actions are not those of a session")
+    return about, num_envs

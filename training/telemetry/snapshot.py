@@ -181,7 +181,7 @@ class Snapshot:
     @property
     def num_envs(self) -> int:
         """Number of environments N."""
-        return int(self.state["num_envs"])
+        return min(int(self.state["num_envs"]), len(self.environments))
 
     @property
     def fps(self) -> float:

@@ -80,7 +80,7 @@ def _blank(episode: Episode, name: str) -> Snapshot:
     )
     description = replace(description, begins_at_once=False, state_files=False)  # nothing follows the episode
     with tempfile.TemporaryDirectory() as folder:
-        writer = TelemetryWriter(episode.task, description, 1, 1, Path(folder))
+        writer = TelemetryWriter(description, 1, 1, Path(folder))
         with writer.write("state") as state:
             state["phase"], state["num_envs"], state["steps"] = Phase.PAUSED, 1, episode.length
             for field in UNKNOWN:

@@ -153,7 +153,7 @@ def action_name(description: Description, action: int) -> str:
         return NA
     if action < len(description.action_names):
         return description.action_names[action]
-    if len(description.action_shape) < 2:
+    if len(description.action_shape) < 2 or action >= math.prod(description.action_shape):
         return str(action)
     first, *place = (int(at) for at in np.unravel_index(action, description.action_shape))
     named = description.action_planes[first : first + 1] or (str(first),)

@@ -30,7 +30,7 @@ TASK = find("noop")
 def ending(tmp_path, monkeypatch):
     """Return a session that writes into all blocks and its log, the last time when it is seen to be gone."""
     directory = new_directory()
-    writer = TelemetryWriter(TASK, describe(TASK, **{**FACTS, "folder": str(tmp_path)}), 3, 1, directory)
+    writer = TelemetryWriter(describe(TASK, **{**FACTS, "folder": str(tmp_path)}), 3, 1, directory)
     server = ControlServer(directory, lambda *_: {}, Viewers())
     log, random, looks = tmp_path / "session.log", np.random.default_rng(0), []
 
@@ -72,6 +72,6 @@ def test_the_last_state_and_the_rest_of_the_log_arrive(tmp_path, ending):
         shown.start()
         until(lambda: shown.poll() is not None, "the end")
         here, there = TelemetryReader(shown.directory), TelemetryReader(ending.directory)
-        assert there.read("state")["phase"] == Phase.ENDED
-        assert [name for name in there.names if here.read(name).tobytes() != there.read(name).tobytes()] == []
+        assert there.copy("state")["phase"] == Phase.ENDED
+        assert [name for name in there.names if here.copy(name).tobytes() != there.copy(name).tobytes()] == []
         assert (shown._mirror._folder / "session.log").read_text() == ending.log.read_text()

@@ -25,7 +25,7 @@ def dead_session(folder):
     """Leave what a killed session of the run in `folder` leaves; return its directory and the writer."""
     task, died = find("drmario"), runtime_directory() / NOBODY
     died.mkdir()
-    return died, TelemetryWriter(task, describe(task, **FACTS, folder=str(folder)), 4, 1, died)
+    return died, TelemetryWriter(describe(task, **FACTS, folder=str(folder)), 4, 1, died)
 
 
 def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):

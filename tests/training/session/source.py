@@ -15,7 +15,7 @@ N = 4
 
 def segment(folder):
     """Return the writer of a new telemetry segment for these environments."""
-    return TelemetryWriter(TASK, describe(TASK, **FACTS), N, 1, folder)
+    return TelemetryWriter(describe(TASK, **FACTS), N, 1, folder)
 
 
 class Source:

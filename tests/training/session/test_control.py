@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from pac.envs import PacError
 from pac.training.session.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
 from pac.training.session.viewers import Viewers
 
@@ -126,3 +127,18 @@ def test_a_client_of_a_session_that_is_gone_can_be_closed(folder):
     with pytest.raises(SessionGone):
         client.call("pause")
     client.close()
+
+
+@pytest.mark.parametrize("answer", [b"3", b"[]", b"{}", b'{"ok": 0, "error": {}}', b"[" * 500, b"\xff"])
+def test_whatever_a_session_answers_is_a_refusal(folder, answer):
+    """Also if it is no answer."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / SOCKET))
+        listener.listen()
+        client = SessionClient(folder)
+        accepted, _ = listener.accept()
+        with accepted:
+            accepted.sendall(answer + b"\n")
+            with pytest.raises(PacError):
+                client.call("pause")
+        client.close()

@@ -2,8 +2,10 @@
 
 import json
 import os
+import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,10 @@ from pac.envs import Field, Glyph, Outcome, Panel
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, TornRead
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
-from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, segment_path
+from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, blocks_of, segment_path
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.tables import write_policy
+from pac.training.telemetry.validity import OUTCOMES, RANGES, DamagedTelemetry, ranges_of
 from pac.training.trainer import PolicyOutput
 
 from ...toys import FACTS, toy
@@ -32,7 +35,7 @@ TASK = toy(
 
 
 def write(folder, num_envs=4, generation=1):
-    return TelemetryWriter(TASK, describe(TASK, **FACTS), num_envs, generation, folder)
+    return TelemetryWriter(describe(TASK, **FACTS), num_envs, generation, folder)
 
 
 def test_the_description_survives_the_segment(folder):
@@ -182,14 +185,17 @@ def test_a_writer_that_lives_is_waited_for(monkeypatch):
     remove_directory(own)
 
 
-def without(name):
-    """Return what removes a block from a header."""
-    return lambda header: {**header, "blocks": [block for block in header["blocks"] if block[0] != name]}
+def described(**facts):
+    """Return what changes the description in a header."""
+    return lambda header: {**header, "description": {**header["description"], **facts}}
 
 
-def reshaped(header):
-    blocks = [[name, spec, [10**12] if name == "environments" else shape] for name, spec, shape in header["blocks"]]
-    return {**header, "blocks": blocks}
+HOSTILE: list[dict[str, Any]] = [{"boards": []}, {"players": 0}, {"num_actions": -1}]
+
+
+def field(header, **facts):
+    (board,) = header["description"]["boards"]
+    return described(boards=[{**board, **facts}])(header)
 
 
 def overwritten(at, new):
@@ -223,14 +229,14 @@ def replaced(make):
     [
         (lambda path: path.unlink(), "contains no telemetry"),
         (overwritten(0, b"XXXX"), "is not telemetry"),
-        (overwritten(4, b"\x09\x00\x00\x00"), "is telemetry of version 9, and this"),
+        (overwritten(4, b"\x63\x00\x00\x00"), "is telemetry of version 99, and this"),
         (overwritten(24, b"\x01"), "is not telemetry"),
         # A disk that was full, or a copy that was cut short: shorter than its header.
         *((cut_to(length), r"telemetry\.1") for length in (0, 1, CONTROL.size - 1, CONTROL_BYTES, CONTROL_BYTES + 10)),
-        *((with_header(without(name)), "") for name in ("state", "environments", "board:board")),
-        (with_header(reshaped), ""),
-        (with_header(lambda header: {**header, "blocks": [["state", "O", []]]}), ""),
-        (with_header(lambda header: {**header, "blocks": 3}), ""),
+        *((with_header(lambda header, n=n: {**header, "num_envs": n}), "") for n in (10**12, -1, 1.5, None)),
+        *((with_header(partial(field, dtype=dtype)), "") for dtype in ("O", "S9", "M8[s]", "uint64", "nothing")),
+        *((with_header(partial(field, shape=shape)), "") for shape in ([10**9, 10**9], [-1], [2, 4])),
+        *((with_header(described(**facts)), "") for facts in HOSTILE),
         (with_header(lambda header: {**header, "description": {}}), ""),
         *((with_header(lambda _, new=new: json.loads(new)), "") for new in ("[]", "null", "[" * 500 + "]" * 500)),
         (replaced(os.mkfifo), ""),
@@ -255,3 +261,53 @@ def test_the_policy_is_read_as_it_was_written(folder, ranges):
     assert found is not None
     assert (list(found.actions), list(found.probabilities)) == ([1, 0], [0.75, 0.25])
     assert (list(found.values), found.ranges) == (list(output.values), list(ranges))
+
+
+def test_every_number_in_a_record_has_a_range():
+    """A field that is added to a record must say which numbers it may contain."""
+    for block in blocks_of(describe(TASK, **FACTS), 4):
+        if names := np.dtype(block.dtype).names:
+            numbers = {name for name in names if np.dtype(block.dtype)[name].base.kind in "biuf"}
+            boards = {name for name in names if name.startswith("board:")}
+            outcome = {OUTCOMES[block.name]} if block.name in OUTCOMES else set()
+            assert {*RANGES[block.name], *outcome} == numbers - boards, block.name
+
+
+def beyond():
+    """Yield each field that has a limit, and a value outside of it."""
+    about = describe(TASK, **FACTS)
+    dtypes = {block.name: np.dtype(block.dtype) for block in blocks_of(about, 4)}
+    for block, ranges in ranges_of(about).items():
+        for name, (low, high, _) in ranges.items():
+            base = dtypes[block][name].base
+            most = np.iinfo(base).max if base.kind in "iu" else 3e38
+            least = np.iinfo(base).min if base.kind == "i" else 0 if base.kind == "u" else -3e38
+            outside = [value for value in (most, least) if not low <= value <= high]
+            assert outside, f"{block}.{name} has a limit that it cannot pass"
+            yield from ((block, name, value) for value in outside)
+
+
+@pytest.mark.parametrize(("block", "name", "value"), [*beyond()])
+def test_a_record_that_no_session_writes_is_refused(folder, block, name, value):
+    """Whatever its field, where it is read."""
+    writer = write(folder)
+    with writer.write(block) as records:
+        records[name] = value
+    with pytest.raises(DamagedTelemetry, match=f"{block} has the {name}"):
+        TelemetryReader(folder).read(block)
+
+
+@pytest.mark.parametrize(("generations", "shown"), [((1, 2), 2), ((2, 1), 2), ((9, 9), 2)])
+def test_segments_that_name_each_other_are_attached_once(folder, monkeypatch, generations, shown):
+    """A reader only goes on to later ones, and those that exist."""
+    for generation, after in enumerate(generations, 1):
+        mapped = write(folder, generation=generation)._mapped
+        struct.pack_into("<Q", mapped.segment.map, CONTROL.size - 8, after)
+    (folder / "telemetry.007").touch()
+    reader = TelemetryReader(folder)
+    attached: list[int] = []
+    monkeypatch.setattr(reader, "_attach", attached.append)
+    for _ in range(3):
+        reader.follow()
+    assert reader.generation == shown
+    assert not attached

@@ -115,7 +115,7 @@ def test_the_last_episodes_are_listed_with_their_numbers(tmp_path):
     for _ in range(251):
         buffer["episode"][0] += [3, 1]
         add(counts, ALONE, buffer, 3)
-    writer = TelemetryWriter(ALONE, describe(ALONE, **FACTS), 2, 1, tmp_path)
+    writer = TelemetryWriter(describe(ALONE, **FACTS), 2, 1, tmp_path)
     counts.table.write(writer)
     found = take_snapshot(TelemetryReader(tmp_path), ViewRequest(episodes=True)).episodes
     assert found is not None

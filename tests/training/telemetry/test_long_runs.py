@@ -31,7 +31,7 @@ TASK = find("noop")
 @pytest.fixture
 def writer(folder):
     """Return a writer of telemetry, whose readers look into the folder."""
-    return TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    return TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
 
 
 def seen(folder, **look):

@@ -34,7 +34,7 @@ def train(series, rows):
 
 def seen(series, folder):
     """Return the curve of the loss."""
-    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
     found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss",)))
     assert found.metrics == {"loss": series.latest["loss"]}
@@ -52,7 +52,7 @@ def test_a_run_without_metrics_begins_its_curve(folder):
 def test_more_metrics_than_any_screen_shows_are_kept(folder):
     """All 150 are read with their values, and each has its curve, also one that is reported later than the others."""
     series, counts = MetricHistory(), Counts(TASK)
-    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
     first = {f"figure{k}": float(k) for k in range(149)}
     for iteration, row in enumerate((first, {**first, "late": 7.0}), 1):
@@ -68,7 +68,7 @@ def test_more_metrics_than_any_screen_shows_are_kept(folder):
 def test_a_metric_has_no_points_before_it_is_reported(folder):
     """Also if its name was added earlier. Its newest value stays in the list when an iteration does not report it."""
     series, counts = MetricHistory(), Counts(TASK)
-    series.attach(TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder))
+    series.attach(TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder))
     for iteration, row in enumerate(({"a": 1.0}, {"b": 2.0}, {"a": 3.0}), 1):
         counts.iterations = counts.steps = counts.frames = iteration
         series.add_names(row)
@@ -82,7 +82,7 @@ def test_a_metric_has_no_points_before_it_is_reported(folder):
 def test_a_metric_that_is_reported_rarely_survives_thinning(folder):
     """Each of its values is in a point that is kept, whatever the number of iterations."""
     series, counts = MetricHistory(), Counts(TASK)
-    series.attach(TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder))
+    series.attach(TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder))
     for iteration in range(1, 5001):
         counts.iterations = counts.steps = counts.frames = iteration
         series.append({"loss": 0.0} | ({"eval": float(iteration)} if iteration % 101 == 0 else {}), counts, iteration)
@@ -111,7 +111,7 @@ def test_a_metric_belongs_to_a_learner():
 def test_each_learner_has_its_curves(folder):
     """A curve knows its learner, and its title names the learner where several report the same metric."""
     series, counts = MetricHistory(), Counts(TASK)
-    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
     counts.iterations = counts.steps = counts.frames = 1
     series.append({"loss": 1.0, "learner1/loss": 2.0, "learner1/lag": 3.0}, counts, 1.0)

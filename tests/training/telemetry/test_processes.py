@@ -39,7 +39,7 @@ LEARNER = "import sys\nprint('ready', flush=True)\nwhile True: sum(range(1000))"
 
 @pytest.fixture
 def writer(folder):
-    segment = TelemetryWriter(TASK, describe(TASK, **FACTS), 8, 1, folder)
+    segment = TelemetryWriter(describe(TASK, **FACTS), 8, 1, folder)
     yield segment
     segment.unlink()
 

@@ -20,7 +20,7 @@ TASK = find("noop")
 
 
 def seen(timeline, folder, *, wanted=True):
-    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
     timeline.write(writer)
     return take_snapshot(TelemetryReader(folder), ViewRequest(count=0, timeline=wanted)).lanes
 
@@ -59,7 +59,7 @@ def test_lanes_of_processes_come_and_go(folder):
     running = [Lane("agent 1", 1, (Lap("wait", 0.0, 1.0),)), Lane("agent 2", 2, (Lap("sample", 0.0, 1.0),))]
     timeline = Timeline()
     timeline.add_lanes(lambda: running)
-    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    writer = TelemetryWriter(describe(TASK, **FACTS), 1, 1, folder)
     timeline.write(writer)
     del running[0]
     timeline.write(writer)

@@ -1,0 +1,66 @@
+"""Any numbers that the telemetry may contain are drawn: another machine or a killed session may have written them."""
+
+import numpy as np
+import pytest
+
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.validity import ANY, RANGES, ranges_of
+
+from .fake_session import CHESS, FACTS, FakeSession, paused, play
+
+VIEWS = [("summary", ""), ("environment", ""), ("environment", "i"), ("timing", ""), ("learning", ""), ("workers", "")]
+SELECTED = {"env", "seat"}
+"""The fields that decide whether a record is shown at all."""
+
+
+def fill(array, ranges, extreme):
+    """Write an extreme of each number's range into all records, or into all numbers of a plain block."""
+    for name in array.dtype.names or [None]:
+        values = array if name is None else array[name]
+        if name in SELECTED or values.dtype.kind not in "biuf":
+            continue
+        low, high, nan = ranges.get(name, ANY)
+        floats = values.dtype.kind == "f"
+        limits = np.finfo(values.dtype) if floats else np.iinfo(values.dtype)
+        if extreme in {"least", "most"}:
+            values[...] = max(low, limits.min) if extreme == "least" else min(high, limits.max)
+        elif floats and (nan if extreme == "nan" else low <= float(extreme) <= high):
+            values[...] = float(extreme)
+
+
+@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf"])
+@pytest.mark.parametrize("task", ["drmario", CHESS], ids=["drmario", "all kinds of boards"])
+def test_views_draw_extreme_numbers(still, stage, task, extreme):
+    """In all blocks at once."""
+    fake = still(task)
+    draw_all(fake, stage, extreme, list(fake.writer._mapped.arrays))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf"])
+@pytest.mark.parametrize("block", [*RANGES, "metrics", "history", "info", "terms", "action_counts", "outcomes"])
+def test_views_draw_extreme_numbers_of_one_block(still, stage, block, extreme):
+    """Beside usual ones."""
+    fake = still()
+    play(fake)
+    paused(fake)
+    draw_all(fake, stage, extreme, [block])
+
+
+def draw_all(fake: FakeSession, stage, extreme, blocks):
+    limits = ranges_of(describe(fake.task, run="", **FACTS))
+    for block in blocks:
+        if block == "metric_count":
+            continue
+        with fake.writer.write(block) as array:
+            fill(array, limits.get(block, {}), extreme)
+            if block == "processes":
+                array["role"] = b"worker"
+            if block == "timeline":
+                array["name"] = b"lane"
+                array["phases"] = b"phase"
+    with fake.writer.write("state") as state:
+        state["phase"], state["num_envs"] = Phase.PAUSED, fake.num_envs
+    for view, keys in VIEWS:
+        assert stage.screen(fake, (120, 40), *keys, view=view)

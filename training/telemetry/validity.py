@@ -34,7 +34,7 @@ class Range(NamedTuple):
 
 
 ANY = Range(-inf, inf, nan=True)
-AMOUNT = Range(0, 1e18)
+AMOUNT = Range(-1e18, 1e18)
 TIME = Range(0, MOST_SECONDS)
 SHARE = Range(0, 1, nan=True)
 FLAG = Range(0, 1)

@@ -1,6 +1,6 @@
 """Attaches to scripts at random moments, pauses, steps and detaches, and compares their results with a plain run.
 
-python -m tests.harm.attach [--runs 20] [--seed 0] [--only TEXT] [--jobs N]
+python -m tests.harm.attach [--runs 20] [--seed 0] [--scripts DIR] [--only TEXT] [--jobs N]
 
 A viewer does what the app does: it reads telemetry, asks for views, joins, sends commands, and leaves, with or without
 saying so. A run that was never attached does not count.
@@ -119,6 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="runs of each script")
     parser.add_argument("--seed", type=int, default=0, help="the first run's seed")
+    parser.add_argument("--scripts", type=Path, default=SCRIPTS, help="folder of other scripts")
     parser.add_argument("--only", default="", help="only scripts whose name matches this regular expression")
     parser.add_argument("--jobs", type=int, default=1, help="how many run at the same time")
     options = parser.parse_args()
@@ -126,7 +127,7 @@ def main() -> int:
     harmed = 0
     with tempfile.TemporaryDirectory(prefix="harm-", dir=SHM if SHM.is_dir() else None) as shared:
         os.environ["PAC_RUNTIME_DIR"] = shared
-        for case in own_cases(SCRIPTS):
+        for case in own_cases(options.scripts):
             if not re.search(options.only, case.name):
                 continue
             with places() as found:

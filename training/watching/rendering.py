@@ -30,6 +30,8 @@ its next step depends on, and needs no display."""
 PICTURE = 3  # axes
 PARTS = ("pygame", "pygame.display", "pygame.font", "pygame.mixer", "pygame.joystick")
 """Pygame and those of its parts that can be running."""
+WAITING = frozenset({"threading", "queue", "selectors", "socket", "subprocess", "concurrent.futures.thread"})
+"""Modules in whose functions threads wait."""
 _drawing = threading.Lock()  # libraries such as pygame are not made for several threads
 
 
@@ -174,12 +176,19 @@ def _restore(own: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
-    """Let generators of random numbers that drawing may use have their states back at the end."""
-    stack.callback(random.setstate, random.getstate())
-    stack.callback(np.random.set_state, np.random.get_state(legacy=False))  # noqa: NPY002 - the one that scripts share
+    """Let generators of random numbers that drawing may use have their states back at the end.
+
+    Those that all threads share keep their states if another thread is running, which may have drawn from them.
+    """
+    shared: list[tuple[Callable[..., Any], Any]] = [
+        (random.setstate, random.getstate()),
+        (np.random.set_state, np.random.get_state(legacy=False)),  # noqa: NPY002 - the one that scripts share
+    ]
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "get_rng_state"):
-        stack.callback(torch.set_rng_state, torch.get_rng_state())
+        shared.append((torch.set_rng_state, torch.get_rng_state()))
+    if not _others_run():
+        stack.callback(lambda: _others_run() or [restore(state) for restore, state in shared])
     for value in [value for env in envs for value in own_of(env).values()]:
         if isinstance(value, np.random.Generator):
             stack.callback(setattr, value.bit_generator, "state", value.bit_generator.state)
@@ -187,6 +196,15 @@ def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
             stack.callback(value.set_state, value.get_state(legacy=False))
         elif isinstance(value, random.Random):
             stack.callback(value.setstate, value.getstate())
+
+
+def _others_run() -> bool:
+    """Whether another thread of the script is running, and does not wait for something."""
+    own, frames = threading.get_ident(), sys._current_frames()  # noqa: SLF001 - the only way to see it
+    others = [
+        frames[thread.ident] for thread in threading.enumerate() if thread.ident in frames and thread.ident != own
+    ]
+    return any(frame.f_globals.get("__name__") not in WAITING for frame in others)
 
 
 class _OtherThreads:

@@ -232,7 +232,12 @@ def test_an_environment_is_drawn_while_no_other_thread_uses_it():
     """A thread that comes meanwhile waits; after its step, only that thread draws it."""
     env, stepped = made(), threading.Event()
     session, followed = play(env, 1), followed_by(env)
-    thread = threading.Thread(target=lambda: (env.step(0), stepped.set()), daemon=True)
+
+    def step():
+        env.step(0)
+        stepped.set()
+
+    thread = threading.Thread(target=step, daemon=True)
 
     def drawer():
         thread.start()

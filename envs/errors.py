@@ -3,6 +3,7 @@
 PacError                an error that the user can fix; its text says how
 ├── BadParameter        a bad value
 │   └── UnknownName     an unknown name
+├── NoSuchEnvironment   an unknown name of an environment
 ├── EnvironmentFailed   an environment raised an exception
 ├── IllegalAction       an action that is out of range or that the mask forbids
 └── ImpossibleState     a state that the game cannot be in
@@ -72,6 +73,16 @@ class UnknownName(BadParameter):
         guess = f"Did you mean {near[0]}? " if near else ""
         rest = f". {guess}Known: {listed}{more}." if names else ": there is none"
         super().__init__(f"unknown {what} {name!r}{rest}")
+
+
+class NoSuchEnvironment(PacError):
+    """No environment has the name; `known` are the registered ids."""
+
+    title = "Unknown environment"
+
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
+        self.known = tuple(known)
+        super().__init__(text)
 
 
 class EnvironmentFailed(PacError):

@@ -1,17 +1,18 @@
-"""Measures the memory of one environment: `python -m pac.envs.footprint`, with JSON on standard input.
+"""Measures the memory of one environment: `python -m pac.envs.footprint`, see `apart.ask`.
 
-It prints a number of bytes. What the first environment loads is shared by all and not counted.
+It answers with a number of bytes. What the first environment loads is shared by all and not counted.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import os
+from typing import NoReturn
 
 import numpy as np
 import psutil
 
-from .registry import find
+from .apart import receive
+from .registry import find, learn_tasks
 from .task import allocate
 
 COUNT = 4
@@ -38,13 +39,14 @@ def measure(spec: str) -> int:
     return max(0, sizes[1] - sizes[0]) // COUNT
 
 
-def main() -> int:
+def main() -> NoReturn:
     """Measure the task that standard input names."""
-    request = json.load(sys.stdin)
-    sys.path[:] = request["path"]
-    sys.stdout.write(f"{measure(request['spec'])}\n")
-    return 0
+    request, answers = receive()
+    learn_tasks(request["tasks"])
+    answers.write(str(measure(request["spec"])).encode())
+    answers.flush()
+    os._exit(0)  # whatever the environments have left running
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

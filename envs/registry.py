@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import pkgutil
 import re
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
-from .errors import BadParameter, PacError, UnknownName, brief
+from .apart import MAKING_LIMIT
+from .errors import BadParameter, NoSuchEnvironment, PacError, UnknownName, brief
 from .family import TaskFamily
 from .foreign import importing
 from .task import Task
@@ -21,6 +25,8 @@ log = logging.getLogger(__name__)
 ENTRY_POINTS = "pac.tasks"
 MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
 """Modules that register ids when they are imported, by the beginning of these ids."""
+APART = True
+"""Whether Gymnasium environments are described in processes of their own. Tests that need none set it to false."""
 FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
 
 
@@ -112,12 +118,30 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def find(spec: str) -> Task:
+_known: dict[str, Task] = {}
+"""Tasks of Gymnasium environments that were made once, to find out what they are, by spec."""
+
+
+def known_tasks() -> str:
+    """Return the tasks that this process has described, as text for a process that it starts, which calls no `find`."""
+    return b64encode(pickle.dumps(_known)).decode()
+
+
+def learn_tasks(text: str) -> None:
+    """Take over the tasks that the parent of this process has described."""
+    _known.update(pickle.loads(b64decode(text)))  # noqa: S301 - the parent's own objects
+
+
+def find(spec: str, *, limit: float = MAKING_LIMIT, on_wait: Callable[[float], object] = lambda _seconds: None) -> Task:
     """Return the task that `spec` names.
+
+    A Gymnasium environment is made and drawn once, in a process of its own: foreign code may hang, or end it.
 
     Args:
         spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`,
             `my_pkg.my_module:MyEnv`, with keyword arguments after a comma or another colon).
+        limit: Seconds in which an environment must be made.
+        on_wait: Called with the seconds that this has taken so far, about once per second; may raise an exception.
 
     Raises:
         UnknownName: No task and no environment has the name.
@@ -128,7 +152,9 @@ def find(spec: str) -> Task:
     if broken := _installed()[1].get(name):
         raise broken
     if family is None:
-        return _gymnasium_task(spec, name, given)
+        if spec not in _known or not APART:
+            _known[spec] = _gymnasium_task(spec, name, given, limit, on_wait)
+        return _known[spec]
     known = {parameter.name: parameter for parameter in family.parameters}
     for key in given:
         if key not in known:
@@ -142,13 +168,20 @@ def find(spec: str) -> Task:
         raise BadParameter(f"{_of_package(name)} could not be built: {type(error).__name__}: {error}") from error
 
 
-def _gymnasium_task(spec: str, name: str, given: dict[str, Any]) -> Task:
-    """Describe any Gymnasium environment; imports gymnasium."""
-    from .gym.making import NoSuchEnvironment
-    from .gym.task import describe
+def _gymnasium_task(
+    spec: str, name: str, given: Mapping[str, str], limit: float, on_wait: Callable[[float], object]
+) -> Task:
+    """Describe any Gymnasium environment."""
+    from .gym.probing import describe_apart, describe_here
 
     try:
-        return describe(spec, name, given)
+        try:
+            return describe_apart(spec, name, given, limit, on_wait) if APART else describe_here(spec, name, given)
+        except NoSuchEnvironment:  # this process may have registered it
+            registered = getattr(sys.modules.get("gymnasium"), "registry", {})
+            if not APART or name not in registered:
+                raise
+            return describe_here(spec, name, given)
     except NoSuchEnvironment as error:
         if ":" in name:
             raise BadParameter(str(error)) from error

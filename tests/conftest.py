@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from pac.backends.system.cores import usable_cores
+from pac.envs import registry
 
 from . import leftovers, warm
 from .folders import runtime, sweep
@@ -103,6 +104,12 @@ def _without_gpu() -> str:
     from pac.envs.cuda import unavailable
 
     return "PyTorch finds no GPU" if not torch.cuda.is_available() else unavailable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def described_here():
+    """Describe Gymnasium environments in this process, which takes less time; see `envs/test_probing.py`."""
+    registry.APART = False
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..backends import backend_names
-from ..envs import BadParameter, Parameter, UnknownName, find
+from ..envs import BadParameter, Parameter, Task, UnknownName, find
+from ..envs.apart import MAKING_LIMIT
 from ..envs.errors import brief
 from ..envs.files import KIB, UnreadableFile, read_yaml
 from ..envs.naming import declared
@@ -122,9 +123,19 @@ def trainer_of(config: Config) -> str:
     return config.trainer or default_trainer(config.task)
 
 
+def task_of(config: Config, on_wait: Callable[[float], object] = lambda _seconds: None) -> Task:
+    """Return the configured task; a Gymnasium environment is made for that, within twice `hang_timeout` or 120 s.
+
+    Args:
+        config: The configuration.
+        on_wait: Called with the seconds that this has taken so far; see `find`.
+    """
+    return find(config.task, limit=max(MAKING_LIMIT, 2 * config.hang_timeout), on_wait=on_wait)
+
+
 def effective_settings(config: Config) -> dict[str, Any]:
     """Return all settings of the trainer. This loads the task, whose recommendations override the defaults."""
-    return trainer_settings(trainer_of(config), find(config.task), config.settings)
+    return trainer_settings(trainer_of(config), task_of(config), config.settings)
 
 
 def unused_variables(environ: Mapping[str, str], device: str) -> list[str]:

@@ -26,7 +26,7 @@ from ..envs import Task, episode_seed, find
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
 from .config import Config
-from .loading import effective_settings, trainer_of
+from .loading import effective_settings, task_of, trainer_of
 from .runs.checkpoint import load_newest
 from .runs.folder import RunFolder
 from .runs.identity import check_identity, run_identity
@@ -197,7 +197,7 @@ def evaluate_run(
         BadParameter: The run has another task or trainer.
         NoCheckpoint: There is no valid checkpoint.
     """
-    name, game, settings = trainer_of(config), find(config.task), effective_settings(config)
+    name, game, settings = trainer_of(config), task_of(config), effective_settings(config)
     task = transformed_task(name, game, settings)
     run = RunFolder.find(config.runs_dir, str(config.resume))
     identity = run_identity(task, name)
@@ -254,10 +254,10 @@ def serve() -> None:
     torch.set_num_threads(1)
     os.nice(10)  # the training goes first
     setup = read_instructions()
-    task = find(setup["task"])
-    settings = {**setup["settings"], **({"threads": 1} if "threads" in setup["settings"] else {})}
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what environments print is no answer
+    task = find(setup["task"])
+    settings = {**setup["settings"], **({"threads": 1} if "threads" in setup["settings"] else {})}
     for line in sys.stdin:
         request = json.loads(line)
         with Path(request["weights"]).open("rb") as file:

@@ -289,6 +289,7 @@ class PacApp(TerminalApp):
         self.scheduler.measure()
         self.training.restart_if_due()
         self._follow_script()
+        self.state.starting = self.connection.starting.text
         self._request()
         if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
             self._read_runs()

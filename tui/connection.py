@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..envs import PacError
 from ..training.session.control import SessionClient, SessionGone
-from ..training.session.host import RunningSession
+from ..training.session.host import RunningSession, Starting
 from ..training.telemetry.blocks import TelemetryReader
 from ..training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
@@ -28,8 +28,10 @@ class SessionConnection:
         start: Starts a session, or finds one.
         origin: Whether the app runs the session in a process, in a thread or as a script, or has found it running
             elsewhere.
+        starting: What the session does before it is ready.
 
     Attributes:
+        starting: The same.
         number: This viewer's number among the viewers of the session; 0 before it has joined.
         detached: Whether the session continues when the app ends.
         selected: The index of the session among several, see `SessionGroup`, or among those of a script that
@@ -40,8 +42,11 @@ class SessionConnection:
     selected = 0
     leaves_at_end = True
 
-    def __init__(self, start: Callable[[], RunningSession], origin: Origin = "process") -> None:
+    def __init__(
+        self, start: Callable[[], RunningSession], origin: Origin = "process", starting: Starting | None = None
+    ) -> None:
         self.origin = origin
+        self.starting = starting or Starting()
         self.number = 0
         self.detached = False
         self._start = start
@@ -76,7 +81,9 @@ class SessionConnection:
         Raises:
             PacError: It could not start.
         """
-        if not self._ready.wait(START_LIMIT):
+        while not self._ready.wait(START_LIMIT):
+            if self.starting.alive:  # it has a limit of its own, and says what it does
+                continue
             raise SessionGone(f"the session did not start within {START_LIMIT:.0f} s: is the machine out of memory?")
         if self._error is not None:
             raise self._error
@@ -172,9 +179,19 @@ class SessionConnection:
         """End the session at once, without saving."""
         if self._session is not None:
             self._session.kill()
+        else:
+            self.starting.kill()
+
+    def stop_start(self) -> bool:
+        """End a session that is being started; return whether it is."""
+        if self._ready.is_set() or not self.starting.alive:
+            return False
+        self.starting.terminate()
+        return True
 
     def terminate(self) -> None:
         """Have the session save and end, by a signal, which also works without its socket."""
+        self.stop_start()
         if self._ready.wait(START_LIMIT) and self._session is not None:
             self._session.terminate()
 

@@ -29,6 +29,9 @@ class OwnedSession(Protocol):
     def terminate(self) -> None:
         """Interrupt a script."""
 
+    def stop_start(self) -> bool:
+        """End a session that is being started; return whether it is."""
+
     def kill(self) -> None:
         """End the session at once, without saving."""
 
@@ -81,7 +84,7 @@ class Ending:
         self._commands.pending.cancel()
         if self.runs_script and self.stop_requests < 3:
             self._process.terminate()
-        elif self.stop_requests == 1:
+        elif self.stop_requests == 1 and not self._process.stop_start():
             self._commands.send("stop")
         elif self.stop_requests == 3:
             self._process.kill()

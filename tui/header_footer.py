@@ -63,7 +63,7 @@ def head(snapshot: Snapshot | None, width: int, doing: str = "") -> Row:
     """Return the first line: the task, the trainer, the phase or what the script is `doing`, and the progress."""
     brand = styled(" pac-tui ", GROUND, ground=ACCENT, bold=True)
     if snapshot is None:
-        return (brand, styled("  starting the session", SOFT))
+        return (brand, styled(f"  {doing or 'starting the session'}", SOFT))
     facts, state = snapshot.description, snapshot.state
     color, word = PHASES[snapshot.phase]
     word = doing or pause_of_steps(snapshot) or word

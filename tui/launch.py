@@ -16,7 +16,7 @@ from ..training.exits import FAILED, INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
 from ..training.runs.sessions import ConnectedSession, find_session
-from ..training.session.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.session.host import RunningSession, SessionFailed, SessionThread, Starting, launch
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, SessionConnection
 from .preferences import preferences
@@ -43,12 +43,13 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     Raises:
         PacError: The session could not start.
     """
+    starting = Starting()
 
     def start() -> RunningSession:
-        return SessionThread(config) if in_process else launch(config)
+        return SessionThread(config) if in_process else launch(config, starting=starting)
 
     preferences()  # an error in them is reported before anything is started
-    connection = SessionConnection(start, "thread" if in_process else "process")
+    connection = SessionConnection(start, "thread" if in_process else "process", starting)
     left = show_app(connection)
     if connection.detached:
         print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal

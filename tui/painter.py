@@ -160,8 +160,10 @@ class Painter:
         self._tabs.draw(self._state.view, self._state.env, snapshot, note)
 
     def _doing(self) -> str:
-        """Return what a script does whose shown session has ended."""
-        if self._state.runs_script and self._state.phase.over and self._state.snapshot is not None:
+        """Return what a session does before its first snapshot, and a script whose shown session has ended."""
+        if self._state.snapshot is None:
+            return self._state.starting
+        if self._state.runs_script and self._state.phase.over:
             step = self._state.units.step
             return self._state.end or f"no {step} for {age(self._state.idle(time.time()))}"
         return ""

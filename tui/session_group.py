@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ..envs import PacError
-from ..training.session.host import RunningSession
+from ..training.session.host import RunningSession, Starting
 from ..training.telemetry.segment_layout import MALFORMED
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from ..training.units import RETURN
@@ -106,7 +106,7 @@ class SessionGroup(SessionConnection):
     ) -> None:
         self.origin = "elsewhere" if owner is None else "process"
         self.selected, self._detached = 0, False
-        self._find, self._owner = find, owner
+        self._find, self._owner, self.starting = find, owner, Starting()
         self._keys: list[object] = []
         self._connections: list[SessionConnection] = []
         self._seen: tuple[SeenSession, ...] = ()
@@ -182,6 +182,10 @@ class SessionGroup(SessionConnection):
     def exit_code(self) -> int | None:
         """Return the exit code of the selected session; None while it starts or runs."""
         return self.target.exit_code()
+
+    def stop_start(self) -> bool:
+        """Return false: the processes of ranks start their sessions."""
+        return False
 
     def kill(self) -> None:
         """End all sessions at once, if the app has started them; else the selected one."""

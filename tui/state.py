@@ -21,6 +21,7 @@ class AppState:
 
     Attributes:
         snapshot: The newest snapshot; None before the first.
+        starting: What the session does before the first snapshot, if it says so.
         lost: The error if the session could not start or its process has died.
         runs_script: Whether this program runs the script whose session is shown.
         end: How that script has ended; empty while it runs.
@@ -36,6 +37,7 @@ class AppState:
     """
 
     snapshot: Snapshot | None = None
+    starting: str = ""
     lost: PacError | None = None
     runs_script: bool = False
     end: str = ""

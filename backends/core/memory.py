@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 from ...envs import BadParameter, PacError, Task
+from ...envs.apart import TooSlow, ask
+from ...envs.registry import known_tasks
 from ..system.cores import folders
 from ..system.segment import human_bytes
 from .layout import Layout
@@ -83,12 +82,9 @@ def footprint(spec: str) -> int:
 
     It is 0 for an environment that cannot be made: making the backend reports why.
     """
-    request = json.dumps({"path": sys.path, "spec": spec})
-    command = [sys.executable, "-P", "-m", "pac.envs.footprint"]
     try:
-        done = subprocess.run(command, input=request.encode(), capture_output=True, check=True, timeout=PATIENCE)
-        return int(done.stdout.split()[-1])
-    except (subprocess.SubprocessError, ValueError, IndexError):
+        return int(ask("pac.envs.footprint", {"spec": spec, "tasks": known_tasks()}, limit=PATIENCE).data)
+    except (TooSlow, ValueError):
         return 0
 
 

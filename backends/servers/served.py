@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...envs.apart import kill
 from ..core.errors import Failure
 from ..core.layout import Layout
 from ..workers.control import CLOSE
-from ..workers.member import Member, kill
+from ..workers.member import Member
 from ..workers.supervised import SupervisedBackend
 from .exchange import Connections, Exchange
 

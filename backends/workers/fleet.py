@@ -7,13 +7,13 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ...envs.apart import kill
 from ..core.errors import Failure, WorkerFailed, ending
 from ..core.status import WorkerStatus
 from ..system.cores import usable_cores
@@ -21,7 +21,8 @@ from ..system.futex import fence
 from ..system.segment import Segment, own_directory, remove_stale
 from . import control
 from .control import ControlBlock
-from .member import Member, kill, start, status, tail
+from .member import Member, start, status, tail
+from .worker import instructions_with
 
 GRACE = 2.0
 """Time limit for workers to close, in s."""
@@ -86,18 +87,16 @@ class Fleet:
         words[control.FLEET_BLOCKED] = 0
         member.block.quads[control.STEPS] = 0
         member.report.unlink(missing_ok=True)
-        instructions = {
-            "parent": os.getpid(),
-            "path": sys.path,
-            "target": self._target,
-            "control": str(self._segment.path),
-            "index": member.index,
-            "spin": control.LONG_SPIN if len(self.members) <= usable_cores() else 0,
-            "report": str(member.report),
-            "arguments": member.arguments,
-        }
+        instructions = instructions_with(
+            target=self._target,
+            control=str(self._segment.path),
+            index=member.index,
+            spin=control.LONG_SPIN if len(self.members) <= usable_cores() else 0,
+            report=str(member.report),
+            arguments=member.arguments,
+        )
         member.spawned = time.monotonic()
-        member.process = start(member.log, json.dumps(instructions).encode())
+        member.process = start(member.log, instructions.encode())
         member.hung = False
 
     def wait_ready(self) -> None:

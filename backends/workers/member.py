@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import os
-import secrets
-import signal
 import subprocess
-import sys
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+from ...envs import apart
+from ...envs.apart import kill
 from ..core.status import WorkerState, WorkerStatus, usage
 from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS, ControlBlock
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
-VARIABLE = "PAC_WORKER"
-"""The environment variable that a worker and all that it starts have in common."""
-ROUNDS, PATIENCE = 5, 1.0
-"""How often to look for processes to kill, as those may start others meanwhile; seconds to wait for their end."""
 TAIL = 4096
 LOG_LIMIT = 1 << 20
-
-if TYPE_CHECKING:
-    import psutil
 
 # Linux kills a worker when the thread that started it ends, so one thread that never ends starts all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
@@ -107,43 +99,6 @@ def stop_spares() -> None:
     _spawner.submit(end).result()
 
 
-def kill(*processes: subprocess.Popen[bytes]) -> None:
-    """Kill workers that have not ended, and every process that they started, and reap them.
-
-    A process that left the worker's process group (a daemon) is found by the variable `PAC_WORKER` of its environment.
-    Only one that has also cleared its environment is missed.
-    """
-    import psutil  # a watched script has no workers, and may not have it
-
-    for process in processes:
-        with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group of dead processes
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    tokens = {_token(process) for process in processes}
-    for _ in range(ROUNDS):
-        found = [other for other in psutil.process_iter() if _variable(other) in tokens]
-        for other in found:
-            with suppress(psutil.Error):
-                other.kill()
-        if not found:
-            return
-        psutil.wait_procs(found, PATIENCE)
-
-
-def _token(process: subprocess.Popen[bytes]) -> str:
-    """Return what identifies the processes that a worker started, the last argument of its command line."""
-    return str(cast("list[str]", process.args)[-1])
-
-
-def _variable(process: psutil.Process) -> str | None:
-    import psutil
-
-    try:
-        return process.environ().get(VARIABLE)
-    except (psutil.Error, OSError):
-        return None
-
-
 def tail(log: Path) -> str:
     """Return the last 4 KiB of a worker's output."""
     data = log.read_bytes() if log.exists() else b""
@@ -181,17 +136,15 @@ def _start(log: Path, instructions: bytes) -> subprocess.Popen[bytes]:
 
 
 def _spawn(log: Path, *pipes: int) -> subprocess.Popen[bytes]:
-    token = secrets.token_hex(8)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
     try:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "pac.backends.workers.worker", token],
+        return apart.start(
+            "pac.backends.workers.worker",
+            variables={**ONE_THREAD, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.PIPE,
             stdout=descriptor,
             stderr=descriptor,
             pass_fds=pipes,
-            start_new_session=True,
-            env={**os.environ, **ONE_THREAD, VARIABLE: token, "PYTHONUNBUFFERED": "1"},
         )
     finally:
         os.close(descriptor)
@@ -200,7 +153,7 @@ def _spawn(log: Path, *pipes: int) -> subprocess.Popen[bytes]:
 def _send(process: subprocess.Popen[bytes], instructions: bytes) -> None:
     assert process.stdin is not None
     with suppress(BrokenPipeError):  # the fleet notices a dead worker itself
-        process.stdin.write(instructions + b"\n")
+        process.stdin.write(instructions)
         process.stdin.flush()
 
 

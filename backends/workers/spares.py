@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import select
-import sys
 
 from ..system.segment import own_directory
 from . import member
+from .worker import instructions_with
 
 
 class SpareWorkers:
@@ -27,15 +26,9 @@ class SpareWorkers:
         try:
             for index in range(count):
                 pipe = self._loaded if index else pending
-                instructions = {
-                    "parent": os.getpid(),
-                    "path": sys.path,
-                    "kernels": kernels,
-                    "pipe": pipe,
-                    "first": index == 0,
-                }
+                instructions = instructions_with(kernels=kernels, pipe=pipe, first=index == 0)
                 log = own_directory() / f"reserve-{secrets.token_hex(6)}.log"
-                member.start_spare(log, json.dumps(instructions).encode(), pipe)
+                member.start_spare(log, instructions.encode(), pipe)
         finally:
             os.close(pending)
 

@@ -6,7 +6,6 @@ session handles it), and writes its failure into a file.
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import json
 import os
@@ -19,15 +18,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PR_SET_PDEATHSIG = 1
+from ...envs.apart import die_with_parent
+from ...envs.registry import known_tasks, learn_tasks
 
 
-def die_with_parent(parent: int) -> None:
-    """Have this process killed when its parent dies; exit if the parent is dead already."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
+def instructions_with(**given: Any) -> str:
+    """Return a line of instructions for a process that this one has started."""
+    return json.dumps({"parent": os.getpid(), "path": sys.path, "tasks": known_tasks(), **given}) + "\n"
 
 
 def report(path: Path, error: BaseException, **facts: int | list[float] | None) -> None:
@@ -49,6 +46,7 @@ def read_instructions() -> Mapping[str, Any]:
     instructions: Mapping[str, Any] = json.loads(line)
     die_with_parent(instructions["parent"])
     sys.path[:] = instructions["path"]
+    learn_tasks(instructions["tasks"])
     return instructions
 
 

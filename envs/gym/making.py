@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,7 @@ from typing import Any
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
-from ..errors import BadParameter, PacError, UnknownName
+from ..errors import BadParameter, NoSuchEnvironment, PacError, UnknownName
 from ..foreign import importing
 from ..signals import NO_SDL_HANDLERS
 from .factories import WANTED, check_factory
@@ -26,16 +27,6 @@ if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
 
 MODES = ("rgb_array", "ansi")
 """The render modes that a board can show, best first."""
-
-
-class NoSuchEnvironment(PacError):
-    """No environment has the name; `known` are the registered ids."""
-
-    title = "Unknown environment"
-
-    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
-        self.known = tuple(known)
-        super().__init__(text)
 
 
 def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any:
@@ -55,6 +46,16 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any
     if not isinstance(env, gymnasium.Env) and not is_parallel(env):
         raise BadParameter(f"{name} must return {WANTED}, got {type(env).__name__}")
     return env
+
+
+@contextmanager
+def closed(env: Any) -> Iterator[Any]:
+    """Close an environment at the end of the block. That it fails at its end does not matter."""
+    try:
+        yield env
+    finally:
+        with suppress(Exception):
+            env.close()
 
 
 def import_environment(name: str) -> None:
@@ -82,9 +83,8 @@ def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
     metadata = getattr(kind, "metadata", None)
     if not isinstance(metadata, Mapping):
-        env = create(name, values)
-        metadata = getattr(env, "metadata", None)
-        env.close()
+        with closed(create(name, values)) as env:
+            metadata = getattr(env, "metadata", None)
     modes = (metadata or {}).get("render_modes", ())
     return tuple(mode for mode in MODES if mode in modes)
 

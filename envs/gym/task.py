@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -15,14 +14,12 @@ from ..errors import BadParameter
 from ..family import literal
 from ..fields import Field
 from ..panels import Panel
-from ..processes import ending_processes
-from ..signals import kept_signals
 from ..spaces.actions import describe_actions
 from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.kinds import UnsupportedSpaces
 from ..task import Outcome, Task
 from .board import board_of
-from .making import create, drawing_modes, import_environment, is_parallel
+from .making import closed, create, drawing_modes, is_parallel
 from .recommended import recommended
 from .spaces import ObservationWriter, writer_of
 from .states import NotStorable, state_size
@@ -30,14 +27,38 @@ from .states import NotStorable, state_size
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
-def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
-    """Describe an environment by creating and resetting one; end the processes that it started.
+@dataclass(frozen=True)
+class DescribedTask:
+    """What one attempt to describe an environment has found.
+
+    Attributes:
+        task: The task.
+        undrawn: Why it cannot be drawn as it was tried; empty if it was drawn, or if that was not tried.
+    """
+
+    task: Task
+    undrawn: str
+
+
+def describe(
+    spec: str,
+    name: str,
+    params: Mapping[str, str],
+    *,
+    attempt: int = 0,
+    note: str = "",
+    on_mode: Callable[[str | None], object] = lambda _mode: None,
+) -> DescribedTask:
+    """Describe an environment by creating, resetting and drawing one.
 
     Args:
         spec: The spec of the task.
         name: `CartPole-v1` or another registered id, or `my_pkg.my_module:MyEnv`, a class or callable that can be
             imported from the working directory or the installed packages.
         params: Keyword arguments of the environment, as text.
+        attempt: Which of its render modes to use; after them, it is not drawn.
+        note: What users should know of earlier attempts.
+        on_mode: Called with the mode, before the environment is created.
 
     Raises:
         NoSuchEnvironment: No environment has that name.
@@ -45,17 +66,12 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         BadParameter: The environment does not take its arguments, or its creation or first reset failed.
     """
     values = {key: literal(text) for key, text in params.items()}
-    import_environment(name)  # processes that its module starts serve all of its environments
-    with ending_processes(), kept_signals():
-        modes, note = drawing_modes(name, values), ""
-        look = _probe(name, values, modes[0] if modes else None)
-        for mode in (*modes[1:], None):
-            if look.render_error:
-                note = note or f"{name} cannot be rendered: {look.render_error}"
-                look = _probe(name, values, mode)
+    modes = (*drawing_modes(name, values), None)
+    on_mode(mode := modes[min(attempt, len(modes) - 1)])
+    look = _probe(name, values, mode)
     unsaved = f"the states of {name} are not saved: {look.unsaved}" if look.unsaved else ""
     advice = recommended(name, look.writer.item, continuous="bounds" in look.actions)
-    return Task(
+    task = Task(
         spec=spec,
         name=name,
         title=_title(name),
@@ -80,6 +96,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
             filter(None, (note, _unread(name, look.writer.ignored), look.left_out, unsaved, advice["ppo"].note))
         ),
     )
+    return DescribedTask(task, look.render_error)
 
 
 def _unread(name: str, ignored: Sequence[str]) -> str:
@@ -148,7 +165,7 @@ class _ProbeResult:
 
 def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
     """Create an environment, reset and draw it, and close it."""
-    with closing(create(name, values, mode)) as env:
+    with closed(create(name, values, mode)) as env:
         parallel = is_parallel(env)
         agents = list(env.possible_agents) if parallel else []
         actions, observations = (
@@ -171,7 +188,7 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
                 drawn = env.render()
                 board_of(drawn, writer)
             except Exception as error:
-                drawn, render_error = None, str(error)
+                drawn, render_error = None, str(error) or type(error).__name__
         panel, board = board_of(drawn, writer)
         scalars, left_out = with_room(numbers_in(values_in(info)))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))

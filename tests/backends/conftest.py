@@ -9,7 +9,7 @@ import pytest
 
 from pac.backends.system.segment import own_directory
 from pac.envs import Task
-from pac.envs.gym.task import describe
+from pac.envs.gym.probing import describe_here
 
 HERE = Path(__file__).parent
 APART = {"shm", "socket", "http"}
@@ -44,7 +44,7 @@ def toy() -> Callable[..., Task]:
     def build(name: str, **arguments: object) -> Task:
         tail = ",".join(f"{key}={value}" for key, value in arguments.items())
         spec = f"faulty:{name}" + (f":{tail}" if tail else "")
-        return describe(spec, f"faulty:{name}", {key: str(value) for key, value in arguments.items()})
+        return describe_here(spec, f"faulty:{name}", {key: str(value) for key, value in arguments.items()})
 
     return build
 

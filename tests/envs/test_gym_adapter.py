@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, EnvironmentFailed, UnknownName, check, episode_seed, find
+from pac.envs.errors import NoSuchEnvironment
 from pac.envs.gym.adapted import SEED_BITS
-from pac.envs.gym.making import NoSuchEnvironment
-from pac.envs.gym.task import describe
+from pac.envs.gym.probing import describe_here
 from pac.envs.spaces.drawing import shrink
 from pac.envs.spaces.kinds import UnsupportedSpaces
 from pac.envs.text import cells_of
@@ -229,7 +229,7 @@ def test_what_cannot_be_a_task(spec, kind, text):
 def test_an_unknown_environment_lists_the_known_ones():
     """The error carries the registered ids."""
     with pytest.raises(NoSuchEnvironment) as caught:
-        describe("Nothing-v0", "Nothing-v0", {})
+        describe_here("Nothing-v0", "Nothing-v0", {})
     assert "CartPole-v1" in caught.value.known
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,7 +17,8 @@ import numpy as np
 import psutil
 
 from ...backends.core.errors import ending
-from ...envs import BadParameter, Task
+from ...backends.workers.worker import instructions_with
+from ...envs import BadParameter, Task, apart
 from ..config import Config
 from ..playing import evaluation_seed
 from ..runs.tensors_file import safetensors_chunks
@@ -143,8 +142,7 @@ class Evaluator:
         """End the process."""
         self._every, self._busy, self._playing = None, False, False
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            apart.kill(self._process)
             assert self._process.stdin is not None
             with suppress(OSError):  # what was not written yet
                 self._process.stdin.close()
@@ -175,16 +173,15 @@ class Evaluator:
         """Return the process, which is started for the first evaluation."""
         if self._process is None:
             self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "pac.training.playing"],
+            self._process = apart.start(
+                "pac.training.playing",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._output,
                 text=True,
             )
             assert self._process.stdin is not None
-            instructions = {"parent": os.getpid(), "path": sys.path, **self._setup}
-            self._process.stdin.write(json.dumps(instructions) + "\n")
+            self._process.stdin.write(instructions_with(**self._setup))
             threading.Thread(target=self._read, args=(self._process,), name="evaluation", daemon=True).start()
         return self._process
 

@@ -17,17 +17,18 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.core.errors import ending
 from ...backends.system.cores import share_cores
 from ...envs import BadParameter, PacError
+from ...envs.apart import MAKING_LIMIT
 from ...envs.files import open_regular
 from ...envs.openmp import WAITING
 from ..config import Config
-from ..exits import BAD_USAGE, FAILED
+from ..exits import BAD_USAGE, FAILED, INTERRUPTED
 from ..imports import importing
 from ..runs.errors import RunFolderError
 from ..torchrun import local_rank, started_by_torchrun
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-START_TIMEOUT = 120.0  # s until the telemetry must exist, or twice the hang timeout if that is longer
+END_LIMIT = 5.0  # s for the end of a session that was not ready
+DOES = "does"
+"""The key of the lines that say what a session does before it is ready."""
 
 
 class SessionFailed(PacError):
@@ -52,6 +55,48 @@ class SessionFailed(PacError):
         super().__init__(text)
         self.title = title
         self.code = code
+
+
+class Starting:
+    """A session that `launch` starts, for other threads and for handlers of signals.
+
+    Attributes:
+        text: What it does.
+    """
+
+    def __init__(self, on_text: Callable[[str], object] = lambda _text: None) -> None:
+        self.text = ""
+        self._on_text = on_text
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def begun(self, process: subprocess.Popen[bytes]) -> None:
+        """Note which process the session is started in."""
+        self._process = process
+        if self._stopped:
+            process.terminate()
+
+    def does(self, text: str) -> None:
+        """Note what the session does."""
+        self.text = text
+        self._on_text(text)
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is running."""
+        return self._process is not None and self._process.returncode is None
+
+    def terminate(self) -> None:
+        """Give up the start: the process ends with all that it has started."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
 
 
 class RunningSession(Protocol):
@@ -127,12 +172,18 @@ class SessionProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
-def launch(config: Config, *, headless: bool = False) -> SessionProcess:
+def launch(config: Config, *, headless: bool = False, starting: Starting | None = None) -> SessionProcess:
     """Start a session in its own process; returns when viewers can connect, before PyTorch is loaded.
 
+    Args:
+        config: What to run.
+        headless: Whether it may run without a viewer.
+        starting: Gets what the session does meanwhile, and can end it.
+
     Raises:
-        SessionFailed: It could not start.
+        SessionFailed: It could not start, or was ended meanwhile.
     """
+    starting = starting or Starting()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "pac.training.session.host"],  # -P: no modules of the working directory
         stdin=subprocess.PIPE,
@@ -140,6 +191,7 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    starting.begun(process)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -147,9 +199,12 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
     try:
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(json.dumps(request).encode())
-        answer = _first_answer(process)
+        answer = _first_answer(process, starting)
     except BaseException as error:
         if not isinstance(error, SessionFailed):  # a session that refuses ends by itself and cleans up
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_LIMIT)
             process.kill()
         process.wait()
         process.stdout.close()
@@ -159,15 +214,17 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
     return SessionProcess(process, Path(answer["directory"]))
 
 
-def _first_answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Return the first line that a session's process writes."""
+def _first_answer(process: subprocess.Popen[bytes], starting: Starting) -> dict[str, Any]:
+    """Return the first line that a session's process writes, after those that say what it does."""
     assert process.stdout is not None
     assert process.stderr is not None
-    line = process.stdout.readline()
-    if not line:
-        text = process.stderr.read().decode(errors="replace").strip()
-        raise SessionFailed("Session died", f"the session's process ended before it was ready:\n{text[-2000:]}")
-    return _checked(json.loads(line))
+    for line in process.stdout:
+        answer = json.loads(line)
+        if DOES not in answer:
+            return _checked(answer)
+        starting.does(answer[DOES])
+    text = process.stderr.read().decode(errors="replace").strip()
+    raise SessionFailed("Session died", f"the session's process ended before it was ready:\n{text[-2000:]}")
 
 
 def _checked(answer: dict[str, Any]) -> dict[str, Any]:
@@ -280,18 +337,27 @@ def main() -> int:
     if started_by_torchrun():
         share_cores(local_rank(), int(os.environ["LOCAL_WORLD_SIZE"]))
     os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")
     try:
         with importing():
+            from ..loading import task_of
             from .watchdog import Watchdog
 
             config = Config.model_validate(request)
-            # The task's own code runs here, in which no exception would end a wait.
-            faulthandler.dump_traceback_later(max(START_TIMEOUT, 2 * config.hang_timeout), exit=True, file=2)
+            making = f"making the environment {config.task}"
+            task_of(config, lambda seconds: _answer(pipe, {DOES: f"{making}: {seconds:.0f} s"}))
+            # The code of a task in a package runs here, in which no exception would end a wait.
+            faulthandler.dump_traceback_later(max(MAKING_LIMIT, 2 * config.hang_timeout), exit=True, file=2)
             session, close = _open(config, headless=headless)
             faulthandler.cancel_dump_traceback_later()
         _log_to_file(session)
+    except KeyboardInterrupt:
+        text = "interrupted before the session was ready"
+        _answer(pipe, {"title": "Interrupted", "error": text, "code": INTERRUPTED})
+        return INTERRUPTED
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()

@@ -17,7 +17,7 @@ from ...envs.printable import printable
 from ...training.config import Config
 from ...training.exits import DONE, INTERRUPTED
 from ...training.session.control import SessionClient, SessionGone
-from ...training.session.host import SessionFailed, SessionProcess, launch
+from ...training.session.host import SessionFailed, SessionProcess, Starting, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
@@ -62,8 +62,14 @@ def run_session(
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     """Run a session with a progress line on stderr. The report goes to stdout and to the file `report`."""
     first = is_first_rank()
-    with Interrupts() as interrupts:
-        answer = follow(launch(config), ProgressLine(silent=not first), interrupts)
+    line, answer = ProgressLine(silent=not first), None
+    starting = Starting(line.say)
+    with Interrupts(starting) as interrupts:
+        try:
+            answer = follow(launch(config, starting=starting), line, interrupts)
+        except SessionFailed as failure:
+            if failure.code != INTERRUPTED or not interrupts.count:
+                raise
     if answer is None:
         error = KILLED if interrupts.count > 1 else "interrupted before the training started"
         if json:
@@ -107,8 +113,9 @@ class Interrupts:
         count: Number of signals so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, starting: Starting | None = None) -> None:
         self.count = 0
+        self._starting = starting
         self._session: SessionProcess | None = None
         self._before: dict[int, Any] = {}
 
@@ -130,11 +137,12 @@ class Interrupts:
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
-        if self._session is not None:
+        target = self._session or self._starting
+        if target is not None:
             if self.count == 1:
-                self._session.terminate()
+                target.terminate()
             elif not started_by_torchrun():  # which passes on a signal that the terminal has sent, too
-                self._session.kill()
+                target.kill()
 
 
 class ProgressLine:
@@ -158,7 +166,10 @@ class ProgressLine:
             return
         if self._begun is None and snapshot.phase is Phase.RUNNING:
             self._begun = snapshot.state["training_seconds"], snapshot.state["limit"]
-        text = progress_text(snapshot, self._begun or (0.0, 0.0))
+        self.say(progress_text(snapshot, self._begun or (0.0, 0.0)))
+
+    def say(self, text: str) -> None:
+        """Show what the session does; if stderr is not a terminal, not more often than every 10 s."""
         if self._live:
             width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
             self._write(f"\r{printable(text)[:width]}\x1b[K")

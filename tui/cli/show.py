@@ -113,12 +113,11 @@ def show_tasks(*, json: bool) -> int:
 def show_config(loaded: Loaded, *, json: bool) -> int:
     """Print the effective configuration as JSON, or as YAML with a comment per line."""
     from ...backends import default_num_envs, usable_cores
-    from ...envs import find
-    from ...training.loading import KEYS, effective_settings, trainer_of
+    from ...training.loading import KEYS, effective_settings, task_of, trainer_of
     from ...training.trainers import transformed_task
 
     config, trainer = loaded.config, trainer_of(loaded.config)
-    task, settings = find(config.task), effective_settings(config)
+    task, settings = task_of(config), effective_settings(config)
     num_envs = config.num_envs or transformed_task(trainer, task, settings).num_envs or default_num_envs()
     origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}

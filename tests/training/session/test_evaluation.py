@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import psutil
 import pytest
 
 from pac.envs import BadParameter, find
@@ -149,3 +150,14 @@ def test_a_trainer_without_a_policy_is_refused(tmp_path):
     """The error names trainers that have one."""
     with pytest.raises(BadParameter, match="the trainer random has none; use one of ppo, dqn"):
         run_here(tmp_path, task="noop", trainer="random", eval_every=1)
+
+
+@pytest.mark.session
+def test_what_an_environment_prints_and_leaves_behind_does_not_disturb_the_training(tmp_path):
+    """Its process has its own descriptors, and ends with all that the environment has started."""
+    task = f"tests.training.unruly:Unruly:how=unruly,path={tmp_path / 'made'}"
+    common = COMMON | {"task": task, "num_envs": 1, "settings": PPO, "trainer": "ppo"}
+    report, _ = run_here(tmp_path, name="run", eval_every=2, eval_episodes=1, **common)
+    assert report["evaluation"]["return"] == 10
+    left = list(map(int, (tmp_path / "made.pid").read_text().split()))
+    until(lambda: not [pid for pid in left if psutil.pid_exists(pid)], "the end of all that was started")

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from ...programs import pac_tui
@@ -110,6 +112,47 @@ def test_two_interrupts_while_the_app_starts(shared, tmp_path):
     assert terminal.process.wait(120) in {130, -signal.SIGINT}
     assert terminal.echoes
     terminal.close()
+
+
+@pytest.fixture
+def hanging(tmp_path, monkeypatch):
+    """Return the flags of a task whose constructor hangs, and a function that returns the process it hangs in."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    note = tmp_path / "made"
+
+    def hangs():
+        until(lambda: note.exists() and note.read_text(), "the constructor")
+        return psutil.Process(int(note.read_text().split()[0]))
+
+    return ("run", "--task", f"tests.training.unruly:Unruly:how=hangs,path={note}", "--backend", "inline"), hangs
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_the_environment_is_made(shared, tmp_path, hanging, number):
+    """The command shows for how long it is made, and a signal ends it, with the process that makes it."""
+    flags, hangs = hanging
+    process = start((*flags, "--headless"), shared, tmp_path)
+    made = hangs()
+    assert process.stderr is not None
+    assert "making the environment tests.training.unruly:Unruly" in process.stderr.readline()
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "interrupted before the training started\n")
+    assert not made.is_running()
+    assert not list(shared.glob("pac-*/*"))
+
+
+@pytest.mark.parametrize("end", ["q", "\x03", signal.SIGTERM])
+def test_the_app_can_be_left_while_the_environment_is_made(shared, tmp_path, hanging, end):
+    """It shows for how long it is made; the session ends, with the process that makes it."""
+    flags, hangs = hanging
+    with closing(Terminal(flags, shared, tmp_path)) as terminal:
+        made = hangs()
+        until(lambda: b"making the environment" in terminal.drawn, "what it does")
+        terminal.press(end) if isinstance(end, str) else terminal.process.send_signal(end)
+        assert terminal.process.wait(60) in {0, 130}
+        assert terminal.echoes
+    assert not made.is_running()
 
 
 def test_a_killed_command_leaves_no_orphan(shared, tmp_path):

@@ -1,0 +1,151 @@
+"""Describes an environment in a process of its own: `python -m pac.envs.gym.probing`, see `apart.ask`.
+
+Foreign code may print, hang, leave processes behind or end its process. It answers with the render mode that it tries
+as a line of JSON, and then the description or an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ..apart import Answer, TooSlow, ask, receive
+from ..errors import BadParameter, PacError
+
+if TYPE_CHECKING:
+    from ..task import Task
+    from .task import DescribedTask
+
+MODULE = "pac.envs.gym.probing"
+GL = "MUJOCO_GL"
+"""The variable by which MuJoCo chooses how it draws."""
+WITHOUT_DISPLAY = ("egl", "osmesa")
+"""Its values that need no display, fastest first."""
+Attempt = Callable[[int, str, Mapping[str, str]], "DescribedTask | Crash"]
+
+
+class Crash(str):
+    """How a process ended that was to describe an environment, while it tried to draw it."""
+
+    __slots__ = ()
+
+
+def describe_here(spec: str, name: str, params: Mapping[str, str]) -> Task:
+    """Describe an environment in this process; raises as `describe`. Processes that it has started are ended."""
+    from ..processes import ending_processes
+    from ..signals import kept_signals
+    from .making import import_environment
+    from .task import describe
+
+    import_environment(name)  # processes that its module starts serve all of its environments
+    with ending_processes(), kept_signals():
+        return _describe(name, lambda number, note, _: describe(spec, name, params, attempt=number, note=note), ())
+
+
+def describe_apart(
+    spec: str, name: str, params: Mapping[str, str], limit: float, on_wait: Callable[[float], object]
+) -> Task:
+    """Describe an environment in a process of its own.
+
+    Args:
+        spec: As in `describe`.
+        name: As in `describe`.
+        params: As in `describe`.
+        limit: Seconds in which it must be described.
+        on_wait: Called with the seconds so far, about once per second.
+
+    Raises:
+        BadParameter: The process was ended by foreign code, or was too slow; otherwise as `describe`.
+    """
+
+    def attempt(number: int, note: str, variables: Mapping[str, str]) -> DescribedTask | Crash:
+        request = {"spec": spec, "name": name, "params": dict(params), "attempt": number, "note": note}
+        try:
+            answer = ask(MODULE, {"describe": request}, limit=limit, variables=variables, on_wait=on_wait)
+        except TooSlow as error:
+            raise BadParameter(
+                f"making {name} was {error}; its limit is twice --hang-timeout, if that is longer: raise it"
+            ) from None
+        return _read(name, answer)
+
+    return _describe(name, attempt, () if _has_display() or GL in os.environ else WITHOUT_DISPLAY)
+
+
+def _has_display() -> bool:
+    return bool(os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}) or find_spec("mujoco") is None
+
+
+def _describe(name: str, attempt: Attempt, backends: tuple[str, ...]) -> Task:
+    """Describe an environment with the first render mode and the first of MuJoCo's backends that draw it."""
+    note = ""
+    for number in count():
+        found = attempt(number, note, {})
+        if not isinstance(found, Crash) and not found.undrawn:
+            return found.task
+        reason = found if isinstance(found, Crash) else found.undrawn
+        for backend in backends if not number else ():
+            drawn = attempt(number, f"{name} is drawn with {GL}={backend}, as there is no display", {GL: backend})
+            if not isinstance(drawn, Crash) and not drawn.undrawn:
+                os.environ[GL] = backend  # for the environments that are made later, here and in workers
+                return drawn.task
+        hint = f" (neither with {' nor '.join(f'{GL}={one}' for one in backends)})" if backends else ""
+        note = note or f"{name} cannot be rendered: {reason}{hint}"
+    raise AssertionError
+
+
+def _read(name: str, answer: Answer) -> DescribedTask | Crash:
+    """Return what an answer contains, or how the process ended while it tried to draw.
+
+    Raises:
+        PacError: What the process has raised, or that it ended otherwise.
+    """
+    mode, line, rest = answer.data.partition(b"\n")
+    if answer.code or not rest:
+        last = answer.output.splitlines()[-1:] or ["it printed nothing"]
+        crash = Crash(f"its process {answer.ending}: {last[0]}")
+        if line and json.loads(mode) is not None:
+            return crash
+        raise BadParameter(f"{name} could not be made: {crash}")
+    found = pickle.loads(rest)  # noqa: S301 - what this package has written, in a process of the same user
+    if isinstance(found, tuple):
+        kind, text, attributes = found
+        error: PacError = kind.__new__(kind, text)
+        vars(error).update(attributes)
+        raise error
+    described: DescribedTask = found
+    return described
+
+
+def main() -> None:
+    """Answer a request."""
+    request, answers = receive()
+    said = []
+
+    def say(mode: str | None) -> None:
+        said.append(mode)
+        answers.write(json.dumps(mode).encode() + b"\n")
+        answers.flush()
+
+    found: Any
+    try:
+        from ..processes import ending_processes
+        from .task import describe
+
+        with ending_processes():
+            found = describe(**request["describe"], on_mode=say)
+    except PacError as error:
+        found = type(error), str(error), vars(error)
+    if not said:
+        say(None)
+    answers.write(pickle.dumps(found))
+    answers.flush()
+    os._exit(0)  # whatever the environment has left running
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Environments are made once in a process of their own, to find out what they are, whatever their code does there."""
+
+import os
+
+import psutil
+import pytest
+
+from pac.envs import BadParameter, find, registry
+from pac.envs.errors import NoSuchEnvironment, UnknownName
+from pac.envs.gym import probing
+
+from ..waiting import until
+
+UNRULY = "tests.training.unruly:Unruly"
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch):
+    """Describe environments apart, as users' programs do, and as if nothing were known yet."""
+    monkeypatch.setattr(registry, "APART", True)
+    monkeypatch.setattr(registry, "_known", {})
+    monkeypatch.setattr(probing, "_has_display", lambda: False)
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    yield
+    os.environ.pop("MUJOCO_GL", None)
+
+
+def made(path):
+    """Return the processes in which the constructor has run."""
+    return [int(line.split()[0]) for line in path.read_text().splitlines()]
+
+
+def test_an_environment_is_made_once_and_elsewhere(tmp_path):
+    """However often it is asked for; the task is the same as one that is described here."""
+    spec = f"{UNRULY}:path={tmp_path / 'made'}"
+    task = find(spec)
+    assert find(spec) is task
+    (pid,) = made(tmp_path / "made")
+    assert pid != os.getpid()
+    assert task == probing.describe_here(spec, UNRULY, {"path": str(tmp_path / "made")})
+
+
+def test_a_process_learns_what_its_parent_knows(tmp_path, monkeypatch):
+    """So that workers make no further environment."""
+    spec = f"{UNRULY}:path={tmp_path / 'made'}"
+    task, text = find(spec), registry.known_tasks()
+    monkeypatch.setattr(registry, "_known", {})
+    registry.learn_tasks(text)
+    assert find(spec) == task
+    assert len(made(tmp_path / "made")) == 1
+
+
+@pytest.mark.parametrize("how", ["prints", "reads", "closes"])
+def test_what_a_constructor_does_to_its_descriptors_or_at_its_end_does_not_matter(how, capfd):
+    """It has its own descriptors, and an error at its end is not one of the task."""
+    assert find(f"{UNRULY}:how={how}").num_actions == 2
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_constructor_that_ends_its_process_is_reported():
+    """The error says how it ended."""
+    with pytest.raises(BadParameter, match="could not be made: its process was killed by SIGABRT"):
+        find(f"{UNRULY}:how=dies")
+
+
+def test_processes_that_a_constructor_leaves_are_ended(tmp_path):
+    """Also those that have left its process group."""
+    find(f"{UNRULY}:how=leaves,path={tmp_path / 'made'}")
+    pid = int((tmp_path / "made.pid").read_text())
+    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+
+
+def test_a_constructor_that_hangs_has_a_limit(tmp_path):
+    """The waiting can be shown, and the error names how to raise the limit."""
+    waited: list[float] = []
+    with pytest.raises(BadParameter, match=r"not done within 4 s; it is in __init__, .*unruly.*--hang-timeout"):
+        find(f"{UNRULY}:how=hangs,path={tmp_path / 'made'}", limit=4, on_wait=waited.append)
+    assert [round(seconds) for seconds in waited] == [1, 2, 3]
+    assert not psutil.pid_exists(made(tmp_path / "made")[0])
+
+
+def test_who_waits_can_end_the_process(tmp_path):
+    """As Ctrl-C does, by an exception."""
+
+    def interrupt(_):
+        if (tmp_path / "made").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find(f"{UNRULY}:how=hangs,path={tmp_path / 'made'}", on_wait=interrupt)
+    assert not psutil.pid_exists(made(tmp_path / "made")[0])
+
+
+@pytest.mark.parametrize("how", ["draws", "dies_drawing"])
+def test_the_backend_that_draws_is_found(how):
+    """The variable is set for the environments that are made later, and a note says so."""
+    task = find(f"{UNRULY}:how={how}")
+    assert os.environ["MUJOCO_GL"] == "osmesa"
+    assert "is drawn with MUJOCO_GL=osmesa, as there is no display" in task.note
+
+
+@pytest.mark.parametrize("how", ["draws", "dies_drawing"])
+def test_without_such_a_backend_an_environment_is_not_drawn(how, monkeypatch):
+    """Training works without pictures; the note says what was tried."""
+    monkeypatch.setattr(probing, "WITHOUT_DISPLAY", ("egl",))
+    task = find(f"{UNRULY}:how={how}")
+    assert "cannot be rendered" in task.note
+    assert "(neither with MUJOCO_GL=egl)" in task.note
+    assert "MUJOCO_GL" not in os.environ
+    assert [panel.kind for panel in task.panels] == ["bars"]
+
+
+def test_unknown_names_are_reported_as_ever():
+    """Errors of the process are raised here."""
+    with pytest.raises(UnknownName, match="CartPole-v1"):
+        find("CartPole-v11")
+    with pytest.raises(BadParameter, match="no module named 'nowhere'") as caught:
+        find("nowhere:Env")
+    assert isinstance(caught.value.__cause__, NoSuchEnvironment)

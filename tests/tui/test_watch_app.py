@@ -195,6 +195,34 @@ def test_the_user_interrupts_a_script_once(run, give, keys, before, signals):
         assert terminal.attributes == terminal.attributes_before
 
 
+def test_a_script_that_was_paused_goes_on_when_its_last_viewer_is_gone(run, give):
+    """Nobody else could continue it."""
+    with run("train(Line())\nsave()") as terminal:
+        terminal.press(" ")
+        terminal.wait_for("paused")
+        terminal.process.terminate()
+        give()
+        until((terminal.cwd / "model").exists, "the end of the training")
+
+
+FAULT = """
+import ctypes
+env = gymnasium.make("CartPole-v1")
+env.reset(seed=0)
+while "pygame" not in sys.modules:
+    env.step(0)
+    env.reset()
+ctypes.string_at(0)
+"""
+
+
+def test_a_fault_of_a_script_has_its_exit_code(run):
+    """Also after the app has drawn with pygame, which would abort instead."""
+    pytest.importorskip("pygame", reason="CartPole is drawn with it")
+    with run(FAULT, shown="") as terminal:
+        terminal.outcome().expect(code=128 + signal.SIGSEGV)
+
+
 def test_an_interrupt_before_the_app_opens_reaches_the_script_once(run, give):
     """As without pac-tui, and it can go on."""
     text = "pathlib.Path('begun').touch()\ntry:\n    wait('never')\nexcept KeyboardInterrupt:\n    save()\nsys.exit(5)"

@@ -345,6 +345,8 @@ class WatchedScript(BaseSession):
             self._boards.draw_last(buffer, last, env)
 
     def _while_waiting(self) -> None:
+        if not len(self.viewers):
+            self.gate.resume()  # nobody is left who could
         with self.lock:
             self._flush()
             publisher = self.monitor.publisher

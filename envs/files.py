@@ -10,7 +10,6 @@ import errno
 import json
 import math
 import os
-import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from io import BufferedReader
@@ -18,6 +17,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from .entries import FolderEntry, Place, entry_at, entry_of, open_regular
 from .errors import PacError
 
 KIB, MIB = 2**10, 2**20
@@ -25,15 +25,6 @@ MAX_DEPTH = 64
 """Limit of the nesting of lists and objects."""
 MAX_INTEGER = 10**100
 """Limit of integers; the state of a random generator has up to 39 digits."""
-KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
-REFUSALS = {errno.ENXIO: "it is a FIFO, a socket or a device", errno.ELOOP: "it is a link"}
-"""The reasons for which the system refuses to open a file with the flags used here."""
 CONTAINERS = frozenset({dict, list, tuple, set})
 YAML_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What PyYAML raises besides its own errors, for bad dates, unknown truth values and too long integers."""
@@ -50,53 +41,29 @@ class UnreadableFile(PacError):
 
     title = "Unreadable file"
 
-    def __init__(self, path: Path, reason: str, *, missing: bool = False) -> None:
+    def __init__(self, path: Place, reason: str, *, missing: bool = False) -> None:
         super().__init__(f"{path} cannot be read: {reason}")
-        self.path, self.reason, self.missing = path, reason, missing
+        self.path, self.reason, self.missing = Path(str(path)), reason, missing
 
 
-def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o644) -> int:
-    """Open a regular file without blocking; return the descriptor.
-
-    Args:
-        path: The file; links are followed unless `flags` has `O_NOFOLLOW`.
-        flags: As for `os.open`.
-        mode: The permissions of a file that is created.
-
-    Raises:
-        OSError: The file cannot be opened, or is not a regular file; `strerror` says why.
-    """
-    try:
-        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, mode)
-    except OSError as error:
-        if error.errno in REFUSALS:
-            raise OSError(
-                error.errno, f"{REFUSALS[error.errno]}, and a regular file was expected", str(path)
-            ) from error
-        raise
-    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-    if kind != stat.S_IFREG:
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, f"it is {KINDS.get(kind, 'no file')}, and a regular file was expected", str(path))
-    return descriptor
-
-
-def open_binary(path: Path, *, pipes: bool = False) -> BufferedReader:
+def open_binary(path: Place, *, pipes: bool = False) -> BufferedReader:
     """Open a regular file to read its bytes.
 
     Args:
-        path: The file.
+        path: The file; a link is followed if this is a path.
         pipes: Whether a pipe is read too, and waited for, as in `--config <(make-config)`.
 
     Raises:
         OSError: See `open_regular`.
     """
+    if isinstance(path, FolderEntry):
+        return os.fdopen(path.open(), "rb")
     if pipes and path.is_fifo():
         return path.open("rb")
     return os.fdopen(open_regular(path), "rb")
 
 
-def append_line(path: Path, line: bytes) -> None:
+def append_line(path: Place, line: bytes) -> None:
     """Append a line to a regular file, which is created if it does not exist; a link is not followed.
 
     A line before it that was cut short, by a crash or a full disk, is ended first.
@@ -104,7 +71,7 @@ def append_line(path: Path, line: bytes) -> None:
     Raises:
         OSError: The file cannot be written, or is not a regular file.
     """
-    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
+    descriptor = entry_at(path).open(os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         size = os.fstat(descriptor).st_size
         cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
@@ -115,7 +82,7 @@ def append_line(path: Path, line: bytes) -> None:
         os.close(descriptor)
 
 
-def write_new(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None = None) -> None:
+def write_new(path: Place, pieces: Iterable[bytes | memoryview], mode: int | None = None) -> None:
     """Write a file that must not exist and flush it to the disk. If that fails, there is no file.
 
     Args:
@@ -126,7 +93,8 @@ def write_new(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None
     Raises:
         OSError: The file exists, or cannot be written.
     """
-    with path.open("xb") as file:
+    entry = entry_at(path)
+    with os.fdopen(entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         try:
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
@@ -134,11 +102,11 @@ def write_new(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None
             file.flush()
             os.fsync(file.fileno())
         except BaseException:
-            path.unlink(missing_ok=True)
+            entry.unlink()
             raise
 
 
-def write_whole(path: Path, content: str | bytes, mode: int | None = None) -> None:
+def write_whole(path: Place, content: str | bytes, mode: int | None = None) -> None:
     """Write a file atomically: into a new temporary file beside it, which then replaces it.
 
     Args:
@@ -149,29 +117,30 @@ def write_whole(path: Path, content: str | bytes, mode: int | None = None) -> No
     Raises:
         OSError: The file cannot be written; an older one is unchanged.
     """
-    beside = path.with_name(f".{path.name}")
-    beside.unlink(missing_ok=True)
+    entry = entry_at(path)
+    beside = entry.beside(f".{entry.name}")
+    beside.unlink()
     write_new(beside, [content.encode() if isinstance(content, str) else content], mode)
     try:
-        beside.replace(path)
+        beside.rename(entry.name)
     except OSError:
-        beside.unlink(missing_ok=True)
+        beside.unlink()
         raise
 
 
-def create_next(folder: Path, name: str, suffix: str, data: bytes) -> Path:
+def create_next(folder: Place, name: str, suffix: str, data: bytes) -> Path:
     """Write a new file `NAME-1.SUFFIX`, or with the first number that is free; return its path.
 
     Raises:
         OSError: The file cannot be written.
     """
     for number in count(1):
-        path = folder / f"{name}-{number}{suffix}"
+        entry = entry_of(folder) / f"{name}-{number}{suffix}"
         try:
-            write_new(path, [data])
+            write_new(entry, [data])
         except FileExistsError:
             continue
-        return path
+        return entry.path
     raise AssertionError
 
 
@@ -188,7 +157,7 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
+def read_bytes(path: Place, limit: int, *, pipes: bool = False) -> bytes:
     """Return the bytes of a file, at most `limit`.
 
     Raises:
@@ -205,7 +174,7 @@ def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     return data
 
 
-def read_text(path: Path, limit: int, *, pipes: bool = False) -> str:
+def read_text(path: Place, limit: int, *, pipes: bool = False) -> str:
     """Return the text of a file in UTF-8, at most `limit` bytes.
 
     Raises:
@@ -217,7 +186,7 @@ def read_text(path: Path, limit: int, *, pipes: bool = False) -> str:
         raise UnreadableFile(path, f"it is not text in UTF-8 (byte {error.start:,})") from error
 
 
-def read_json(path: Path, limit: int, *, finite: bool = True) -> Any:
+def read_json(path: Place, limit: int, *, finite: bool = True) -> Any:
     """Return the content of a JSON file of at most `limit` bytes.
 
     Raises:

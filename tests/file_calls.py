@@ -72,8 +72,8 @@ class FileCalls:
 
     def _recorded(self, name, call):
         def made(*args, **options):
-            target = args[1] if name in {"rename", "replace", "link"} else args[0]
-            place = self._place(target, options.get("dir_fd"))
+            renamed = name in {"rename", "replace", "link"}
+            place = self._place(args[renamed], options.get("dst_dir_fd" if renamed else "dir_fd"))
             if place is None:
                 return call(*args, **options)
             try:
@@ -82,8 +82,8 @@ class FileCalls:
                 if name == "write" and len(self.calls) - 1 == self._stop:
                     call(args[0], args[1][: len(args[1]) // 2])
                 raise
-            if name in {"rename", "replace", "link"}:
-                self._check(Path(args[0]))
+            if renamed:
+                self._check(self._folder / str(self._place(args[0], options.get("src_dir_fd"))))
             if name in {"fsync", "fdatasync"}:
                 path = self._folder / place
                 self._flushed[path.stat().st_ino] = content(path)
@@ -111,7 +111,8 @@ class FileCalls:
             place = self._place(file, None)
             if place is None or not set(mode) & set("wax+"):
                 return call(file, mode, buffering, *text, **options)
-            self._note("open", place)
+            if not isinstance(file, int):  # a descriptor is open already
+                self._note("open", place)
             raw = Recorded(file, mode.replace("b", "").replace("t", ""), opener=options.pop("opener", None))
             raw.calls, raw.place = self, place
             buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)

@@ -9,6 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from ..envs.entries import entry_at
 from ..envs.files import open_binary
 from ..envs.printable import printable
 
@@ -46,7 +47,7 @@ class _File:
 
     def __init__(self, source: str, path: Path) -> None:
         self.source = source
-        self._path = path
+        self._entry = entry_at(path)
         self._at = 0
         self._rest = b""
         self._traces = False
@@ -54,7 +55,7 @@ class _File:
     def read(self) -> Iterator[LogLine]:
         """Yield the lines since the last call."""
         try:
-            with open_binary(self._path) as file:
+            with open_binary(self._entry) as file:
                 size = file.seek(0, 2)
                 if size < self._at:
                     self._at, self._rest = 0, b""

@@ -28,7 +28,7 @@ from ..envs.safetensors_file import map_tensors
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .runs.checkpoint import load_newest
-from .runs.folder import RunFolder
+from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
 from .trainer import Context, Envs, Timer
 from .trainers import build_player, transformed_task
@@ -202,7 +202,7 @@ def evaluate_run(
     run = RunFolder.find(config.runs_dir, str(config.resume))
     identity = run_identity(task, name)
     check_identity(run, identity)
-    loaded = load_newest(run.checkpoints, identity, {"data": dict})
+    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict})
     seed = evaluation_seed(config.seed)
     played = play_episodes(
         name,

@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.events import Key
 
+from ..envs.entries import FolderEntry
 from ..envs.files import UnreadableFile
 from ..envs.trust import accept
 from ..training.exits import DONE
@@ -408,7 +409,7 @@ class PacApp(TerminalApp):
         """Have the session write an episode to a file, and replay it."""
         try:
             path = Path(self.connection.call("keep_episode", env=env, episode=episode, length=length)["path"])
-            self.post_message(EpisodeKept(read(path, accept), path))
+            self.post_message(EpisodeKept(read(FolderEntry(path.parents[1], *path.parts[-2:]), accept), path))
         except Exception as error:
             self.post_message(Refused("keep_episode", foreseen(error)))
 

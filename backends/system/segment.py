@@ -26,7 +26,7 @@ from glob import glob
 from pathlib import Path
 
 from ...envs import PacError
-from ...envs.files import open_regular
+from ...envs.entries import open_regular
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -244,7 +244,7 @@ class Segment:
             OSError: It is missing, or not a regular file.
             ValueError: It is empty.
         """
-        descriptor = open_regular(path, os.O_RDWR if writable else os.O_RDONLY)
+        descriptor = open_regular(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_NOFOLLOW)
         try:
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
             return cls(path, mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=access))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pac.envs.entries import open_regular
 from pac.envs.files import (
     KIB,
     UnreadableFile,
     append_line,
-    open_regular,
     read_bytes,
     read_json,
     read_text,

@@ -10,12 +10,12 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...envs import BadParameter, Field, Names, PacError, Task, find
+from ...envs.entries import Place
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
 from ...envs.trust import Vouch, check_trusted, refuse
@@ -40,7 +40,7 @@ class BadEpisode(BadParameter):
     title = "Not an episode"
 
 
-def write(path: Path, episode: Episode) -> None:
+def write(path: Place, episode: Episode) -> None:
     """Write an episode, whole or not at all.
 
     Raises:
@@ -82,7 +82,7 @@ def _checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(path: Path, vouch: Vouch = refuse) -> Episode:
+def read(path: Place, vouch: Vouch = refuse) -> Episode:
     """Read an episode.
 
     Args:
@@ -109,7 +109,7 @@ def read(path: Path, vouch: Vouch = refuse) -> Episode:
     return episode
 
 
-def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
+def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
     """Return the episode in a file, and the trajectory in its last line."""
     first, *lines, last = data.splitlines()
     header, end = _line(first), _line(last)

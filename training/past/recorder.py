@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import PacError, Task
+from ...envs.entries import FolderEntry, Place, entry_at
 from ...envs.fields import Array
 from ...envs.trust import accept
 from ..episode_choice import EVERY, EpisodeChoice
@@ -69,19 +70,19 @@ class EpisodeRecorder:
         task: Task,
         seed: int,
         run: str,
-        folder: Path,
+        folder: Place,
         events: EventLog,
         *,
         ranks: Ranks | None = None,
         choice: EpisodeChoice | None = None,
     ) -> None:
-        self._task, self._seed, self._run, self._folder = task, seed, run, folder
+        self._task, self._seed, self._run, self._folder = task, seed, run, entry_at(folder)
         self._events = events
         self._ranks = ranks or SingleRank()
         self._recordings: dict[int, Recording] = {}
         self._choice = choice
         self._ended = 0
-        self._chosen: deque[tuple[int, ReplaySpan, Path]] = deque(maxlen=MAX_WAITING)
+        self._chosen: deque[tuple[int, ReplaySpan, FolderEntry]] = deque(maxlen=MAX_WAITING)
         self._writing: threading.Thread | None = None
         self._failures: set[str] = set()
         if choice is not None and choice.kind != EVERY:
@@ -189,7 +190,7 @@ class EpisodeRecorder:
         """Return the return of the best or worst episode that the run has recorded; NaN if there is none."""
         path = self._folder / f"{kind}{SUFFIX}"
         try:
-            return math.fsum(step.reward for step in read(path, accept).steps) if path.exists() else math.nan
+            return math.fsum(step.reward for step in read(path, accept).steps) if path.exists else math.nan
         except PacError:
             return math.nan
 
@@ -211,19 +212,19 @@ class EpisodeRecorder:
         path, span = self._path(number, episode), history.episode_span(env, episode)
         if span is not None and len(span.actions) == length:
             self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
-        elif not path.exists() or read(path, accept).length != length:
+        elif not path.exists or read(path, accept).length != length:
             raise NotReplayable("its steps are no longer kept, and it was not recorded")
-        return path
+        return path.path
 
     def _number(self, env: int, num_envs: int) -> int:
         """Return the number of an environment among those of all processes, each with `num_envs`."""
         return self._ranks.first_env(num_envs) + env
 
-    def _path(self, number: int, episode: int) -> Path:
+    def _path(self, number: int, episode: int) -> FolderEntry:
         return self._folder / f"env{number + 1}-episode{episode + 1}{SUFFIX}"
 
-    def _write(self, path: Path, episode: Episode) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+    def _write(self, path: FolderEntry, episode: Episode) -> None:
+        self._folder.mkdir()
         write(path, episode)
 
     def _finish(self, env: int, number: int, recording: Recording) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...envs import Task
+from ...envs.entries import Place, entry_at
 from ...envs.files import create_next
 from ...envs.task import load
 from .rewinder import Rewinder
 
 
-def save_state(task: Task, rewinder: Rewinder, folder: Path, env: int, back: int) -> list[Path]:
+def save_state(task: Task, rewinder: Rewinder, folder: Place, env: int, back: int) -> list[Path]:
     """Write the files of the state of environment `env` `back` steps ago into new files; return them.
 
     Raises:
@@ -20,5 +21,6 @@ def save_state(task: Task, rewinder: Rewinder, folder: Path, env: int, back: int
     """
     name, state = rewinder.state(env, back)
     files = load(task.state_files)(task, state)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [create_next(folder, name, suffix, data) for suffix, data in files.items()]
+    into = entry_at(folder)
+    into.mkdir()
+    return [create_next(into, name, suffix, data) for suffix, data in files.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from contextlib import suppress
@@ -14,7 +15,8 @@ import numpy as np
 
 from ...backends.system.segment import is_owned
 from ...envs import PacError
-from ...envs.files import parse_json
+from ...envs.entries import FolderEntry
+from ...envs.files import open_binary, parse_json
 from ..runs.sessions import FoundSession, ranks_of
 from ..session.control import CommandRefused, SessionClient
 from ..telemetry.blocks import TelemetryReader
@@ -131,15 +133,18 @@ class Relay:
     def _send_log(self) -> bool:
         """Send the next part of the log; return whether there was one."""
         folder = self._reader.description.folder
-        path = Path(folder) / "session.log"
-        if not folder or not path.is_file():
+        if not folder:
             return False
-        size = path.stat().st_size
-        at = self._log_at if self._log_at is not None and self._log_at <= size else max(0, size - LOG_BYTES)
-        if size == at:
-            self._log_at = at
+        try:
+            file = open_binary(FolderEntry(Path(folder), "session.log"))
+        except OSError:
             return False
-        with path.open("rb") as file:
+        with file:
+            size = file.seek(0, os.SEEK_END)
+            at = self._log_at if self._log_at is not None and self._log_at <= size else max(0, size - LOG_BYTES)
+            if size == at:
+                self._log_at = at
+                return False
             file.seek(at)
             data = file.read(LOG_BYTES)
         self._log_at = at + len(data)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from ...envs import PacError
+from ...envs.entries import FolderEntry, Place, entry_at
 from ...envs.fields import Array
-from ...envs.files import MIB, UnreadableFile, open_binary, read_json, sync
+from ...envs.files import MIB, UnreadableFile, open_binary, read_json
 from ...envs.safetensors_file import map_tensors
 from .streamed_array import StreamedArray
 from .tensors_file import safetensors_chunks
@@ -72,7 +73,7 @@ class Checkpoint:
     skipped: tuple[str, ...] = ()
 
 
-def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], keep: int = 3) -> Path:
+def save(directory: Place, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], keep: int = 3) -> Path:
     """Write a checkpoint, then remove all but the newest `keep`; return its directory.
 
     Args:
@@ -85,32 +86,33 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     Raises:
         CheckpointNotWritten: The disk is full, or cannot be written to.
     """
-    final = directory / f"{PREFIX}{step:012d}"
-    beside = directory / f".{final.name}.{os.getpid()}"
+    folder = entry_at(directory)
+    final = folder / f"{PREFIX}{step:012d}"
+    beside = folder / f".{final.name}.{os.getpid()}"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        _put_back(directory)
-        for left in directory.glob(f".{PREFIX}*"):  # left by a killed process, since a run has only one writer
-            shutil.rmtree(left, ignore_errors=True)
+        folder.mkdir()
+        _put_back(folder)
+        for left in folder.names(f".{PREFIX}*"):  # left by a killed process, since a run has only one writer
+            (folder / left).discard()
         beside.mkdir()
         _write(beside, step, tensors, data)
-        _replace(beside, final)
+        _replace(folder, beside, final)
     except OSError as error:
-        shutil.rmtree(beside, ignore_errors=True)
+        beside.discard()
         with suppress(OSError):
-            _put_back(directory)
+            _put_back(folder)
         reason = error.strerror or str(error)
         raise CheckpointNotWritten(
             f"{final} could not be written ({reason}); the older checkpoints are untouched"
         ) from error
-    newest = [path for path in _newest_first(directory) if path <= final]  # newer ones are not valid
+    newest = [entry for name, entry in _newest_first(folder) if name <= final.name]  # newer ones are not valid
     for old in newest[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
-    return final
+        old.discard()
+    return final.path
 
 
 def load_newest(
-    directory: Path,
+    directory: Place,
     expected: Mapping[str, str] = MappingProxyType({}),
     needed: Mapping[str, type] = MappingProxyType({}),
 ) -> Checkpoint:
@@ -125,16 +127,27 @@ def load_newest(
         NoCheckpoint: There is no such checkpoint.
     """
     skipped: list[str] = []
-    for path in _newest_first(directory):
+    for _, entry in _newest_first(entry_at(directory)):
         try:
-            found = _read(path)
+            found = _read(entry)
             _check_run(found, expected, needed)
         except _Unusable as error:
-            skipped.append(f"{path.name} is skipped: {error}")
+            skipped.append(f"{entry.name} is skipped: {error}")
         else:
             return replace(found, skipped=tuple(skipped))
-    why = " ".join(f"{sentence}." for sentence in skipped) or "It contains none."
+    why = " ".join(f"{sentence}." for sentence in skipped) or _nothing_in(entry_at(directory))
     raise NoCheckpoint(f"no checkpoint in {directory} can be used. {why} Start a new run, or resume another one")
+
+
+def _nothing_in(directory: FolderEntry) -> str:
+    """Return why there is no checkpoint in a directory."""
+    try:
+        with directory.folder():
+            return "It contains none."
+    except FileNotFoundError:
+        return "It contains none."
+    except OSError as error:
+        return f"It cannot be used: {error.strerror}."
 
 
 def _check_run(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:
@@ -147,7 +160,7 @@ def _check_run(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[s
             raise _Unusable(f"its data lacks {name}")
 
 
-def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+def _write(folder: FolderEntry, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     held = {
         name: one if isinstance(one, StreamedArray) else np.asarray(one, order="C") for name, one in tensors.items()
     }
@@ -155,7 +168,7 @@ def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[st
     facts = json.loads(json.dumps({"version": VERSION, "step": step, "data": dict(data)}))  # as it will be read
     text = json.dumps({**facts, "sha256": _checksum(digest, facts)}, indent=2)
     _write_file(folder / DATA, iter([text.encode()]))
-    sync(folder)
+    folder.sync()
 
 
 def _checksum(tensors: str, facts: Mapping[str, Any]) -> str:
@@ -163,10 +176,10 @@ def _checksum(tensors: str, facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(f"{tensors} {json.dumps(facts, sort_keys=True)}".encode()).hexdigest()
 
 
-def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
+def _write_file(entry: FolderEntry, pieces: Iterator[bytes | memoryview]) -> str:
     """Write a file, flush it to the disk and return its SHA-256."""
     digest = hashlib.sha256()
-    with path.open("xb") as file:
+    with os.fdopen(entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         for piece in pieces:
             digest.update(piece)
             file.write(piece)
@@ -175,38 +188,38 @@ def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
     return digest.hexdigest()
 
 
-def _replace(beside: Path, final: Path) -> None:
+def _replace(folder: FolderEntry, beside: FolderEntry, final: FolderEntry) -> None:
     """Rename a checkpoint; rename an old one of the same step first, since a directory cannot be overwritten."""
-    aside = beside.with_name(f"{beside.name}{ASIDE}")
-    if final.exists():
-        final.rename(aside)
-    beside.rename(final)
-    sync(final.parent)
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = folder / f"{beside.name}{ASIDE}"
+    if final.exists:
+        final.rename(aside.name)
+    beside.rename(final.name)
+    folder.sync()
+    aside.discard()
 
 
-def _put_back(directory: Path) -> None:
+def _put_back(folder: FolderEntry) -> None:
     """Rename back what was not replaced after all, since the process was killed or the disk failed."""
-    for aside, final in _unreplaced(directory):
-        aside.rename(final)
+    for name, aside in _unreplaced(folder).items():
+        aside.rename(name)
 
 
-def _unreplaced(directory: Path) -> list[tuple[Path, Path]]:
-    """Return the checkpoints that were renamed and not replaced, with their own paths."""
-    found = [(aside, directory / aside.name[1:].partition(".")[0]) for aside in directory.glob(f".{PREFIX}*{ASIDE}")]
-    return [(aside, final) for aside, final in found if not final.exists()]
+def _unreplaced(folder: FolderEntry) -> dict[str, FolderEntry]:
+    """Return the checkpoints that were renamed and not replaced, by their own names."""
+    found = {aside[1:].partition(".")[0]: folder / aside for aside in folder.names(f".{PREFIX}*{ASIDE}")}
+    return {name: aside for name, aside in found.items() if not (folder / name).exists}
 
 
-def _newest_first(directory: Path) -> list[Path]:
-    named = {path.name: path for path in directory.glob(f"{PREFIX}*") if path.is_dir()}
-    named |= {final.name: aside for aside, final in _unreplaced(directory)}
-    return [named[name] for name in sorted(named, reverse=True)]
+def _newest_first(folder: FolderEntry) -> list[tuple[str, FolderEntry]]:
+    """Return the checkpoints by name. A link is none."""
+    named = {name: entry for name in folder.names(f"{PREFIX}*") if (entry := folder / name).is_folder}
+    return sorted({**named, **_unreplaced(folder)}.items(), key=itemgetter(0), reverse=True)
 
 
-def _read(path: Path) -> Checkpoint:
+def _read(entry: FolderEntry) -> Checkpoint:
     try:
-        head = read_json(path / DATA, MAX_DATA, finite=False)
-        with open_binary(path / TENSORS) as file:
+        head = read_json(entry / DATA, MAX_DATA, finite=False)
+        with open_binary(entry / TENSORS) as file:
             _verify(head, file)
             tensors, _ = map_tensors(file, writable=True)
     except UnreadableFile as error:
@@ -215,7 +228,7 @@ def _read(path: Path) -> Checkpoint:
         raise _Unusable(f"{TENSORS} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise _Unusable(f"{TENSORS} is not safetensors") from error
-    return Checkpoint(path, head["step"], tensors, head["data"])
+    return Checkpoint(entry.path, head["step"], tensors, head["data"])
 
 
 def _verify(head: Any, tensors: BufferedReader) -> None:

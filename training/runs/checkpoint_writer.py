@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from ...envs.entries import Place
 from .checkpoint import CheckpointNotWritten, save
 from .streamed_array import StreamedArray
 
@@ -24,7 +24,7 @@ class CheckpointWriter:
         on_written: Called from the thread with the step, and with the error if there was one.
     """
 
-    def __init__(self, directory: Path, on_written: OnWritten) -> None:
+    def __init__(self, directory: Place, on_written: OnWritten) -> None:
         self._directory = directory
         self._on_written = on_written
         self._thread: threading.Thread | None = None

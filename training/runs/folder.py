@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...envs import BadParameter, UnknownName
-from ...envs.files import open_regular
+from ...envs.entries import FolderEntry, HeldFolder
 from . import metadata, metrics, tensorboard_log
 from .errors import RunFolderError
 from .metrics import Metrics
@@ -48,6 +47,7 @@ class RunFolder:
     Args:
         path: Its folder.
         first: Whether the folder of all runs was created for it.
+        held: The folder, which `entry` belongs to even if another one gets its path; at the latest from `claim` on.
 
     Attributes:
         path: The folder.
@@ -56,10 +56,10 @@ class RunFolder:
         episodes: The folder of recorded episodes.
         states: The folder of states that viewers have saved.
         last: The folder of the last telemetry of a session that died.
-        log: The file with what the session printed.
+        log: The file with what the session printed. What is in these folders and files is reached by `entry`.
     """
 
-    def __init__(self, path: Path, *, first: bool = False) -> None:
+    def __init__(self, path: Path, *, first: bool = False, held: HeldFolder | None = None) -> None:
         self.path = path
         self.name = path.name
         self.checkpoints = path / CHECKPOINTS
@@ -69,6 +69,7 @@ class RunFolder:
         self.log = path / LOG
         self._first = first
         self._claim: int | None = None
+        self._held = held
 
     @classmethod
     def create(cls, parent: Path, name: str) -> RunFolder:
@@ -82,7 +83,8 @@ class RunFolder:
             path = parent / (name if attempt == 1 else f"{name}-{attempt}")
             try:
                 path.mkdir(parents=True)
-                (path / CHECKPOINTS).mkdir()
+                run = cls(path, first=first)
+                run.entry(CHECKPOINTS).mkdir()
             except FileExistsError:
                 if not parent.is_dir():
                     raise RunFolderError(
@@ -91,7 +93,7 @@ class RunFolder:
                 continue
             except OSError as error:
                 raise RunFolderError(f"cannot create {path}: {error.strerror}; choose another --runs-dir") from error
-            return cls(path, first=first)
+            return run
         raise RunFolderError(f"{parent} already has 9,999 runs called {name}: choose another --name")
 
     @classmethod
@@ -120,6 +122,10 @@ class RunFolder:
         found = [cls(path) for path in parent.iterdir() if is_run(path)] if parent.is_dir() else []
         return sorted(found, key=lambda run: run.written)
 
+    def entry(self, *names: str) -> FolderEntry:
+        """Return what has a name in this run, or in a folder of it; no link is followed."""
+        return FolderEntry(self.path, *names, held=self._held)
+
     def claim(self) -> None:
         """Become the only writer of this run, until `release` or the end of the process.
 
@@ -128,8 +134,9 @@ class RunFolder:
             RunFolderError: The folder cannot be written to.
         """
         try:
+            self._held = self._held or self.entry().hold()
             # Only its owner may open it: whoever can open a file can lock it.
-            descriptor = open_regular(self.path / CLAIM, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            descriptor = self.entry(CLAIM).open(os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise RunFolderError(
                 f"cannot write into {self.path}: {error.strerror}; to train or remove a run, you must own its files, "
@@ -161,17 +168,17 @@ class RunFolder:
     def remove_if_empty(self) -> None:
         """Remove the folder if it has no more than the first `run.json`."""
         with suppress(OSError, RunFolderError):
-            names = {path.name for path in self.path.iterdir()} - {WORKERS}
+            names = set(self.entry().names()) - {WORKERS}
             if names <= {CLAIM, CHECKPOINTS} or (
                 names <= {CLAIM, CHECKPOINTS, METADATA} and self.metadata().get("state") == STARTING
             ):
-                self.checkpoints.rmdir()
+                self.entry(CHECKPOINTS).rmdir()
                 self.remove()
 
     def remove(self) -> None:
-        """Remove the folder, and the one of all runs if it was made for this one."""
+        """Remove the folder, and the one of all runs if it was made for this one; as far as that is possible."""
         with suppress(OSError):
-            shutil.rmtree(self.path)
+            self.entry().remove()
             if self._first:
                 self.path.parent.rmdir()
 
@@ -184,7 +191,9 @@ class RunFolder:
     @property
     def saved(self) -> bool:
         """Whether there is a checkpoint to resume from."""
-        return any(self.checkpoints.glob("step-*"))
+        with suppress(OSError):
+            return bool(self.entry(CHECKPOINTS).names("step-*"))
+        return False
 
     def metadata(self) -> dict[str, Any]:
         """Return the contents of `run.json`.
@@ -192,11 +201,11 @@ class RunFolder:
         Raises:
             RunFolderError: It is missing, cannot be read, was changed, or is not a run's.
         """
-        return metadata.read(self.path)
+        return metadata.read(self.entry())
 
     def write_metadata(self, facts: Mapping[str, Any]) -> None:
         """Write `run.json`, whole or not at all; a number that is NaN or infinite is null there."""
-        metadata.write(self.path, facts)
+        metadata.write(self.entry(), facts)
 
     @property
     def written(self) -> float:
@@ -208,7 +217,7 @@ class RunFolder:
 
     def read_metrics(self) -> Metrics:
         """Return the lines of `metrics.jsonl`, without those that a resume replaced, and how many are damaged."""
-        return metrics.read(self.path)
+        return metrics.read(self.entry())
 
     def metrics(self) -> list[dict[str, float]]:
         """Return the lines of `metrics.jsonl`, without damaged ones and those that a resume replaced."""
@@ -216,11 +225,11 @@ class RunFolder:
 
     def sample_metrics(self, count: int) -> list[dict[str, float]]:
         """Return about `count` evenly spaced lines of `metrics.jsonl`, the last included; all lines of a short file."""
-        return metrics.sample(self.path, count).rows
+        return metrics.sample(self.entry(), count).rows
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
-        metrics.append(self.path, row)
+        metrics.append(self.entry(), row)
 
 
 def is_run(path: Path) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from ...backends.system.segment import directories
 from ...envs import PacError
+from ...envs.files import open_binary
 from ..telemetry.segment_layout import segment_path
-from .folder import DIED, UNFINISHED, RunFolder
+from .folder import DIED, LAST, UNFINISHED, RunFolder
 from .sessions import raw_description, read_session
 
 
@@ -23,12 +25,17 @@ def keep_last_telemetry(directory: Path) -> None:
         return
     run, generation = RunFolder(Path(folder)), session.snapshot.generation
     _mark_died(run)
-    shutil.rmtree(run.last, ignore_errors=True)
+    telemetry, last = segment_path(directory, generation), run.entry(LAST)
+    last.discard()
     try:
-        run.last.mkdir()
-        shutil.copyfile(segment_path(directory, generation), segment_path(run.last, generation))
+        last.mkdir()
+        with (
+            open_binary(telemetry) as source,
+            os.fdopen((last / telemetry.name).open(os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as kept,
+        ):
+            shutil.copyfileobj(source, kept)
     except OSError:
-        shutil.rmtree(run.last, ignore_errors=True)
+        last.discard()
 
 
 def _mark_died(run: RunFolder) -> None:

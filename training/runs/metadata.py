@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from ...envs.entries import Place, entry_of
 from ...envs.files import MIB, UnreadableFile, read_json, write_whole
 from ..json_data import jsonable
 from .errors import RunFolderError
@@ -22,20 +22,20 @@ END_OF_TIME = 2.5e11  # s since the epoch; `datetime` has no years after 9999
 ADVICE = "remove the run or restore the file"
 
 
-def read(folder: Path) -> dict[str, Any]:
+def read(folder: Place) -> dict[str, Any]:
     """Return a run's metadata.
 
     Raises:
         RunFolderError: The file is missing, cannot be read, was changed, or is not the metadata of a run.
     """
-    path = folder / FILE
+    path = entry_of(folder) / FILE
     try:
         metadata = read_json(path, LIMIT)
     except UnreadableFile as error:
         if error.missing:
+            run = path.path.parent.name
             raise RunFolderError(
-                f"{path} is missing: the session was killed before it wrote it; `pac-tui runs rm {folder.name}` "
-                "removes the run"
+                f"{path} is missing: the session was killed before it wrote it; `pac-tui runs rm {run}` removes the run"
             ) from error
         raise RunFolderError(f"{path} cannot be read ({error.reason}): {ADVICE}") from error
     if not isinstance(metadata, dict):
@@ -50,14 +50,14 @@ def read(folder: Path) -> dict[str, Any]:
     return metadata
 
 
-def write(folder: Path, metadata: Mapping[str, Any]) -> None:
+def write(folder: Place, metadata: Mapping[str, Any]) -> None:
     """Write a run's metadata, whole or not at all; a number that is NaN or infinite is null there.
 
     Raises:
         OSError: It cannot be written.
     """
     facts = json.loads(json.dumps(jsonable(metadata), default=str))  # as it will be read
-    write_whole(folder / FILE, json.dumps({**facts, CHECKSUM: _checksum(facts)}, indent=2) + "\n")
+    write_whole(entry_of(folder) / FILE, json.dumps({**facts, CHECKSUM: _checksum(facts)}, indent=2) + "\n")
 
 
 def _checksum(facts: Mapping[str, Any]) -> str:

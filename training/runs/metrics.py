@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from ...envs.entries import Place, entry_of
 from ...envs.files import KIB, MAX_INTEGER, append_line, open_binary, parse_json
 from ..json_data import jsonable
 from .errors import RunFolderError
@@ -44,17 +44,17 @@ class Metrics(NamedTuple):
     damaged: int
 
 
-def append(folder: Path, row: Mapping[str, Any]) -> None:
+def append(folder: Place, row: Mapping[str, Any]) -> None:
     """Append a line to a run's metrics; an unknown, NaN or infinite value is null.
 
     Raises:
         OSError: It cannot be written.
     """
     text = json.dumps({**jsonable(row), CHECKSUM: ""}).encode().removesuffix(END)
-    append_line(folder / FILE, text + _digest(text) + END)
+    append_line(entry_of(folder) / FILE, text + _digest(text) + END)
 
 
-def read(folder: Path) -> Metrics:
+def read(folder: Place) -> Metrics:
     """Return all of a run's metrics; empty if there is no file.
 
     Raises:
@@ -63,7 +63,7 @@ def read(folder: Path) -> Metrics:
     return _read(folder, _lines)
 
 
-def sample(folder: Path, count: int) -> Metrics:
+def sample(folder: Place, count: int) -> Metrics:
     """Return about `count` evenly spaced lines of a run's metrics, including the last; all lines of a short file.
 
     Raises:
@@ -72,21 +72,22 @@ def sample(folder: Path, count: int) -> Metrics:
     return _read(folder, partial(_spaced, count=count))
 
 
-def _read(folder: Path, choose: Callable[[BinaryIO], Iterable[bytes]]) -> Metrics:
+def _read(folder: Place, choose: Callable[[BinaryIO], Iterable[bytes]]) -> Metrics:
     """Return the metrics in the lines of a run's file that `choose` returns."""
+    entry = entry_of(folder) / FILE
     try:
-        with open_binary(folder / FILE) as file:
+        with open_binary(entry) as file:
             return _rows(choose(file))
     except FileNotFoundError:
         return Metrics([], 0)
     except OSError as error:
-        raise RunFolderError(f"{folder / FILE} cannot be read ({error.strerror}): remove it or restore it") from error
+        raise RunFolderError(f"{entry} cannot be read ({error.strerror}): remove it or restore it") from error
 
 
-def version(folder: Path) -> tuple[int, int]:
+def version(folder: Place) -> tuple[int, int]:
     """Return the time in ns and the size in bytes of a run's metrics, which change with them; zeros without a file."""
     try:
-        found = (folder / FILE).stat()
+        found = (entry_of(folder) / FILE).stat()
     except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from ...envs import BadParameter, UnknownName
+from ...envs.entries import FolderEntry
 from .errors import RunFolderError
 from .folder import CHECKPOINTS, EPISODES, FILES, LAST, STATES, RunFolder, is_run
 from .tensorboard_log import FOLDER as TENSORBOARD
@@ -62,31 +62,48 @@ def check_removal(parent: Path, name: str) -> Removal:
         raise NotRemovable(f"{path} is a link, and only folders are removed: remove the link itself with rm")
     if not path.is_dir() or not is_run(path):
         raise UnknownName("run", name, [run.name for run in RunFolder.all(parent)])
-    run = RunFolder(path)
-    if strange := next(_foreign_entries(path), None):
-        raise NotRemovable(
-            f"{path} was not removed: {strange} in it is not part of a run; move it first, or remove the folder with rm"
-        )
-    if not run.checkpoints.is_dir() and not _has_metadata(run):
+    try:
+        run = RunFolder(path, held=FolderEntry(parent, name).hold())
+    except OSError as error:
+        raise NotRemovable(f"{path} was not removed: {error.strerror}") from error
+    _check_entries(run)
+    if not run.entry(CHECKPOINTS).is_folder and not _has_metadata(run):
         raise NotRemovable(f"{path} was not removed: it has neither checkpoints nor a run's run.json; use rm")
-    return Removal(run, _size(path), sum(1 for _ in run.checkpoints.glob("step-*")))
+    return Removal(run, _size(run), len(run.entry(CHECKPOINTS).names("step-*")))
 
 
 def remove(run: RunFolder) -> None:
-    """Remove a run's folder. Links in it are removed, and what they point to stays."""
-    shutil.rmtree(run.path)
+    """Remove a run's folder. Links in it are removed, and what they point to stays.
+
+    Raises:
+        NotRemovable: Another folder has its name by now, something was added that is not part of a run, or it cannot be
+            removed.
+    """
+    _check_entries(run)
+    try:
+        run.entry().remove()
+    except OSError as error:
+        raise NotRemovable(f"{run.path} was not removed: {error.strerror}") from error
 
 
-def _foreign_entries(path: Path) -> Iterator[str]:
+def _check_entries(run: RunFolder) -> None:
+    """Make sure that a run's folder contains nothing else."""
+    if strange := next(_foreign_entries(run), None):
+        raise NotRemovable(
+            f"{run.path} was not removed: {strange} in it is not part of a run; move it first, or remove the folder "
+            "with rm"
+        )
+
+
+def _foreign_entries(run: RunFolder) -> Iterator[str]:
     """Yield the paths, relative to a run's folder, of what does not belong in it."""
-    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
-        folder = entry.is_dir(follow_symlinks=False)
-        if entry.name not in EXPECTED_FILES and (folder or entry.name not in FILES):
-            yield entry.name
-        elif folder:
-            for part in sorted(Path(entry.path).iterdir()):
-                if not any(fnmatch(part.name, pattern) for pattern in EXPECTED_FILES[entry.name]):
-                    yield f"{entry.name}/{part.name}"
+    for name in run.entry().names():
+        entry = run.entry(name)
+        if name not in EXPECTED_FILES and (entry.is_folder or name not in FILES):
+            yield name
+        for part in entry.names() if name in EXPECTED_FILES else ():
+            if not any(fnmatch(part, pattern) for pattern in EXPECTED_FILES[name]):
+                yield f"{name}/{part}"
 
 
 def _has_metadata(run: RunFolder) -> bool:
@@ -96,6 +113,11 @@ def _has_metadata(run: RunFolder) -> bool:
         return False
 
 
-def _size(path: Path) -> int:
-    """Return the bytes of all files below a folder, without following links."""
-    return sum((Path(folder) / name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
+def _size(run: RunFolder) -> int:
+    """Return the bytes of all files of a run, without following links."""
+    with run.entry().folder() as root:
+        return sum(
+            os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+            for _, _, names, folder in os.fwalk(".", dir_fd=root)
+            for name in names
+        )

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...backends.system.segment import Segment, directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
+from ...envs.entries import FolderEntry
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import MALFORMED, OtherVersion, read_header
 from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
@@ -140,7 +141,7 @@ def open_telemetry(directory: Path) -> TelemetryReader | None:
 def _last_session(folder: Path) -> FoundSession | None:
     """Return the session whose last telemetry is in a run's folder; None if there is none."""
     try:
-        return _read(folder / LAST, 0, alive=False)
+        return _read(folder / LAST, 0, alive=False) if FolderEntry(folder, LAST).is_folder else None
     except OtherVersion:
         raise
     except (PacError, *MALFORMED):

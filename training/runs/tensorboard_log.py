@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ...envs.entries import FolderEntry, HeldFolder, Place, entry_of
+
 FOLDER = "tensorboard"
 
 
@@ -20,9 +22,10 @@ class TensorBoardLog:
         run: The run's folder; None if nothing is kept.
     """
 
-    def __init__(self, run: Path | None) -> None:
-        self._run = run if find_spec("tensorboard") is not None else None
+    def __init__(self, run: Place | None) -> None:
+        self._run = entry_of(run) / FOLDER if run is not None and find_spec("tensorboard") is not None else None
         self._writer: Any = None
+        self._held: HeldFolder | None = None
 
     def add(self, row: Mapping[str, float], step: int) -> None:
         """Add a point to every curve.
@@ -37,7 +40,10 @@ class TensorBoardLog:
 
         points = [Summary.Value(tag=name, simple_value=value) for name, value in row.items()]
         try:
-            self._writer = self._writer or _open(self._run / FOLDER, step)
+            if self._writer is None:
+                self._run.mkdir()
+                self._held = self._run.hold()
+                self._writer = _open(_path_of(self._held, self._run), step)
             self._writer.add_event(Event(wall_time=time.time(), step=step, summary=Summary(value=points)))
         except OSError:
             self._run = self._writer = None
@@ -51,6 +57,12 @@ class TensorBoardLog:
         """
         if self._writer is not None:
             self._writer.close()
+
+
+def _path_of(held: HeldFolder, folder: FolderEntry) -> Path:
+    """Return a path that leads to a held folder: TensorBoard opens its file by a path, before each write."""
+    by_descriptor = Path(f"/proc/self/fd/{held.descriptor}")
+    return by_descriptor if by_descriptor.exists() else folder.path
 
 
 def _open(folder: Path, step: int) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from ...envs.entries import Place, entry_at
 from ..logs import plain, worker_logs
 
 CHUNK = 64 * 1024  # bytes per read
@@ -24,8 +26,8 @@ class WorkerOutput:
         path: The file; None to keep no output.
     """
 
-    def __init__(self, directory: Path, path: Path | None) -> None:
-        self._directory, self._path = directory, path
+    def __init__(self, directory: Path, path: Place | None) -> None:
+        self._directory, self._entry = directory, None if path is None else entry_at(path)
         self._read: dict[Path, tuple[int, int]] = {}
         self._lock = threading.Lock()
 
@@ -35,9 +37,9 @@ class WorkerOutput:
         Raises:
             OSError: It cannot be written.
         """
-        if self._path is None or not self._path.parent.is_dir():
+        if self._entry is None:
             return
-        with self._lock:
+        with self._lock, suppress(FileNotFoundError):  # a run that could not start was removed
             for source, log in worker_logs(self._directory):
                 for data in self._new(log):
                     lines = data.decode(errors="replace").splitlines()
@@ -65,9 +67,9 @@ class WorkerOutput:
                 yield data[:whole]
 
     def _append(self, text: str) -> None:
-        assert self._path is not None
-        with self._path.open("a", encoding="utf-8") as file:
+        assert self._entry is not None
+        with os.fdopen(self._entry.open(os.O_WRONLY | os.O_CREAT | os.O_APPEND), "a", encoding="utf-8") as file:
             file.write(text)
             size = file.tell()
         if size > MAX_BYTES:
-            self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+            self._entry.rename(f"{self._entry.name}.1")

@@ -15,7 +15,7 @@ from ...envs.errors import ImpossibleState
 from ...envs.fields import Array
 from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
 from ..runs.checkpoint_writer import CheckpointWriter
-from ..runs.folder import RunFolder
+from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
 from ..telemetry.metric_history import COUNTER_NAMES
@@ -76,7 +76,7 @@ class CheckpointManager:
         self.pauses: list[float] = []
         self._session, self._config, self._units = session, session.config, session.kind.units
         self._record, self._counter, self._events = record, session.counter, session.events
-        self._writer = CheckpointWriter(record.source.checkpoints, self._on_written)
+        self._writer = CheckpointWriter(record.source.entry(CHECKPOINTS), self._on_written)
         self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0
         self._description, self._in_background = "", False  # of the checkpoint that is being written
@@ -201,7 +201,7 @@ class CheckpointManager:
             return
         folder = self._record.source
         check_identity(folder, self._record.identity)
-        loaded = load_newest(folder.checkpoints, self._record.identity, SAVED)
+        loaded = load_newest(folder.entry(CHECKPOINTS), self._record.identity, SAVED)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         point = ResumePoint.loaded(loaded)

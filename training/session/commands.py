@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from ...envs import PacError
 from ..limits import MAX_ENVS
 from ..past.state_files import save_state
+from ..runs.folder import STATES
 from ..schema import Bounds, InvalidValue, Length, checked_arguments
 from ..telemetry.moments import MAX_STEPS_BACK
 from ..telemetry.snapshot import ViewRequest
@@ -190,7 +191,7 @@ class Commands(BaseCommands):
             raise CommandRefused("pause the session to save a state (Space)")
         self._check_env(env)
         try:
-            paths = save_state(session.task, session.rewinder, session.record.source.states, env, back)
+            paths = save_state(session.task, session.rewinder, session.record.source.entry(STATES), env, back)
         except (PacError, OSError) as error:
             raise CommandRefused(f"this state cannot be saved: {error}") from error
         return {"paths": [str(path.resolve()) for path in paths]}

@@ -25,12 +25,13 @@ from ...backends.core.errors import ending
 from ...backends.system.cores import share_cores
 from ...envs import BadParameter, PacError
 from ...envs.apart import MAKING_LIMIT
-from ...envs.files import open_regular
+from ...envs.entries import FolderEntry
 from ...envs.openmp import WAITING
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED, INTERRUPTED
 from ..imports import importing
 from ..runs.errors import RunFolderError
+from ..runs.folder import LOG
 from ..torchrun import local_rank, started_by_torchrun
 
 if TYPE_CHECKING:
@@ -319,9 +320,9 @@ def _answer(pipe: int, line: Mapping[str, Any]) -> bool:
 
 def _log_to_file(session: Session) -> None:
     """Write all that this process prints into the run's `session.log` from now on."""
-    log = session.record.folder.log if session.record.folder else session.directory / "session.log"
+    log = session.record.folder.entry(LOG) if session.record.folder else FolderEntry(session.directory, LOG)
     try:
-        descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        descriptor = log.open(os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         raise RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space") from error
     os.dup2(descriptor, 1)

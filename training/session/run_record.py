@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -12,7 +11,7 @@ from typing import Any
 from ..episode_choice import EpisodeChoice
 from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..past.recorder import EpisodeRecorder
-from ..runs.folder import RunFolder, new_name
+from ..runs.folder import EPISODES, LAST, RunFolder, new_name
 from ..runs.identity import run_identity
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
@@ -44,14 +43,14 @@ class RunRecord:
         self._ranks = session.ranks
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
         self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
-        self._curves = TensorBoardLog(self.folder.path if self.folder else None)
+        self._curves = TensorBoardLog(self.folder.entry() if self.folder else None)
 
     def _open_folder(self) -> RunFolder:
         config = self._config
         if config.resume:
             folder = RunFolder.find(config.runs_dir, config.resume)
             folder.claim()
-            shutil.rmtree(folder.last, ignore_errors=True)
+            folder.entry(LAST).discard()
             return folder
         task = self._session.task
         title = task.title if ":" in task.name else task.name  # the class, without its module
@@ -97,7 +96,7 @@ class RunRecord:
             session.task,
             self._config.seed,
             source.name,
-            source.episodes,
+            source.entry(EPISODES),
             session.events,
             ranks=session.ranks,
             choice=EpisodeChoice.parse(self._config.record) if self._config.record and self._ranks.is_writer else None,

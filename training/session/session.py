@@ -59,7 +59,7 @@ class Session(ConfiguredSession):
         self.checkpoints = CheckpointManager(self, self.record)
         self.envs = SessionEnvs(self, self.record, self.checkpoints)
         folder = self.record.folder
-        self.worker_output = WorkerOutput(directory, folder.path / WORKERS if folder is not None else None)
+        self.worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.sampler.add_check(self.worker_output.copy)
         self.limits = RunLimits(self.config, self.counter, self.planner, self.ranks)
         self.debugger.recorder = self.record.episode_recorder()

@@ -14,7 +14,7 @@ from ...backends.system.segment import human_bytes
 from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED
-from ...training.runs.folder import METRICS, RunFolder
+from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder
 from ...training.runs.overview import RunOverview, goal_of, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
 from ...training.units import STEPPED, Figure, Units, plural
@@ -157,7 +157,7 @@ def _shown(value: Any) -> str:
 def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """Show the configuration, progress and checkpoints of a run."""
     run = RunFolder.find(runs_dir, name)
-    saved = sorted(path.name for path in run.checkpoints.glob("step-*"))
+    saved = run.entry(CHECKPOINTS).names("step-*")
     metadata: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.metadata(), "checkpoints": saved}
     if damaged := run.read_metrics().damaged:
         metadata["damaged_metrics"] = damaged

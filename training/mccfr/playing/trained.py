@@ -13,7 +13,7 @@ from ....envs.poker.task import game_of
 from ....envs.registry import split_spec
 from ....envs.trust import Vouch, check_trusted, refuse
 from ...runs.checkpoint import load_newest
-from ...runs.folder import METADATA, RunFolder
+from ...runs.folder import CHECKPOINTS, METADATA, RunFolder
 from ..fingerprints import betting_fingerprint, cards_fingerprint, check_fingerprints, table_of
 from ..solving.exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
@@ -82,7 +82,7 @@ def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
         raise BadParameter(f"{run.name} must be of a built-in game, and is of the task {spec!r}")
     check_trusted("task", spec, Names.TASK, str(run.path / METADATA), vouch)
     task = find(spec)
-    found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
+    found = load_newest(run.entry(CHECKPOINTS), {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
     data = found.data["data"]
     marks = data.get("marks", {})
     check_fingerprints(marks, betting_fingerprint(game_of(task)), task.spec)

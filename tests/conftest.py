@@ -13,6 +13,7 @@ import pytest
 
 from pac.backends.system.cores import usable_cores
 from pac.envs import registry
+from pac.envs.spaces.drawing_budget import BUDGET
 
 from . import leftovers, warm
 from .folders import runtime, sweep
@@ -110,6 +111,12 @@ def _without_gpu() -> str:
 def described_here():
     """Describe Gymnasium environments in this process, which takes less time; see `envs/test_probing.py`."""
     registry.APART = False
+
+
+@pytest.fixture(autouse=True)
+def unspent():
+    """Let each test draw as in a process that has drawn nothing."""
+    BUDGET.__init__()  # type: ignore[misc]
 
 
 @pytest.fixture(scope="session", autouse=True)

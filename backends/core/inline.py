@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.spaces.drawing_budget import BUDGET
 from ...envs.task import Savable
 from .base import Backend
 from .status import WorkerState, WorkerStatus, usage
@@ -30,6 +31,11 @@ class LocalBackend(Backend):
         self.busy_seconds += time.perf_counter() - begun
         self._steps += steps
         self._beat = time.monotonic()
+
+    @property
+    def picture_seconds(self) -> float:
+        """How long the last picture took."""
+        return BUDGET.seconds
 
     @property
     def workers(self) -> Sequence[WorkerStatus]:

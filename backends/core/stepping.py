@@ -95,6 +95,11 @@ class Stepping(ABC):
         self._checked = 0  # the head when numbers were checked last
         self._check_action, self._finite_check = self._checks()
 
+    @property
+    def picture_seconds(self) -> float:
+        """How long the last picture of an environment took, in s; 0 if there was none, or if that is unknown."""
+        return 0.0
+
     # Implemented by each backend.
 
     @abstractmethod

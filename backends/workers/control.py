@@ -36,8 +36,10 @@ BUSY = 10
 BEAT = 11
 STEPS = 12
 NUMBER = 13
+PICTURE = 14
 """The worker's cache line: the counter of replies, whether the worker is blocked, its state (32-bit words), the time
-that its last request took in ns, the time of its heartbeat, the number of its steps, and any number (64 bits)."""
+that its last request took in ns, the time of its heartbeat, the number of its steps, any number, and the time that its
+last picture took in ns (64 bits)."""
 
 STEP = 0
 RESET = 1 << 28
@@ -221,6 +223,10 @@ class Link:
     def set_number(self, number: int) -> None:
         """Publish a number for the fleet, such as the port of a server."""
         self._quads[NUMBER] = number
+
+    def note_picture(self, seconds: float) -> None:
+        """Publish how long the last picture has taken."""
+        self._quads[PICTURE] = int(1e9 * seconds)
 
     def receive(self) -> int:
         """Wait for the next order and return it.

@@ -91,6 +91,7 @@ class Fleet:
             target=self._target,
             control=str(self._segment.path),
             index=member.index,
+            members=len(self.members),
             spin=control.LONG_SPIN if len(self.members) <= usable_cores() else 0,
             report=str(member.report),
             arguments=member.arguments,

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...envs import PacError, find
+from ...envs.spaces.drawing_budget import BUDGET
 from ...envs.task import Savable, transformed
 from ..core.layout import Layout
 from ..system.segment import Segment
@@ -32,6 +33,7 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
     step = environments.step
     if arguments["cores"]:
         link.pin_to(arguments["cores"][link.index])
+    BUDGET.on_picture = link.note_picture
     link.ready()
     while (order := link.receive()) != CLOSE:
         begun = time.monotonic_ns()

@@ -15,7 +15,7 @@ from ..core.base import Backend
 from ..core.errors import BackendClosed, BackendTimeout, Failure
 from ..core.status import BackendState, EnvStatus, WorkerStatus
 from .absent_rows import AbsentRows
-from .control import REPLY
+from .control import PICTURE, REPLY
 from .fleet import Fleet
 from .member import Member
 
@@ -62,6 +62,11 @@ class SupervisedBackend(Backend):
             signs=lambda index: int(beats[index].sum()),
         )
         self._fleet.wait_ready()
+
+    @property
+    def picture_seconds(self) -> float:
+        """How long the slowest of the workers' last pictures took."""
+        return max(member.block.quads[PICTURE] for member in self._fleet.members) / 1e9
 
     def _replace_if_failed(self, member: Member, slot: int) -> bool:
         """Replace a worker if it failed; return whether it did."""

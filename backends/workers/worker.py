@@ -75,10 +75,12 @@ def main() -> int:
         load_kernels(instructions)
         instructions = read_instructions()
     from ...envs.processes import leave_to_parent
+    from ...envs.spaces.drawing_budget import BUDGET
     from ..system.segment import Segment
     from .control import FAILED, Link
 
     leave_to_parent()
+    BUDGET.parts = instructions["members"]
     link = Link(
         Segment.attach(Path(instructions["control"]), writable=True),
         instructions["index"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -14,15 +15,14 @@ from ..errors import EnvironmentFailed
 from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..processes import StartedProcesses
 from ..spaces.drawing import MODE_OF
+from ..spaces.drawing_budget import BUDGET, Turns
 from ..spaces.infos import number_at
-from ..task import LAST, LAST_DRAWN, Task, episode_seed
+from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
 from .board import draw
 from .making import create
 
 log = logging.getLogger(__name__)
 
-REQUESTED = b"\x01"
-"""In the field `looked_at`: a board is requested."""
 SEED_BITS = 0x7FFF_FFFF
 """Environments may pass their seed to generators that take 31 bits."""
 TERMINATED = 1
@@ -49,6 +49,7 @@ class AdaptedEnvironments:
         self._masks[:] = True
         self._packed = [slot.reshape(-1) for slot in self._part["action_mask"]] if task.masked else []
         self._looked = memoryview(self._part["looked_at"][0])
+        self._unasked, self._turns = bytes(hi - lo), Turns()
         self._board = self._part[task.panels[0].field][0]
         self._last_drawn: Any = memoryview(self._part[LAST_DRAWN][0])
         self._last_board = self._part[LAST + task.panels[0].field][0]
@@ -74,7 +75,7 @@ class AdaptedEnvironments:
         self._part["active"][slot, rows] = DECIDES
         for index in np.flatnonzero(mask).tolist():
             self._begin(index, slot)
-        self._finish(slot)
+        self._finish(slot, 0.0 if mask.any() else math.inf)  # without a mask, between two steps: see `redraw`
 
     def close(self) -> None:
         """Close the environments, and end the processes that they started when they were made."""
@@ -101,12 +102,23 @@ class AdaptedEnvironments:
         episodes[index] += 1
         return episode_seed(self._seed, self._lo + index, int(episodes[index])) & SEED_BITS
 
-    def _finish(self, slot: int) -> None:
-        """Pack the masks, and draw the environments whose boards are requested."""
+    def _finish(self, slot: int, spare: float = 0.0) -> None:
+        """Pack the masks, and draw the environments whose boards are requested; the training waits `spare` s anyway."""
         if self._task.masked:
             self._packed[slot][...] = np.packbits(self._bits, bitorder="little")
-        if REQUESTED in self._looked.tobytes():
-            for index in np.flatnonzero(self._looked).tolist():
+        asked = self._looked.tobytes()
+        if asked != self._unasked:
+            self._draw_asked(asked, slot, spare)
+
+    def _draw_asked(self, asked: bytes, slot: int, spare: float) -> None:
+        """Draw the environments whose boards are requested, some of them as the budget allows."""
+        for index, wanted in enumerate(asked):
+            if wanted and wanted != LIMITED:
+                self._looked[index] = 0
+                self._draw(index, slot, self._board)
+        if LIMITED in asked and BUDGET.allows(spare):
+            limited = [index for index, wanted in enumerate(asked) if wanted == LIMITED]
+            for index in self._turns.choose(limited, spare):
                 self._looked[index] = 0
                 self._draw(index, slot, self._board)
 

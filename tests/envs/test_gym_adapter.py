@@ -13,7 +13,9 @@ from pac.envs.errors import NoSuchEnvironment
 from pac.envs.gym.adapted import SEED_BITS
 from pac.envs.gym.probing import describe_here
 from pac.envs.spaces.drawing import shrink
+from pac.envs.spaces.drawing_budget import BUDGET
 from pac.envs.spaces.kinds import UnsupportedSpaces
+from pac.envs.task import LIMITED
 from pac.envs.text import cells_of
 
 from .begun import begun
@@ -144,6 +146,23 @@ def test_what_is_asked_for_is_drawn_once():
     environments.reset(np.zeros(2, np.bool_), 0)
     assert not np.array_equal(buffers["screen"][0, 0], shown[0, 0])
     assert buffers["episode_length"].tolist() == [[2, 2]]
+
+
+def test_a_request_that_can_wait_is_answered_within_the_budget(monkeypatch):
+    """One that cannot wait is answered at once, and between two steps all are."""
+    _, buffers, environments = begun("kinds:Screen")
+    monkeypatch.setattr(BUDGET, "_open_at", math.inf)
+    looked_at = buffers["looked_at"][0]
+    looked_at[:] = LIMITED, 1
+    environments.step(0)
+    assert looked_at.tolist() == [LIMITED, 0]
+    monkeypatch.setattr(BUDGET, "_open_at", 0.0)
+    environments.step(0)
+    assert not looked_at.any()
+    monkeypatch.setattr(BUDGET, "_open_at", math.inf)
+    looked_at[:] = LIMITED
+    environments.reset(np.zeros(2, np.bool_), 0)
+    assert not looked_at.any()
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("kinds:Blind", "text"), ("kinds:Unseen", "bars")])

@@ -14,7 +14,8 @@ class Unruly(gymnasium.Env):
 
     Args:
         how: "hangs", "dies", "prints", "reads", "leaves" (a process behind) in the constructor; "draws" (an
-            exception) or "dies_drawing" if MUJOCO_GL is not `osmesa`; "closes" (an exception at the end).
+            exception) or "dies_drawing" if MUJOCO_GL is not `osmesa`; "draws_slowly"; "closes" (an exception at the
+            end).
         path: A file that gets the number of each process that the constructor has run in, a line each.
     """
 
@@ -52,6 +53,8 @@ class Unruly(gymnasium.Env):
         return np.zeros(3, np.float32), 1.0, self._steps == 10, False, {}
 
     def render(self):
+        if self._how == "draws_slowly":
+            time.sleep(0.05)
         if self._how in {"draws", "dies_drawing"} and os.environ.get("MUJOCO_GL") != "osmesa":
             if self._how == "dies_drawing":
                 os.abort()

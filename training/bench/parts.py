@@ -125,6 +125,11 @@ PARTS = {
         {"every": 4.0, "times": 1},
         "Measure how long a checkpoint pauses training, and how much checkpoints every 30 s slow it down.",
     ),
+    "drawing": Benchmark(
+        "drawing:drawing_cost",
+        {"milliseconds": (50.0,), "seconds": 3.0, "rounds": 1},
+        "Measure how much pictures that take long slow down training while the app is attached.",
+    ),
     "app": Benchmark("app:app_cost", {"seconds": 5.0, "pairs": 3}),
     "watch": Benchmark("watching:watch_cost", {"pairs": 10, "rounds": 3}),
     "keys": Benchmark(

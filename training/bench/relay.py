@@ -52,17 +52,17 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
     config = Config(task=TASK, num_envs=NUM_ENVS, device="cpu", checkpoint_every=0)
     with training(config) as session:
         reader = TelemetryReader(session.directory)
-        _wait_until_it_runs(reader)
+        wait_until_it_runs(reader)
         windows: dict[str, list[float]] = {side: [] for side in ("without", "with_viewer", "elsewhere")}
         bits, shares = [], []
         for number in range(rounds):
             progress("training speed", 0.7 * number / rounds)
-            windows["without"].append(_rate(reader, seconds))
+            windows["without"].append(rate(reader, seconds))
             with _remote(session.pid) as screen:
                 screen.read_for(SETTLE)
                 relay = _relay_of(session.pid)
                 used, sent, begun = _cpu(relay, screen.process), _written(relay), time.monotonic()
-                windows["with_viewer"].append(_rate(reader, seconds, screen))
+                windows["with_viewer"].append(rate(reader, seconds, screen))
                 spent = time.monotonic() - begun
                 bits.append(8 * (_written(relay) - sent) / spent)
                 shares.append(
@@ -70,7 +70,7 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
                 )
             with _read_only(session.pid):
                 time.sleep(SETTLE)
-                windows["elsewhere"].append(_rate(reader, seconds))
+                windows["elsewhere"].append(rate(reader, seconds))
             time.sleep(SETTLE)
         progress("pressing keys", 0.7)
         with _remote(session.pid) as screen:
@@ -88,7 +88,8 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
     }
 
 
-def _wait_until_it_runs(reader: TelemetryReader) -> None:
+def wait_until_it_runs(reader: TelemetryReader) -> None:
+    """Wait until a session has made a step."""
     end = time.monotonic() + LIMIT
     while reader.read("state")["phase"] != Phase.RUNNING or not reader.read("state")["steps"]:
         if time.monotonic() > end:
@@ -97,7 +98,7 @@ def _wait_until_it_runs(reader: TelemetryReader) -> None:
         reader.follow()
 
 
-def _rate(reader: TelemetryReader, seconds: float, screen: Screen | None = None) -> float:
+def rate(reader: TelemetryReader, seconds: float, screen: Screen | None = None) -> float:
     """Return the steps per second of a window, in which the terminal is read."""
     before = reader.read("state")
     screen.read_for(seconds) if screen is not None else time.sleep(seconds)

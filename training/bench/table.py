@@ -207,6 +207,15 @@ ROWS = {
         "training speed with the app on a 200x60 terminal, 16 boards, relative to headless", 0.95, 0.98, _share
     ),
     **{
+        f"drawing/{picture}/ratio": Row(
+            f"training speed with the app over without, four environments of 1 ms per step, pictures of {picture}",
+            0.97,
+            0.99,
+            _share,
+        )
+        for picture in ("0.1ms", "5ms", "50ms", "400ms")
+    },
+    **{
         f"watch/added/{key}/{looking}/median": Row(f"time that `watch` adds to {loop}, {viewers}", bound, aim, _share)
         for key, loop, bounds, aims in (
             ("gymnasium", "an actor-critic with 8 CartPoles", (0.02, 0.03), (0.01, 0.02)),

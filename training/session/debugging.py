@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.task import ASKED, LAST_DRAWN, LOOKED_AT
+from ...envs.task import ASKED, LAST_DRAWN, LIMITED, LOOKED_AT
 from ..guards.alarms import Alarms, episode_patience
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
@@ -145,7 +145,7 @@ class Debugger:
         buffer = self._source.buffer
         if LOOKED_AT in buffer:
             self._requested = self._view.displayed(self.history.num_envs)
-            buffer[LOOKED_AT][0] = self._requested
+            buffer[LOOKED_AT][0] = LIMITED * self._requested
         if LAST_DRAWN in buffer and not self._task.state_at_hand:
             inspected = [focus] if focus is not None and (self.needs_every_step or self._gate.paused) else []
             asked = np.isin(np.arange(self.history.num_envs), [*self.recorded, *inspected])

@@ -14,6 +14,7 @@ from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
 from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
+from ...envs.spaces.drawing_budget import SHARE, limit_text
 from ..device import envs_device
 from ..past.history import MIN_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase
@@ -50,6 +51,7 @@ class SessionEnvs:
 
     def __init__(self, session: ConfiguredSession, record: RunRecord, checkpoints: CheckpointManager) -> None:
         self.made = False
+        self._picture_seconds = 0.0
         self._session, self._config, self._planner = session, session.config, session.planner
         self._record, self._checkpoints, self._units = record, checkpoints, session.kind.units
         self._envs: GatedEnvs | None = None
@@ -271,6 +273,13 @@ class SessionEnvs:
         """Report the backend's events, such as failed workers."""
         if self.backend is not None:
             self._session.failures.report_events(self.backend)
+            self._report_slow_pictures(self.backend.picture_seconds)
+
+    def _report_slow_pictures(self, seconds: float) -> None:
+        """Report that drawing is limited, and again if a picture takes twice as long."""
+        if seconds > 2 * self._picture_seconds and (text := limit_text(seconds)):
+            self._picture_seconds = seconds
+            self._session.events.add(Level.WARNING, f"drawing is limited to {SHARE:.0%} of the training: {text}")
 
     def _detach(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""

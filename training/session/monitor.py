@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -56,7 +57,7 @@ class Monitor:
         self._gate, self._timer = gate, timer
         self.num_envs = 0
         self._stepping = False
-        self._speed = 0.0
+        self._speed = self._redrawing = 0.0
         self._drawn: tuple[int, ViewRequest, bool] | None = None
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
@@ -114,11 +115,20 @@ class Monitor:
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
         self.publisher.publish(mark, at_gate=at_gate)
 
-    def redraw(self, draw: Callable[[], object]) -> None:
-        """Have environments that draw on request `draw` their boards between two steps, if viewers need new ones."""
+    def redraw(self, draw: Callable[[], object], spare: float = math.inf) -> None:
+        """Have environments that draw on request `draw` their boards between two steps, if viewers need new ones.
+
+        Args:
+            draw: Draws those that are requested.
+            spare: Seconds for which the training waits anyway; nothing is drawn if that took longer before.
+        """
+        if spare <= self._redrawing:
+            return
         view = self.view
         drawn, self._drawn = self._drawn, (self.counter.counts.steps, view.look, view.has_viewers)
         if view.has_viewers and drawn != self._drawn:
+            begun = time.perf_counter()
             draw()
+            self._redrawing = time.perf_counter() - begun
             self.debugger.keep_boards(0)
             self.publish(at_gate=True)

@@ -234,8 +234,8 @@ class Session(ConfiguredSession):
         super()._while_waiting()
         self.checkpoints.feed()
         backend = self.envs.backend
-        if backend is not None and LOOKED_AT in backend.buffer and self.gate.paused:
-            self.monitor.redraw(lambda: backend.redraw(self.counter.newest))
+        if backend is not None and LOOKED_AT in backend.buffer:
+            self.monitor.redraw(lambda: backend.redraw(self.counter.newest), self.gate.wait_seconds)
 
     def _publish(self) -> None:
         self.state.limit = self.limits.used_up
@@ -250,6 +250,7 @@ class Session(ConfiguredSession):
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, publish how the session ended; return the report."""
         self._between = True
+        self.clock.stop()
         if self._trainer is not None:
             self._save_last(self._trainer)
         self.envs.report_events()

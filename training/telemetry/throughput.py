@@ -2,8 +2,9 @@
 
 There is one definition of a rate. `fps`, `sps` and the times of the phases are averages over the last whole iterations
 at the present N, 10 s of training or more. They leave out pauses, the first iteration at each N (a warm-up), and what
-was trained at another N, for the baseline or in a sweep. The screen, the curves, `metrics.jsonl` and the report all
-use this definition.
+was trained at another N, for the baseline or in a sweep. While an iteration takes much longer than those before it,
+they are averages over that iteration so far. The screen, the curves, `metrics.jsonl` and the report all use this
+definition.
 
 The table of scaling shows medians: of windows of at least 2 s without a speed limit, for every N that was tried.
 """
@@ -15,12 +16,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from ..trainer import PHASES
 from .snapshot import Scaling
 
 SPAN = 10.0  # s of training, at least, that rates are averaged over
+LATE = 1.5  # times the longest of these iterations, after which one takes much longer
 WINDOW = 2.0  # s, at least, of one sample in the table of scaling
 MAX_SAMPLES = 512
 RATE_NAMES = ("fps", "sps")
@@ -105,8 +108,15 @@ class Throughput:
         return len(self._ends) > 1
 
     def span(self, now: Mark) -> tuple[Mark, Mark]:
-        """Return the two marks that rates are taken between: all there is until they are `known`."""
-        return (self._ends[0], self._ends[-1]) if self.known else (self._begun, now)
+        """Return the two marks that rates are taken between: all there is until they are `known`.
+
+        If an iteration takes much longer than those before it, its rates are those of its steps until now.
+        """
+        if not self.known:
+            return self._begun, now
+        first, last = self._ends[0], self._ends[-1]
+        longest = max(after.seconds - before.seconds for before, after in pairwise(self._ends))
+        return (last, now) if now.seconds - last.seconds > max(SPAN, LATE * longest) else (first, last)
 
     def rates(self, now: Mark) -> tuple[float, float]:
         """Return frames and steps per second, NaN before any time has passed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from ...envs import Field, Panel
 from ...envs.fields import Array, Buffers
 from ...envs.signals import deferred_signals
 from ...envs.spaces.drawing import MODE_OF, as_picture, drawing, picture_in, written
+from ...envs.spaces.drawing_budget import BUDGET, Turns
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import size_of
 from .observations import ObservationParts, host_array
@@ -20,9 +22,6 @@ from .step_log import StepLog
 
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset(MODE_OF.values())
-SHARE = 0.006
-"""The largest share of the training's time that drawing may take."""
-MAX_TURN = 0.005  # s of drawing at once
 SAID = Panel("text", "Text", "said", close=True, scrolls=True), Field("said", "uint32", (6, 44), timed=False)
 """The board of actions that are text."""
 MOST_CHANGES = 8
@@ -53,8 +52,8 @@ class WatchedBoards:
 
     def __init__(self, render: Render | None, observation: Any, *, text: bool = False, shared: bool = False) -> None:
         self._render, self._shared, self._text = render, shared, text
-        self._paid = self._cost = 0.0
-        self._turn = self._changes = 0
+        self._turns = Turns()
+        self._changes = 0
         self._board: tuple[Panel, Field] | None = None  # what is rendered
         self._looked = self._stale = False
         self._notes: list[str] = []
@@ -113,29 +112,23 @@ class WatchedBoards:
             log: Knows what the environments observe, and their last actions.
             spare: Seconds for which the training waits anyway. Drawing during these does not count towards the share.
         """
-        begin = now = time.perf_counter()
-        if now < self._paid and spare <= self._cost:
+        if not BUDGET.allows(spare):
             return 0.0
+        begin = time.perf_counter()
         wanted = np.flatnonzero(buffers[LOOKED_AT][0])
         self.in_use.clear()
-        with deferred_signals():
-            for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
-                if now - begin > max(MAX_TURN, spare):
-                    break
-                self._turn = env + 1
+        with deferred_signals(), closing(self._turns.choose(wanted.tolist(), spare)) as chosen:
+            for env in chosen:
                 buffers[LOOKED_AT][0, env] = 0
                 observation = None if self._renders else log.observation(env)
                 self._draw(buffers, "", observation, env, log.last_action(env) if self._text else None)
-                now, before = time.perf_counter(), now
-                self._cost = now - before
                 if env in self.in_use:
                     buffers[LOOKED_AT][0, env] = 1
                 if self._shared and self._renders:
                     boards = buffers[self.fields[0].name][0]
                     boards[wanted], buffers[LOOKED_AT][0, wanted] = boards[env], 0
                     break
-        self._paid = now + max(0.0, now - begin - spare) / SHARE
-        return now - begin
+        return time.perf_counter() - begin
 
     def draw_last(self, buffers: Buffers, observation: Any, env: int) -> None:
         """Draw the last observation of an episode, whose end has reset the environment, if boards show observations."""

@@ -41,7 +41,6 @@ ITERATION, MAX_DELAY = 1.0, 1.5
 MARK_PERIOD = 10.0  # s between two events about new environments
 SHARE = 0.006
 """The largest share of the training's time for publishing, without drawing."""
-TRUE_BYTE = b"\x01"
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 
 
@@ -333,7 +332,7 @@ class WatchedScript(BaseSession):
             observation = self.step_log.observation(env)
             mirror.buffer["observation"][mirror.buffer.order.newest, env] = self._boards.parts.numbers(observation)
             self._draw_last(env)
-        if TRUE_BYTE not in self._looked_at.tobytes():
+        if not self._looked_at.tobytes().rstrip(b"\0"):
             return 0.0
         return self._boards.draw(mirror.buffer, self.step_log, spare=self.gate.wait_seconds)
 

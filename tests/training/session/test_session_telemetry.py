@@ -21,6 +21,7 @@ from pac.training.trainer import PHASES
 from pac.training.trainers import TrainerKind
 
 from ...waiting import until
+from ..watched import session
 
 pytestmark = pytest.mark.session
 
@@ -83,3 +84,12 @@ def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
         pytest.raises(TooManyMetrics, match=f"limit of {MAX_METRICS} metrics reached"),
     ):
         ended.result(60)
+
+
+@pytest.mark.parametrize("backend", ["inline", "shm"])
+def test_a_viewer_is_told_that_drawing_is_limited(tmp_path, backend):
+    """The training goes on at its speed, and an event says how often there is a picture."""
+    with session(tmp_path, task="tests.training.unruly:Unruly:how=draws_slowly", backend=backend) as watched:
+        watched.call("look", count=4)
+        told = "drawing is limited to 1% of the training: a picture takes"
+        watched.until(lambda seen: any(told in event.text for event in seen.events))

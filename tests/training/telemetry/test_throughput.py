@@ -37,6 +37,16 @@ def test_a_slow_iteration_is_a_span_of_its_own():
     assert end.seconds - first.seconds == pytest.approx(20)
 
 
+def test_while_an_iteration_takes_much_longer_its_own_rate_is_shown():
+    """So a rate is never that of what was before; also if iterations usually take long."""
+    found, last = fed(4, 1000, seconds=2)
+    assert found.rates(Mark(last.seconds + 9, last.frames + 18, last.steps + 9)) == pytest.approx((1000, 0.5))
+    assert found.rates(Mark(last.seconds + 11, last.frames + 22, last.steps + 11)) == pytest.approx((2, 1))
+    found, last = fed(4, 1000, seconds=60)
+    assert found.rates(Mark(last.seconds + 80, last.frames, last.steps))[0] == pytest.approx(1000)
+    assert found.rates(Mark(last.seconds + 91, last.frames, last.steps)) == (0, 0)
+
+
 def test_rates_are_unknown_until_a_second_iteration_has_ended():
     """The first is warm-up; until then, what there is since the beginning is shown as an estimate."""
     found = Throughput()

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -73,6 +74,14 @@ def test_no_module_imports_itself_through_others():
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 100
     TopologicalSorter(imports).prepare()  # raises a CycleError that names the modules
+
+
+def test_no_process_imports_modules_of_the_working_directory():
+    """Every interpreter that starts a module gets -P."""
+    files = [path for room in ("envs", "backends", "training", "tui") for path in (ROOT / room).rglob("*.py")]
+    started = [line for path in files for line in path.read_text().splitlines() if re.search(r'executable.*"-m"', line)]
+    assert len(started) > 10
+    assert [line for line in started if '"-P"' not in line] == []
 
 
 @pytest.mark.parametrize("room", ["pac.envs", "pac.backends"])

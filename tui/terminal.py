@@ -68,13 +68,14 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
     """Restore the terminal's attributes and the signal handlers at the end of the block, however it ends.
 
     SIGINT raises `KeyboardInterrupt`. SIGHUP, which is also sent when the terminal or the browser's tab closes, ends
-    the process, and so does SIGALRM, see `end_soon`.
+    the process, and so do SIGQUIT and SIGALRM, see `end_soon`.
 
     Args:
         afterwards: Called after the attributes were restored, while signals are still handled.
     """
     attributes = _attributes()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGALRM)}
+    ending = (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM)
+    handlers = {number: signal.getsignal(number) for number in (*ending, signal.SIGINT)}
 
     def on_hang_up(*_: object) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the system and `_watch_terminal` may both send it
@@ -88,8 +89,8 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
         finally:
             os._exit(INTERRUPTED)
 
-    signal.signal(signal.SIGHUP, on_hang_up)
-    signal.signal(signal.SIGALRM, on_hang_up)
+    for number in ending:
+        signal.signal(number, on_hang_up)
     # With Python's own handler, asyncio would cancel a task instead, which Textual ignores while it starts.
     signal.signal(signal.SIGINT, _interrupt)
     _watch_terminal()

@@ -86,7 +86,7 @@ def serve(arguments: Sequence[str], port: int) -> int:
         def initialize_logging(self) -> None:
             """Log nothing."""
 
-    command = shlex.join(["exec", sys.executable, "-m", "pac.tui", *arguments])
+    command = shlex.join(["exec", sys.executable, "-P", "-m", "pac.tui", *arguments])
     Guarded(command, host=HOST, port=port, title="pac-tui").serve()
     return 0
 

@@ -14,6 +14,7 @@ import math
 import mmap
 import os
 import pwd
+import resource
 import secrets
 import shutil
 import stat
@@ -42,6 +43,12 @@ class SharedMemoryFull(PacError):
     """The file system for shared memory is full."""
 
     title = "Shared memory is full"
+
+
+class FilesTooSmall(SharedMemoryFull):
+    """The size of files is limited, for example by `ulimit -f`."""
+
+    title = "Files are too small"
 
 
 class UnsafeDirectory(PacError):
@@ -171,7 +178,7 @@ def is_owned(path: Path) -> bool:
 
 def _is_locked(path: Path) -> bool:
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
@@ -185,7 +192,9 @@ def _is_locked(path: Path) -> bool:
 
 def directories() -> Iterator[tuple[Path, int, bool]]:
     """Yield the directories of all processes, with the process id and whether it is alive."""
-    for path in runtime_directory().iterdir():
+    with os.scandir(runtime_directory()) as entries:
+        found = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]  # a FIFO would block
+    for path in found:
         pid = path.name.partition("-")[0]
         if pid.isdigit():
             yield path, int(pid), is_owned(path)
@@ -218,6 +227,7 @@ class Segment:
 
         Raises:
             SharedMemoryFull: The file system is full; the file was removed.
+            FilesTooSmall: The process may not write such large files; the file was removed.
         """
         folder = directory or own_directory()
         path = folder / name
@@ -227,6 +237,12 @@ class Segment:
             return cls(path, mmap.mmap(descriptor, size))
         except OSError as error:
             path.unlink()
+            most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+            if error.errno == errno.EFBIG and most != resource.RLIM_INFINITY and most < size:
+                raise FilesTooSmall(
+                    f"files of {human_bytes(size)} are needed, and this shell allows {human_bytes(most)} (ulimit -f): "
+                    "raise that limit, or use fewer environments"
+                ) from error
             if error.errno not in {errno.ENOSPC, errno.EFBIG, errno.ENOMEM, errno.EINVAL}:
                 raise
             raise SharedMemoryFull(

@@ -123,12 +123,11 @@ class GameReader:
             raise self.wrong(key, f"a list of at most {most}", found)
         return found
 
-    def text(self, key: str, found: Any, choices: tuple[str, ...] = ()) -> str:
+    def text(self, key: str, found: Any, choices: tuple[str, ...] | None = None) -> str:
         """Return a short text, or one of the choices."""
-        if not isinstance(found, str) or len(found) > 40 or (choices and found not in choices):
-            raise self.wrong(
-                key, f"one of {', '.join(choices)}" if choices else "a text of at most 40 characters", found
-            )
+        if not isinstance(found, str) or len(found) > 40 or (choices is not None and found not in choices):
+            expected = "a text of at most 40 characters" if choices is None else f"one of {', '.join(choices)}"
+            raise self.wrong(key, "nothing, since there are no values" if choices == () else expected, found)
         return found
 
     def buttons(self, key: str, found: Any) -> int:
@@ -162,7 +161,7 @@ class GameReader:
         """Return a value."""
         parts = self.mapping("values", found, {"name", "address", "bytes", "format", "reward"})
         reward = parts.get("reward", 0)
-        if not isinstance(reward, int | float) or isinstance(reward, bool) or abs(reward) > 1e6:
+        if not isinstance(reward, int | float) or isinstance(reward, bool) or not abs(reward) <= 1e6:
             raise self.wrong("values.reward", "a number", reward)
         return Value(
             self.text("values.name", parts.get("name")),

@@ -2,12 +2,16 @@
 
 import fcntl
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from pac.backends.system.segment import (
+    FilesTooSmall,
+    Segment,
     UnsafeDirectory,
+    directories,
     human_bytes,
     is_owned,
     new_directory,
@@ -100,3 +104,28 @@ def test_a_locked_directory_is_kept(elsewhere):
     finally:
         os.close(descriptor)
     remove_stale()
+
+
+def test_what_is_no_directory_in_the_runtime_directory_belongs_to_nobody(tmp_path, monkeypatch):
+    """A FIFO does not block the start, and a link is not followed."""
+    monkeypatch.setenv("PAC_RUNTIME_DIR", str(tmp_path))
+    own = new_directory()
+    os.mkfifo(runtime_directory() / "123456789-1-aa")
+    (runtime_directory() / "123456789-1-bb").symlink_to(own)
+    (runtime_directory() / "123456789-1-cc").touch()
+    assert [path for path, _, alive in directories() if alive] == [own]
+    remove_stale()
+    assert own.is_dir()
+    remove_directory(own)
+
+
+def test_a_limit_of_the_size_of_files_is_named(tmp_path):
+    """It is not the shared memory that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
+    try:
+        with pytest.raises(FilesTooSmall, match=r"64\.0 KiB are needed, and this shell allows 8\.0 KiB \(ulimit -f\)"):
+            Segment.create("x", 65536, directory=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "x").exists()

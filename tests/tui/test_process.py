@@ -71,7 +71,12 @@ def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGHUP, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGINT))]
+    "number",
+    [
+        signal.SIGHUP,
+        signal.SIGQUIT,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGINT)),
+    ],
 )
 def test_a_signal_ends_app_and_session(place, number):
     """The terminal is restored, unless it was closed."""
@@ -142,7 +147,10 @@ def test_a_game_that_is_terminated_restores_the_terminal(place):
         assert terminal.attributes == terminal.attributes_before
 
 
-@pytest.mark.parametrize("end", ["pass", "1 / 0", "sys.exit()", "os.kill(os.getpid(), signal.SIGHUP)"])
+@pytest.mark.parametrize(
+    "end",
+    ["pass", "1 / 0", "sys.exit()", "os.kill(os.getpid(), signal.SIGHUP)", "os.kill(os.getpid(), signal.SIGQUIT)"],
+)
 def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
     """Also after an exception or a signal."""
     code = f"import os, signal, sys, tty; from pac.tui.terminal import borrowed_terminal\n{BORROWED.format(end)}"

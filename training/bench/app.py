@@ -56,7 +56,7 @@ def _with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         report = Path(folder, "report.json")
         limits = ["--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder, "--report", str(report)]
-        process, terminal = on_terminal([sys.executable, "-m", "pac.tui", "run", *limits])
+        process, terminal = on_terminal([sys.executable, "-P", "-m", "pac.tui", "run", *limits])
         threading.Thread(target=drain, args=(terminal,), daemon=True).start()
         share, peak = _app_load(process, seconds)
         os.close(terminal)

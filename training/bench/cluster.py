@@ -148,7 +148,7 @@ def _row(costs: Costs, network: Network, ranks: int) -> Figures:
 def _lone_ranks(seconds: float) -> list[Figures]:
     """Train in one process per core at the same time; return the times that each has measured."""
     given = json.dumps([TASK, NUM_ENVS, seconds, SETTINGS | {"epochs": EPOCHS}])
-    command = [sys.executable, "-m", "pac.training.bench.lone_rank", given]
+    command = [sys.executable, "-P", "-m", "pac.training.bench.lone_rank", given]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([*command, str(core)], **pipes) for core in measured_cores()]
     try:
@@ -169,7 +169,7 @@ def _pair_rate(seconds: float) -> float:
 
 def _network_here() -> Network:
     """Return the cost of messages on this machine, from all-reduces of one number and of gradients."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CORES)]
+    torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CORES)]
     command = [*torchrun, "-m", "pac.training.bench.collectives", TASK]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT)
     try:

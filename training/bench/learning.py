@@ -136,7 +136,7 @@ def summary(runs: list[Figures], goal: float | None) -> Figures:
 
 def _points(side: str, config: Config, checks: Checks) -> Iterator[Figures]:
     """Train in a process of its own; yield its points."""
-    command = [sys.executable, "-m", __spec__.name, side, config.model_dump_json(), json.dumps(asdict(checks))]
+    command = [sys.executable, "-P", "-m", __spec__.name, side, config.model_dump_json(), json.dumps(asdict(checks))]
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,

@@ -122,7 +122,7 @@ def figures_of(function: Callable[..., Any], *arguments: object, limit: float) -
         MeasurementFailed: It failed; the message is the last line of its errors.
     """
     place = function.__module__, function.__qualname__
-    command = [sys.executable, "-m", __name__, *place, json.dumps(arguments)]
+    command = [sys.executable, "-P", "-m", __name__, *place, json.dumps(arguments)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=limit)
     if done.returncode:
         status = f"status {done.returncode}: {last_line(done.stderr)}"

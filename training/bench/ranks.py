@@ -76,7 +76,7 @@ def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int)
     """
     options = ("--task", TASK, "--num-envs", str(num_envs), "--seconds", str(seconds), "--device", "cpu", *settings)
     several = ("--ranks", str(ranks)) if ranks > 1 else ()
-    command = [sys.executable, "-m", "pac.tui", "run", "--headless", "--json", "--checkpoint-every", "0"]
+    command = [sys.executable, "-P", "-m", "pac.tui", "run", "--headless", "--json", "--checkpoint-every", "0"]
     before = os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         os.sched_setaffinity(0, sorted(before)[:cores])

@@ -121,7 +121,7 @@ def _remote(pid: int) -> Iterator[Screen]:
     """Attach to a session through a relay."""
     with _transport() as transport:
         options = ["--rsh", transport, "--command", PROGRAM, f"here:{pid}"]
-        screen = Screen([sys.executable, "-m", "pac.tui", "attach", *options], SIZE)
+        screen = Screen([sys.executable, "-P", "-m", "pac.tui", "attach", *options], SIZE)
         try:
             screen.wait_for(" running ")
             yield screen

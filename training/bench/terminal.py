@@ -104,7 +104,7 @@ def app_on_terminal(num_envs: int) -> Iterator[Screen]:
     """Run the app with a training on a 200x60 terminal, and delete the run afterwards."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         options = ["--num-envs", str(num_envs), "--runs-dir", folder]
-        with closing(Screen([sys.executable, "-m", "pac.tui", "run", *options])) as screen:
+        with closing(Screen([sys.executable, "-P", "-m", "pac.tui", "run", *options])) as screen:
             yield screen
 
 

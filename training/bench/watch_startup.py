@@ -86,7 +86,7 @@ def _watched() -> float:
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         command, _, stop = _files(Path(folder))
         begun = time.perf_counter()
-        screen = Screen([sys.executable, "-m", "pac.tui", "watch", *command])
+        screen = Screen([sys.executable, "-P", "-m", "pac.tui", "watch", *command])
         try:
             screen.wait_for(" ".join(BOARD))  # a character of a board is two columns wide
             seconds = time.perf_counter() - begun

@@ -22,7 +22,7 @@ from .watched.loops import LOOPS
 
 SCRIPTS = Path(__file__).parent / "watched"
 PLAIN = (sys.executable,)
-WATCH = (sys.executable, "-m", "pac.tui", "watch", "--headless", "--python", sys.executable)
+WATCH = (sys.executable, "-P", "-m", "pac.tui", "watch", "--headless", "--python", sys.executable)
 SETTLING = 0.15  # s: what became due while a process was stopped is done in these
 Turn = dict[str, float]
 
@@ -75,7 +75,7 @@ def loop_turns(loop: str, seconds: float, pairs: int, *, attached: bool) -> list
     ):
         try:
             if attached:
-                app, terminal = on_terminal([sys.executable, "-m", "pac.tui", "attach", str(watched.pid)])
+                app, terminal = on_terminal([sys.executable, "-P", "-m", "pac.tui", "attach", str(watched.pid)])
                 threading.Thread(target=drain, args=(terminal,), daemon=True).start()
             for side in (plain, watched):  # the app joins in this time
                 side.measure(2.0 if attached else SETTLING, 0.1)

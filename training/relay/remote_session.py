@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...backends.system.segment import new_directory, remove_directory
-from ...envs import PacError
+from ...envs import BadParameter, PacError
 from ...envs.files import parse_json
 from ...envs.printable import printable
 from ..runs.sessions import UNKNOWN_EXIT_CODE, ForeignSession
@@ -52,7 +52,12 @@ def relay_command(host: str, run: str, *, rsh: str = DEFAULT_RSH, command: str =
         run: The name of the run there.
         rsh: The command that runs a program on a host, with its options.
         command: The command `pac-tui` on the host.
+
+    Raises:
+        BadParameter: The host or the run would be an option of one of these commands.
     """
+    if option := next((name for name in (host, run) if name.startswith("-")), None):
+        raise BadParameter(f"HOST:RUN names a machine and a run, and {option!r} is an option; give options with --rsh")
     return [*shlex.split(rsh), host, *shlex.split(command), "relay", shlex.quote(run)]
 
 

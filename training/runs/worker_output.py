@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...envs.entries import Place, entry_at
+from ...envs.files import open_binary
 from ..logs import plain, worker_logs
 
 CHUNK = 64 * 1024  # bytes per read
@@ -48,7 +49,7 @@ class WorkerOutput:
     def _new(self, log: Path) -> Iterator[bytes]:
         """Yield the output of a worker since the last call, in pieces of whole lines."""
         try:
-            file = log.open("rb")
+            file = open_binary(log)
         except OSError:  # the worker has ended
             return
         with file:

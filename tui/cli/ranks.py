@@ -57,7 +57,7 @@ def start_ranks(ranks: int, arguments: list[str]) -> int:
         max_restarts=0,
     )
     try:
-        elastic_launch(config, sys.executable)("-u", "-m", "pac.tui", *arguments)
+        elastic_launch(config, sys.executable)("-u", "-P", "-m", "pac.tui", *arguments)
     except ChildFailedError as error:
         _, first = error.get_first_failure()
         return first.exitcode if first.exitcode > 0 else FAILED

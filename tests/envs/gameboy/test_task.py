@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pac.envs import find
 from pac.envs.errors import PacError
+from pac.envs.gameboy import games
 from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.games import GameReader
 from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, WORDS
 from pac.envs.gameboy.starts import played
 from pac.envs.gameboy.views import views_of
@@ -127,6 +133,10 @@ def test_bad_cartridges_are_explained(tmp_path: Path, change, complaint: str):
         ("title: A\nactions: [jump]", "actions expects one of right, left, up"),
         ("title: A\nactions: [a]\nvalues: [{name: x, address: 3}]", "values.address expects a whole number"),
         ("title: A\nactions: [a]\nspeed: 3", "the file expects the keys"),
+        (
+            "title: A\nactions: [a]\nends: [{outcome: x, address: 49152, when: y}]",
+            "ends.when expects nothing",
+        ),
     ],
 )
 def test_bad_games_are_explained(tmp_path: Path, text: str, complaint: str):
@@ -135,3 +145,59 @@ def test_bad_games_are_explained(tmp_path: Path, text: str, complaint: str):
     (tmp_path / "my.yaml").write_text(text)
     with pytest.raises(PacError, match=complaint):
         find(f"gameboy:rom={tmp_path / 'my.gb'}")
+
+
+GAME = {
+    "title": "A",
+    "snapshot": "a.snapshot",
+    "start": [{"hold": "a", "frames": 3}],
+    "actions": ["", "a right"],
+    "frames": 24,
+    "press": 8,
+    "steps": 100,
+    "values": [{"name": "x", "address": 0xC000, "bytes": 2, "format": "bcd", "reward": 1.5}],
+    "ends": [{"outcome": "won", "tone": "good", "address": 0xC000, "least": 1, "most": 9, "when": "x"}],
+    "goals": [[{"hold": "b", "steps": 2}], "a.pgm"],
+}
+"""A game with every key."""
+STRANGE: tuple[object, ...] = (
+    None,
+    True,
+    -1,
+    0.5,
+    1e999,
+    float("nan"),
+    10**30,
+    "",
+    "x" * 99,
+    "../x",
+    [],
+    [[]],
+    [None],
+    {},
+    {"x": 1},
+    "\0",
+)
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """Yield a value with each of its parts left out, or replaced by something strange."""
+    yield from STRANGE
+    for key in range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ():
+        left = copy(value)
+        del left[key]
+        yield left
+        for part in changed(value[key]):
+            yield {**value, key: part} if isinstance(value, dict) else [*value[:key], part, *value[key + 1 :]]
+
+
+def test_no_part_of_a_game_is_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Whatever it is replaced by, or if it is missing, the game is read or an error explains it."""
+    reader = GameReader(tmp_path / "a.yaml")
+    read = 0
+    for content in (GAME, *changed(GAME)):
+        monkeypatch.setattr(games, "read_yaml", lambda *_, content=content: content)
+        with suppress(PacError):
+            reader.read()
+            read += 1
+    assert read > 10

@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
+from pac.envs import BadParameter
 from pac.training.relay.frames import Kind, write_frame
 from pac.training.relay.remote_session import RelayFailed, RemoteSession, relay_command
 from pac.training.relay.sender import versions
@@ -61,6 +62,13 @@ def remote(folder: Path, run: str) -> Iterator[RemoteSession]:
     with contextlib.closing(RemoteSession("box", command)) as shown:
         shown.start()
         yield shown
+
+
+@pytest.mark.parametrize(("host", "run"), [("-oProxyCommand=touch x", "latest"), ("--", "latest"), ("box", "--help")])
+def test_a_host_or_a_run_is_no_option(host, run):
+    """Of the remote shell, which could run any command, or of pac-tui there."""
+    with pytest.raises(BadParameter, match=host if host != "box" else run):
+        relay_command(host, run)
 
 
 def relays(watched: Watched) -> list[psutil.Process]:

@@ -13,16 +13,18 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.core.errors import ending
 from ...backends.system.cores import share_cores
+from ...backends.system.segment import remove_directories
 from ...envs import BadParameter, PacError
 from ...envs.apart import MAKING_LIMIT
 from ...envs.entries import FolderEntry
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-END_LIMIT = 5.0  # s for the end of a session that was not ready
+END_LIMIT, PATIENCE = 5.0, 3.0
+"""Seconds for the end of a session that is not ready, and those after which it does not wait for its main thread."""
+STOPPED = {"title": "Interrupted", "error": "interrupted before the session was ready", "code": INTERRUPTED}
 DOES = "does"
 """The key of the lines that say what a session does before it is ready."""
 
@@ -331,6 +335,36 @@ def _log_to_file(session: Session) -> None:
     logging.getLogger("pac").setLevel(logging.INFO)
 
 
+@contextlib.contextmanager
+def _ended_by_signals(pipe: int) -> Iterator[None]:
+    """Have a signal raise `KeyboardInterrupt` in the block, and end the process soon if the main thread is blocked.
+
+    It may wait for other ranks, in code in which no exception is raised. This thread then ends the process: there is no
+    run yet. It touches nothing else that the main thread uses.
+    """
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    over = threading.Event()
+
+    def end() -> None:
+        with ours:
+            if ours.recv(1) and not over.wait(PATIENCE):
+                _answer(pipe, STOPPED)
+                remove_directories()
+                os._exit(INTERRUPTED)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=end, name="start", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(-1)
+        theirs.close()
+
+
 def main() -> int:
     """Run the session whose configuration is on stdin."""
     pipe = os.dup(1)
@@ -338,12 +372,10 @@ def main() -> int:
     if started_by_torchrun():
         share_cores(local_rank(), int(os.environ["LOCAL_WORLD_SIZE"]))
     os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")
     try:
-        with importing():
+        with _ended_by_signals(pipe), importing():
             from ..loading import task_of
             from .watchdog import Watchdog
 
@@ -356,8 +388,7 @@ def main() -> int:
             faulthandler.cancel_dump_traceback_later()
         _log_to_file(session)
     except KeyboardInterrupt:
-        text = "interrupted before the session was ready"
-        _answer(pipe, {"title": "Interrupted", "error": text, "code": INTERRUPTED})
+        _answer(pipe, STOPPED)
         return INTERRUPTED
     except Exception as error:
         if not isinstance(error, PacError):

@@ -40,7 +40,19 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
 
 
 def start_ranks(ranks: int, arguments: list[str]) -> int:
-    """Have torchrun start `pac-tui` with these arguments once per rank; return the exit code."""
+    """Have torchrun start `pac-tui` with these arguments once per rank; return the exit code.
+
+    Every signal that stops them reaches the ranks as SIGTERM, of which an interpreter that is starting says nothing.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        return _run_ranks(ranks, arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run_ranks(ranks: int, arguments: list[str]) -> int:
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
@@ -55,13 +67,15 @@ def start_ranks(ranks: int, arguments: list[str]) -> int:
         rdzv_backend="c10d",
         rdzv_endpoint="localhost:0",
         max_restarts=0,
+        signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
     )
+    signal.signal(signal.SIGINT, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     try:
         elastic_launch(config, sys.executable)("-u", "-P", "-m", "pac.tui", *arguments)
     except ChildFailedError as error:
         _, first = error.get_first_failure()
         return first.exitcode if first.exitcode > 0 else FAILED
-    except (SignalException, KeyboardInterrupt):
+    except SignalException:
         return INTERRUPTED
     return DONE
 

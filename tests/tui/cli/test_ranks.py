@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from pac.training.runs.checkpoint import load_newest
@@ -309,3 +310,34 @@ def test_several_names_are_of_hosts(capsys: pytest.CaptureFixture[str]) -> None:
     """The error says what shows the sessions of this machine."""
     assert main(["attach", "box:one", "two"]) == 2
     assert "several sessions are given as HOST:RUN, got 'two'; --all shows" in capsys.readouterr().err
+
+
+def own(process: subprocess.Popen[str], module: str) -> list[psutil.Process]:
+    """Return the processes below one that run a module."""
+    found = []
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            found += [child] * (module in child.cmdline())
+    return found
+
+
+@pytest.mark.session
+def test_an_interrupt_while_the_ranks_start(shared: Path, tmp_path: Path) -> None:
+    """Ctrl-C before the first iteration, here while their interpreters start: no traceback."""
+    with started(TRAINING, shared, tmp_path) as process:
+        until(lambda: len(own(process, "pac.tui")) == 2, "the ranks", START_LIMIT)
+        process.send_signal(signal.SIGINT)
+        _, err = ended(process)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+@pytest.mark.session
+def test_a_rank_that_is_killed_while_it_starts_ends_the_others(shared: Path, tmp_path: Path) -> None:
+    """They wait for it, in code in which no exception is raised."""
+    with started(TRAINING, shared, tmp_path) as process:
+        until(lambda: len(own(process, "pac.training.session.host")) == 2, "the sessions", START_LIMIT)
+        own(process, "pac.training.session.host")[0].kill()
+        _, err = ended(process)
+    assert process.returncode == 1
+    assert "Traceback" not in err

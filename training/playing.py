@@ -25,6 +25,7 @@ from ..backends.workers.worker import read_instructions
 from ..envs import Task, episode_seed, find
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
+from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .runs.checkpoint import load_newest
@@ -170,7 +171,7 @@ def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
     also the share of each outcome, and `stage/K`, the share that reached stage K.
     """
     returns = np.array([np.mean(episode.returns) for episode in episodes])
-    margin = MARGIN * float(returns.std(ddof=1)) / math.sqrt(len(returns)) if len(returns) > 1 else math.nan
+    margin = MARGIN * float(returns.std(ddof=1)) / math.sqrt(len(returns)) if len(returns) > 1 else UNKNOWN
     mean = float(returns.mean())
     found = {"return": mean, "return_low": mean - margin, "return_high": mean + margin}
     found["length"] = float(np.mean([episode.length for episode in episodes]))
@@ -185,7 +186,7 @@ def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
     stages = next((item for item in task.info if item.name == STAGE and math.isfinite(item.high)), None)
     for stage in range(1, int(stages.high) + 1 if stages is not None else 0):
         found[f"stage/{stage}"] = np.mean([episode.info[STAGE] >= stage for episode in episodes]).item()
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+    return {name: value for name, value in found.items() if not is_unknown(value)}
 
 
 def evaluate_run(

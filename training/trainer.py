@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -14,6 +13,7 @@ from ..backends.system.segment import Segment
 from ..envs import PacError, Task
 from ..envs.fields import Buffers
 from ..envs.slots import SlotOrder
+from ..envs.unknown import UNKNOWN
 from .ranks import Ranks, SingleRank
 
 Metrics: TypeAlias = dict[str, float]
@@ -268,7 +268,7 @@ class PolicyOutput:
     deviations: Sequence[float] = ()
     values: Sequence[float] = ()
     ranges: Sequence[tuple[float, float]] = ()
-    epsilon: float = math.nan
+    epsilon: float = UNKNOWN
 
 
 @dataclass(frozen=True)

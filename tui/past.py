@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..envs.unknown import UNKNOWN, is_unknown
 from ..training.telemetry.moments import Moment
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
@@ -28,12 +29,12 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     row["reward"] = values["reward"]
     single = moment.action is not None and moment.action.ndim == 0
     row["action"] = moment.action if single else -1
-    actions[env] = np.nan if moment.action is None else moment.action.reshape(-1)[: actions.shape[1]]
+    actions[env] = UNKNOWN if moment.action is None else moment.action.reshape(-1)[: actions.shape[1]]
     row["ended"] = 0
     if moment.seat:
         row["last_return"], last_terms[env, 0] = snapshot.last_returns[env, moment.seat], last_terms[env, moment.seat]
     for table, known in ((info, moment.info), (terms, moment.terms)):
-        table[env] = np.nan
+        table[env] = UNKNOWN
         if known is not None:
             table[env, : len(known)] = known
     boards = {
@@ -42,8 +43,8 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     }
     policy: PolicyOutput | None = snapshot.policy
     if moment.back:
-        known_value = np.isfinite(values["value"]) or not snapshot.description.watched  # scripts may have no policy
-        policy = PolicyOutput(values["value"], float("nan"), (), ()) if known_value else None
+        known_value = not is_unknown(values["value"]) or not snapshot.description.watched  # scripts may have no policy
+        policy = PolicyOutput(values["value"], UNKNOWN, (), ()) if known_value else None
     return replace(
         snapshot,
         environments=environments,

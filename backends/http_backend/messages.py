@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ...envs import Task, UnknownName
 from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
+from ...envs.unknown import spelled
 from ..servers.hosting import HostedEnvironment
 
 Action: TypeAlias = int | float | list[int] | list[float]
@@ -142,7 +143,7 @@ def numbers(array: Array) -> list[Any]:
     """Return the elements of an array as a flat list."""
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return [value if math.isfinite(value) else _spelled(value) for value in values]
+        return [value if math.isfinite(value) else spelled(value) for value in values]
     return list(values)
 
 
@@ -177,7 +178,3 @@ def _only(task: Task, per: str) -> Any:
 def _seats(answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the answer of the only seat, or the list of all."""
     return answers[0] if len(answers) == 1 else {"results": answers}
-
-
-def _spelled(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

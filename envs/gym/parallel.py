@@ -10,6 +10,7 @@ from ..fields import DECIDES, OUT, Buffers
 from ..slots import next_slot
 from ..spaces.infos import number_at
 from ..task import Task
+from ..unknown import UNKNOWN
 from .action_reader import action_reader
 from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
 from .spaces import writer_of
@@ -66,14 +67,14 @@ class ParallelEnvironments(AdaptedEnvironments):
         return [(first + seat, agent) for seat, agent in enumerate(self._agents) if agent in alive]
 
     def _blank(self, index: int, seats: list[tuple[int, Any]], slot: int) -> None:
-        """Write the rows of absent agents: zeros as observation, every action as legal, NaN as info."""
+        """Write the rows of absent agents: zeros as observation, every action as legal, unknown infos."""
         if len(seats) < len(self._agents):
             present = {row for row, _ in seats}
             absent = [row for row in range(*self._rows(index).indices(len(self._masks))) if row not in present]
             self._part["observation"][slot, absent] = 0
             self._masks[absent] = True
             for item in self._task.info:
-                self._part[item.name][slot, absent] = np.nan
+                self._part[item.name][slot, absent] = UNKNOWN
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
         """Write the results of the agents that acted in one environment."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..fields import STANDARD_FIELDS
 from ..task import LAST, LAST_DRAWN
+from ..unknown import UNKNOWN
 
 MOST, LONGEST = 32, 90
 """The most numbers that are read, and the most bytes of a name: with `info/` before it, it is the name of a curve."""
@@ -85,22 +85,22 @@ def _bytes(name: str) -> int:
 
 
 def number_of(value: Any) -> float:
-    """Return a value of an info as a number; NaN if it is not a number. Nothing is read from a GPU."""
+    """Return a value of an info as a number; unknown if it is not a number. Nothing is read from a GPU."""
     if not _is_number(value):
-        return math.nan
+        return UNKNOWN
     try:
         return float(value if isinstance(value, Real | np.bool_) else value.item())
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        return math.nan
+        return UNKNOWN
 
 
 def number_at(info: Mapping[str, Any], name: str) -> float:
-    """Return the number of an info with a name that `numbers_in` returned; NaN if it is missing."""
+    """Return the number of an info with a name that `numbers_in` returned; unknown if it is missing."""
     value = info.get(name)
     if value is None and "." in name:
         first, _, rest = name.partition(".")
         inner = info.get(first)
-        return number_at(inner, rest) if isinstance(inner, Mapping) else math.nan
+        return number_at(inner, rest) if isinstance(inner, Mapping) else UNKNOWN
     return number_of(value)
 
 

@@ -16,6 +16,7 @@ from textual.keys import key_to_character
 from textual.pilot import Pilot
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
+from pac.envs.unknown import UNKNOWN
 from pac.training.session.control import CommandRefused, ControlServer
 from pac.training.session.host import SessionFailed
 from pac.training.session.viewers import Viewers
@@ -113,11 +114,11 @@ class FakeSession:
 
     def _fill(self, num_envs: int) -> None:
         self.num_envs = num_envs
-        unknown = {"baseline": np.nan, "progress": np.nan, "limit": np.nan}
+        unknown = {"baseline": UNKNOWN, "progress": UNKNOWN, "limit": UNKNOWN}
         self.say(phase=Phase.RUNNING, num_envs=num_envs, started=time.time(), **unknown)
         self.say(backend=b"shm", device=b"cpu", return_mean=-0.5, length_mean=40.0, fps=2400.0, sps=120.0)
         with self.writer.write("environments") as table:
-            table["last_return"] = np.nan
+            table["last_return"] = UNKNOWN
             table["worker"] = np.arange(num_envs) // max(1, num_envs // 2)
 
     def restart(self, num_envs: int) -> None:
@@ -158,7 +159,7 @@ class FakeSession:
         """Write a row of the table of processes."""
         with self.writer.write("processes") as table:
             table["role"][row], table["index"][row] = role.encode(), row
-            for name, value in {"state": b"ready", "rate": np.nan, **values}.items():
+            for name, value in {"state": b"ready", "rate": UNKNOWN, **values}.items():
                 table[name][row] = value
         self.say()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pac.envs.unknown import UNKNOWN
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.validity import ANY, RANGES, ranges_of
@@ -25,20 +26,21 @@ def fill(array, ranges, extreme):
         limits = np.finfo(values.dtype) if floats else np.iinfo(values.dtype)
         if extreme in {"least", "most"}:
             values[...] = max(low, limits.min) if extreme == "least" else min(high, limits.max)
-        elif floats and (nan if extreme == "nan" else low <= float(extreme) <= high):
-            values[...] = float(extreme)
+        elif floats and (low <= float(extreme) <= high if "inf" in extreme else nan):
+            values[...] = UNKNOWN if extreme == "unknown" else float(extreme)
 
 
-@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf"])
+@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf", "unknown"])
 @pytest.mark.parametrize("task", ["drmario", CHESS], ids=["drmario", "all kinds of boards"])
 def test_views_draw_extreme_numbers(still, stage, task, extreme):
-    """In all blocks at once."""
+    """In all blocks at once. NaN is a value, and unknown is not."""
     fake = still(task)
-    draw_all(fake, stage, extreme, list(fake.writer._mapped.arrays))
+    drawn = draw_all(fake, stage, extreme, list(fake.writer._mapped.arrays))
+    assert ("NaN" in drawn) == (extreme == "nan") or "inf" in extreme
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf"])
+@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf", "unknown"])
 @pytest.mark.parametrize("block", [*RANGES, "metrics", "history", "info", "terms", "action_counts", "outcomes"])
 def test_views_draw_extreme_numbers_of_one_block(still, stage, block, extreme):
     """Beside usual ones."""
@@ -62,5 +64,4 @@ def draw_all(fake: FakeSession, stage, extreme, blocks):
                 array["phases"] = b"phase"
     with fake.writer.write("state") as state:
         state["phase"], state["num_envs"] = Phase.PAUSED, fake.num_envs
-    for view, keys in VIEWS:
-        assert stage.screen(fake, (120, 40), *keys, view=view)
+    return "".join(stage.screen(fake, (120, 40), *keys, view=view) for view, keys in VIEWS)

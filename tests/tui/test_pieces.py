@@ -15,6 +15,7 @@ from pac.envs import Field, find
 from pac.envs.packed import pack_pixels
 from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
+from pac.envs.unknown import UNKNOWN
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.description import ShapedPanel, describe
 from pac.training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
@@ -270,7 +271,7 @@ def test_pieces_are_as_stored(name, runtime_directory, stored):
 
 def test_outputs_of_a_scripts_policy_are_not_called_values(runtime_directory):
     """Nor is there an epsilon, which is unknown."""
-    valued = {"count": 2, "actions": padded(1, 0), "valued": 2, "values": padded(2.0, 1.0), "epsilon": np.nan}
+    valued = {"count": 2, "actions": padded(1, 0), "valued": 2, "values": padded(2.0, 1.0), "epsilon": UNKNOWN}
     snapshot = snapshot_of(runtime_directory, PLACES, 0, **valued)
     script = replace(snapshot, description=replace(snapshot.description, watched=True))
     texts = [text_of(environment_rows.policy(seen, 0, 44)) for seen in (snapshot, script)]

@@ -9,6 +9,7 @@ import pytest
 
 from pac.backends.core.status import EnvStatus
 from pac.envs import find
+from pac.envs.unknown import UNKNOWN
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Level, Notice, Phase
 from pac.training.telemetry.timeline import Timeline
@@ -46,7 +47,7 @@ def running(make, **facts):
 def new(make):
     """A session that has just begun: no baseline, no outcomes, no curves, no policy."""
     fake = make()
-    fake.write("system", cores=4, cpu=50.0, rss=1 << 30, gpus=1, gpu=np.nan, vram_total=0, gpu_name=b"MIG", pulse=NOW)
+    fake.write("system", cores=4, cpu=50.0, rss=1 << 30, gpus=1, gpu=UNKNOWN, vram_total=0, gpu_name=b"MIG", pulse=NOW)
     return fake
 
 
@@ -265,8 +266,13 @@ def swept(make, **values):
     return fake
 
 
-UNKNOWN = {"episode_length": -1, "episode_return": np.nan}
-MISSING = {"source": MomentSource.MISSING, "full": 0, "note": b"not deterministic: reward was 1, and is 2", **UNKNOWN}
+NOTHING = {"episode_length": -1, "episode_return": UNKNOWN}
+MISSING = {
+    "source": MomentSource.MISSING,
+    "full": 0,
+    "note": b"not deterministic: reward was 1, and is 2",
+    **NOTHING,
+}
 REPLAYING = {"source": MomentSource.WORKING, "progress": 0.45}
 FAILED = in_phase(Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError: not the best of days")
 STARTING = in_phase(Phase.STARTING, message=b"compiling kernels", progress=0.25, started=NOW - 7200)
@@ -361,7 +367,7 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "palette-search": (running, SMALL, ["ctrl+p", *"runs open"]),
     "palette-unavailable": (watched, SMALL, ["ctrl+p", *"by hand"]),
     "episodes-none": (running, SMALL, ["E"]),
-    "sweep-without-baseline": (partial(swept, baseline=np.nan), USUAL, ["v"]),
+    "sweep-without-baseline": (partial(swept, baseline=UNKNOWN), USUAL, ["v"]),
     "sweep-new": (new, USUAL, ["v"]),
     "play-by-hand": (chess, USUAL, ["p"], {"view": "environment"}),
     "prompt": (solver, SMALL, ["e"]),

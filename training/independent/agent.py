@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ...envs import Task
 from ...envs.native import episode_seed
+from ...envs.unknown import UNKNOWN
 from ..dqn.learner import STATISTICS, QLearner
 from ..nets.weights import POLICY
 from ..replay.replay import Replay
@@ -56,12 +57,12 @@ class AgentFigures:
     """
 
     epsilon: float = 1.0
-    loss: float = float("nan")
-    value_mean: float = float("nan")
-    grad_norm: float = float("nan")
+    loss: float = UNKNOWN
+    value_mean: float = UNKNOWN
+    grad_norm: float = UNKNOWN
     learning_rate: float = 0.0
     replay_filled: float = 0.0
-    sample_age: float = float("nan")
+    sample_age: float = UNKNOWN
     replay_missing: float = 0.0
     replay_overwritten: float = 0.0
 
@@ -154,7 +155,7 @@ class AgentLearner:
     def publication(self, decisions: int) -> AgentFigures:
         """Return the figures since the last call of this method."""
         replay, count = self.learner.replays[-1], self._summed
-        loss, value, norm = (self._sums / count).tolist() if count else [float("nan")] * len(STATISTICS)
+        loss, value, norm = (self._sums / count).tolist() if count else [UNKNOWN] * len(STATISTICS)
         self._sums[:], self._summed = 0, 0
         self.figures = AgentFigures(
             epsilon=scheduled(self._settings.epsilon, decisions),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Mapping
 from copy import deepcopy
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from ...backends.system.arrays import NamedArrays
 from ...envs.fields import DECIDES, Array
+from ...envs.unknown import UNKNOWN, is_unknown
 from ..dqn.acting import epsilon_greedy, q_output, shows_quantiles
 from ..dqn.ring_trainer import RingTrainer
 from ..nets.weights import POLICY, copied, load_weights
@@ -200,14 +200,14 @@ class Independent(RingTrainer):
         for number, agent in enumerate(self._agents):
             lag, versions = self._learners.lag(number)
             returns = self._returns[number]
-            mean = sum(returns) / len(returns) if returns else math.nan
+            mean = sum(returns) / len(returns) if returns else UNKNOWN
             own = {
                 "agent_return": mean,
                 **agent.metrics(),
                 "policy_lag": float(lag),
                 "policy_lag_versions": float(versions),
             }
-            figures |= {metric_name(number, name): value for name, value in own.items() if not math.isnan(value)}
+            figures |= {metric_name(number, name): value for name, value in own.items() if not is_unknown(value)}
         figures["replay_filled"] = replay.filled
         return figures
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...envs import Task
 from ...envs.fields import DECIDES, Array
+from ...envs.unknown import UNKNOWN
 from ..telemetry.moments import MomentSource, moment_dtype
 from .replay import ReplayedEnv, ReplayMismatch
 
@@ -149,10 +150,10 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
         else:
             moment["source"] = MomentSource.STORED if step.boards else MomentSource.MISSING
             moment["note"] = b"this environment is not deterministic"
-            moment["reward"] = np.nan if seat else step.reward
+            moment["reward"] = UNKNOWN if seat else step.reward
             for name, board in step.boards.items():
                 moment[f"board:{name}"] = board
-        moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, np.nan
+        moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, UNKNOWN
         moment["seat"] = seat
         if step.action is not None:
             moment["acted"], moment["action"] = decided, step.action[seat]

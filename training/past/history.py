@@ -8,7 +8,6 @@ drawn are kept, since the environments may not be deterministic. Everything else
 
 from __future__ import annotations
 
-import math
 import threading
 from dataclasses import dataclass
 from math import ceil
@@ -21,6 +20,7 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array, Field
 from ...envs.task import LAST_DRAWN
+from ...envs.unknown import UNKNOWN
 from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields, field_named
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.step_results import StepResults, fingerprints
@@ -195,7 +195,7 @@ class History:
         with self._lock:
             self._actions[at] = results.actions
             self._decided[at] = results.decided
-            self._values[at] = np.nan if results.values is None else results.values
+            self._values[at] = UNKNOWN if results.values is None else results.values
             self._rewards[at] = results.rewards
             self._ends[at] = results.ends
             if len(self._prints):
@@ -282,7 +282,7 @@ class History:
                 return EpisodeSoFar(number, 0.0, 0)
             before = np.flatnonzero(ends[: max(0, step - oldest - 1)])
             if not len(before) and oldest:
-                return EpisodeSoFar(number, math.nan, -1)
+                return EpisodeSoFar(number, UNKNOWN, -1)
             first = oldest + 1 + int(before[-1]) if len(before) else 0
             at = self._places(first, step)
             gained = float(self._rewards[at, row].sum(dtype=np.float64))

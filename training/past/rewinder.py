@@ -13,6 +13,7 @@ import numpy as np
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import seed_from
+from ...envs.unknown import UNKNOWN
 from ..own_threads import OwnThread
 from ..ranks import Ranks, SingleRank
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
@@ -229,7 +230,7 @@ class Rewinder:
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
         """Return a moment with only the decision that led to it."""
         moment = np.zeros((), self._dtype)
-        moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
+        moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, UNKNOWN
         before = history.decision(env, step, seat)
         ended = self._task.begins_at_once and before is not None and before.end > 0
         moment["begun"] = ended and begun

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from ...backends.system.futex import fence
 from ...envs import PacError, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import MASK_64
+from ...envs.unknown import UNKNOWN
 from .batches import BatchPlaces, find_batch, find_overwritten
 from .kernels import FINAL, RowRange, Walk, draw_uniform
 from .priorities import Priorities
@@ -92,8 +92,8 @@ class Replay(ReplayRing):
 
     @property
     def sample_age(self) -> float:
-        """How many positions ago the transitions of the last sample began, a mean; NaN if there is none yet."""
-        return self.head - float(self._sampled.mean()) if len(self._sampled) else math.nan
+        """How many positions ago the transitions of the last sample began, a mean; unknown if there is none yet."""
+        return self.head - float(self._sampled.mean()) if len(self._sampled) else UNKNOWN
 
     @property
     def window(self) -> tuple[int, int]:

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ...envs.entries import Place, entry_of
 from ...envs.files import KIB, MAX_INTEGER, append_line, open_binary, parse_json
-from ..json_data import jsonable
+from ..json_data import NOT_FINITE, jsonable
+from ..telemetry.metric_history import COUNTER_NAMES
 from .errors import RunFolderError
 
 FILE = "metrics.jsonl"
@@ -45,7 +46,7 @@ class Metrics(NamedTuple):
 
 
 def append(folder: Place, row: Mapping[str, Any]) -> None:
-    """Append a line to a run's metrics; an unknown, NaN or infinite value is null.
+    """Append a line to a run's metrics; an unknown value is null, see `jsonable`.
 
     Raises:
         OSError: It cannot be written.
@@ -160,10 +161,18 @@ def _row(line: bytes) -> dict[str, float] | None:
         return None
     if mark:
         del row[CHECKSUM]
-    known = {name: value for name, value in row.items() if value is not None}
+    known = {name: _number(value) for name, value in row.items() if value is not None}
     if not all(isinstance(value, int | float) for value in known.values()):
         return None
-    return {name: value for name, value in known.items() if -MAX_INTEGER < value < MAX_INTEGER}
+    return {
+        name: value
+        for name, value in known.items()
+        if -MAX_INTEGER < value < MAX_INTEGER or (name not in COUNTER_NAMES and not math.isfinite(value))
+    }
+
+
+def _number(value: Any) -> Any:
+    return NOT_FINITE.get(value, value) if isinstance(value, str) else value
 
 
 def _digest(text: bytes) -> bytes:

@@ -58,12 +58,13 @@ class RunOverview:
     def points(self, over: str) -> list[tuple[float, float]]:
         """Return the curve of its goal over `steps`, `frames` or `seconds`."""
         name = self.goal.name
-        return [(float(row[over]), float(row[name])) for row in self.rows if name in row and over in row]
+        found = [(float(row[over]), float(row[name])) for row in self.rows if name in row and over in row]
+        return [point for point in found if all(map(math.isfinite, point))]
 
     @property
     def best(self) -> float | None:
         """The best value of its goal."""
-        return self.goal.best(value for _, value in self.points("seconds") if math.isfinite(value))
+        return self.goal.best(value for _, value in self.points("seconds"))
 
     @property
     def resumable(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from ..past.rewinder import Rewinder
 from ..ranks import Ranks, SingleRank
 from ..telemetry.blocks import TelemetryWriter
@@ -146,7 +147,7 @@ class BaseSession:
         self._generation += 1
         return writer
 
-    def set_phase(self, phase: Phase, message: str, *, progress: float = math.nan) -> None:
+    def set_phase(self, phase: Phase, message: str, *, progress: float = UNKNOWN) -> None:
         """Publish what the session is doing.
 
         Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import ASKED, LAST_DRAWN, LIMITED, LOOKED_AT
+from ...envs.unknown import UNKNOWN
 from ..guards.alarms import Alarms, episode_patience
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
@@ -196,7 +196,7 @@ class Debugger:
 
     def _entropy(self, row: int) -> float:
         output = self.inspect(row)
-        return math.nan if output is None else output.entropy
+        return UNKNOWN if output is None else output.entropy
 
     # -- publishing ---------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.system.segment import human_bytes
+from ...envs.unknown import UNKNOWN
 from ..telemetry.records import SYSTEM, encode_clipped
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -54,7 +55,7 @@ class Gpu:
         For another device, such as the CPU, it is the first GPU that this process may use. `gpus` is 0 without a GPU.
         Load in % is NaN and memory in bytes is 0 if NVML does not provide them, as the load of a MIG instance.
         """
-        nothing = {"gpus": 0, "gpu": np.nan, "vram": 0, "vram_total": 0, "gpu_name": b""}
+        nothing = {"gpus": 0, "gpu": UNKNOWN, "vram": 0, "vram_total": 0, "gpu_name": b""}
         if not self._count:
             return nothing
         index = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
@@ -67,7 +68,7 @@ class Gpu:
         name = _text(self._ask(nvml.nvmlDeviceGetName, handle))
         return {
             "gpus": min(self._count, np.iinfo(SYSTEM["gpus"]).max),
-            "gpu": np.nan if load is None else load.gpu,
+            "gpu": UNKNOWN if load is None else load.gpu,
             "vram": 0 if memory is None else memory.used,
             "vram_total": 0 if memory is None else memory.total,
             "gpu_name": encode_clipped(name, SYSTEM["gpu_name"].itemsize),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from ...envs.unknown import UNKNOWN
 from ..config import Config
 from ..ranks import Ranks
 from ..trainer import Stopped
@@ -33,9 +36,10 @@ class RunLimits:
 
     @property
     def used_up(self) -> float:
-        """The largest used share of the limits; NaN without a limit."""
+        """The largest used share of the limits; unknown without a limit."""
         own = self._counter.counts.totals()
-        return self._config.used_up({name: own[name] + self._others[name] for name in own}, self._seconds())
+        used = self._config.used_up({name: own[name] + self._others[name] for name in own}, self._seconds())
+        return UNKNOWN if math.isnan(used) else used
 
     @property
     def reached(self) -> bool:

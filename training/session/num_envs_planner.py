@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...envs.unknown import UNKNOWN
 from ..telemetry.knee import find_knee
 from ..telemetry.throughput import WINDOW, Throughput
 from ..units import Units
@@ -71,7 +71,7 @@ class NumEnvsDecision:
 
     num_envs: int
     measures: bool = False
-    progress: float = math.nan
+    progress: float = UNKNOWN
     results: tuple[str, ...] = ()
 
 

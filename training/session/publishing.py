@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.moments import MomentSource, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
@@ -108,7 +108,7 @@ class Publisher:
         self.due = time.perf_counter() + max(self.period, (time.thread_time() - started) / MAX_SHARE)
 
     def _write_state(self, writer: TelemetryWriter, mark: Mark) -> None:
-        fps, sps = self._throughput.rates(mark) if self._source is not None else (math.nan, math.nan)
+        fps, sps = self._throughput.rates(mark) if self._source is not None else (UNKNOWN, UNKNOWN)
         values = {
             **vars(self._state),
             **self._counts.totals(),
@@ -117,7 +117,7 @@ class Publisher:
             "training_seconds": mark.seconds,
             "fps": fps,
             "sps": sps,
-            "baseline": self._throughput.baseline or math.nan,
+            "baseline": self._throughput.baseline or UNKNOWN,
             "credits": self._gate.credits,
             "return_mean": self._counts.return_mean,
             "length_mean": self._counts.length_mean,
@@ -174,7 +174,7 @@ class Publisher:
         terms = self._counts.last_terms if moment["end"] else self._counts.terms
         moment["source"], moment["terms"] = MomentSource.NOW, terms[row, : len(self._task.reward_terms)]
         moment["acted"], moment["decided"] = last is not None, at_gate and self.actions_chosen
-        moment["value"] = np.nan if last is None else last.value
+        moment["value"] = UNKNOWN if last is None else last.value
         if last is not None:
             moment["action"] = last.action
         if moment["decided"]:

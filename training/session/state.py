@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.unknown import UNKNOWN
 from ..telemetry.records import Phase
 from ..telemetry.snapshot import ViewRequest
 
@@ -35,8 +35,8 @@ class SessionState:
     device: str = ""
     target_envs: int = 0
     speed: float = 0.0
-    progress: float = math.nan
-    limit: float = math.nan
+    progress: float = UNKNOWN
+    limit: float = UNKNOWN
 
     @property
     def ending(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN, unknown_in
 from .episodes import EpisodeTable
 from .moments import info_scalars, terms_width
 from .step_results import StepResults
@@ -34,8 +34,8 @@ class Counts:
         iterations: Trainer iterations so far.
         outcomes: Number of episodes by outcome; the first one counts episodes without an outcome.
         terms: Sums of the reward terms in the running episode of every seat, `(num_envs * players, terms)`.
-        last_terms: The same of the last episode, NaN before the first.
-        last_returns: Returns of the last episode, `(num_envs, players)`, NaN before the first.
+        last_terms: The same of the last episode, unknown before the first.
+        last_returns: Returns of the last episode, `(num_envs, players)`, unknown before the first.
         ended: The last episode of every environment, `(num_envs,)` of `LAST_EPISODE`.
         table: The last episodes of all environments.
     """
@@ -57,7 +57,7 @@ class Counts:
         names = [item.name for item in self._scalars]
         if names[: len(before)] != [item.name for item in before]:
             self._recent.clear()
-        missing = [math.nan] * (len(self._scalars) - len(before))
+        missing = [UNKNOWN] * (len(self._scalars) - len(before))
         for row in self._recent:
             row.extend(missing)
 
@@ -70,10 +70,10 @@ class Counts:
         """Reset what is kept per environment."""
         self._newest = {}
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
-        self.last_terms = np.full_like(self.terms, np.nan)
-        self.last_returns = np.full((num_envs, self._task.players), np.nan, "f4")
+        self.last_terms = np.full_like(self.terms, UNKNOWN)
+        self.last_returns = np.full((num_envs, self._task.players), UNKNOWN, "f4")
         self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
-        self.ended["ret"] = np.nan
+        self.ended["ret"] = UNKNOWN
 
     def add(self, results: StepResults) -> None:
         """Add the results of some steps."""
@@ -147,7 +147,7 @@ class Counts:
             "rate/truncated": truncated / steps,
             "rate/reset": (done + truncated) / steps,
         }
-        known = self.ended[~np.isnan(self.ended["ret"])]
+        known = self.ended[self.ended["time"] > 0]
         values = {"return": known["ret"], "length": known["length"]}
         values |= {f"info/{name}": numbers for name, numbers in self._newest.items()}
         return rates | {name: value for each, numbers in values.items() for name, value in quantiles(each, numbers)}
@@ -159,25 +159,25 @@ class Counts:
 
     @property
     def return_mean(self) -> float:
-        """Mean return of the last 100 episodes, NaN before the first."""
-        return self.figures().get("return_mean", math.nan)
+        """Mean return of the last 100 episodes, unknown before the first."""
+        return self.figures().get("return_mean", UNKNOWN)
 
     @property
     def length_mean(self) -> float:
-        """Mean length of the last 100 episodes, in steps; NaN before the first."""
-        return self.figures().get("length_mean", math.nan)
+        """Mean length of the last 100 episodes, in steps; unknown before the first."""
+        return self.figures().get("length_mean", UNKNOWN)
 
     @property
     def length_median(self) -> float:
-        """Median length of the last 100 episodes, in steps; NaN before the first."""
-        return median(row[1] for row in self._recent) if self._recent else math.nan
+        """Median length of the last 100 episodes, in steps; unknown before the first."""
+        return median(row[1] for row in self._recent) if self._recent else UNKNOWN
 
     def figures(self) -> dict[str, float]:
         """Return the means over the last 100 episodes by name, those of scalars over what is known; empty before."""
         if not self._recent:
             return {}
         rows = np.array(self._recent)
-        known = [column[~np.isnan(column)] for column in rows[:, 2:].T]
+        known = [column[~unknown_in(column)] for column in rows[:, 2:].T]
         means = np.mean(rows[:, :2], axis=0).tolist()
         names = [f"info/{item.name}" for item in self._scalars]
         scalars = {name: float(column.mean()) for name, column in zip(names, known, strict=True) if len(column)}

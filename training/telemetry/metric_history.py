@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ...envs import PacError
+from ...envs.unknown import UNKNOWN, unknown_in
 from .blocks import TelemetryWriter
 from .counts import TOTALS, Counts
 from .records import METRIC_NAME_BYTES
@@ -25,7 +26,7 @@ class TooManyMetrics(PacError):
 class MetricHistory:
     """Names, latest values and curves of the metrics.
 
-    A point of the curves is a column of the block `history`: steps, seconds, frames, and a value for each name, NaN
+    A point of the curves is a column of the block `history`: steps, seconds, frames, and a value for each name, unknown
     where an iteration has none. Readers see the newest value of each name.
 
     Attributes:
@@ -71,7 +72,7 @@ class MetricHistory:
                     f"limit of {MAX_METRICS} metrics reached, got {name!r}: report fewer, or one mean instead of "
                     "several values"
                 )
-            self._points[self._used, : self._count] = np.nan
+            self._points[self._used, : self._count] = UNKNOWN
             self._names[name] = encoded
         if self._count and known < self._used:
             self._write_points()
@@ -119,7 +120,7 @@ class MetricHistory:
         self._newest |= row
 
     def _add_point(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
-        values = (row.get(name, np.nan) for name in self._names)
+        values = (row.get(name, UNKNOWN) for name in self._names)
         self._points[: self._used, self._count] = [steps, seconds, max(1, frames), *values]
         self._count += 1
 
@@ -129,7 +130,7 @@ class MetricHistory:
         A metric that only a removed point has moves to the point before it.
         """
         kept, removed = self._points[:, ::2], self._points[:, 1::2]
-        self._points[:, : MAX_HISTORY // 2] = np.where(np.isnan(kept), removed, kept)
+        self._points[:, : MAX_HISTORY // 2] = np.where(unknown_in(kept), removed, kept)
         self._points[:, MAX_HISTORY // 2 :] = 0
         self._count //= 2
         self._stride *= 2
@@ -148,5 +149,5 @@ class MetricHistory:
             names[:count] = list(self._names.values())
         if self._newest:
             with self._writer.write("metrics") as values:
-                values[:count] = [self._newest.get(name, np.nan) for name in self._names]
+                values[:count] = [self._newest.get(name, UNKNOWN) for name in self._names]
         self._writer.put("metric_count", count)  # last, because a reader reads this many of both

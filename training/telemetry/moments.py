@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import LAST, LAST_DRAWN
+from ...envs.unknown import UNKNOWN
 from .description import Description
 
 NOTE_BYTES = 160
@@ -122,7 +123,7 @@ def fill_moment(
     for name in ("episode_return", "reward"):
         moment[name] = buffers[name][slot, row]
     if task.watched and not moment["frames"]:
-        moment["reward"] = np.nan  # it made no step in this slot
+        moment["reward"] = UNKNOWN  # it made no step in this slot
     ended = TERMINATED if buffers["terminated"][slot, row] else TRUNCATED if buffers["truncated"][slot, row] else 0
     moment["end"] = ended
     moment["episode"] = buffers["episode"][0, env] - (ended > 0)  # the next one has begun in the same step
@@ -147,7 +148,7 @@ def fill_moment(
 
 def _begin(moment: Array, episode: int) -> None:
     """Make the first state of the next episode out of a record of the step that ended one."""
-    moment["episode"], moment["info"] = episode, np.nan
+    moment["episode"], moment["info"] = episode, UNKNOWN
     for name in ("episode_length", "episode_return", "frames", "reward", "end", "outcome", "reward_terms"):
         moment[name] = 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ...backends import WorkerStatus
+from ...envs.unknown import UNKNOWN
 from .blocks import TelemetryWriter
 from .records import PROCESS, encode_clipped
 
@@ -92,7 +92,7 @@ class RateMeter:
         unknown: The rate before the first measurement.
     """
 
-    def __init__(self, period: float = 0.0, unknown: float = math.nan) -> None:
+    def __init__(self, period: float = 0.0, unknown: float = UNKNOWN) -> None:
         self._period, self._rate = period, unknown
         self._before: tuple[float, float] | None = None
 

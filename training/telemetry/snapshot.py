@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
+from ...envs.unknown import unknown_in
 from ..schema import Bounds, Length
 from ..trainer import PolicyOutput
 from .description import Description
@@ -300,7 +301,7 @@ def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve
     steps, seconds, frames, *values = reader.read("history", [0, 1, 2, *(3 + row for row in rows)])
     found = {}
     for row, points in zip(rows, values, strict=True):
-        name, known = names[row], (frames > 0) & np.isfinite(points)
+        name, known = names[row], (frames > 0) & ~unknown_in(points)
         learner, _ = split_metric_name(name)
         found[name] = Curve(name, learner, steps[known], seconds[known], frames[known], points[known])
     return found

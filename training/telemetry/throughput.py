@@ -11,7 +11,6 @@ The table of scaling shows medians: of windows of at least 2 s without a speed l
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from ...envs.unknown import UNKNOWN
 from ..trainer import PHASES
 from .snapshot import Scaling
 
@@ -119,11 +119,11 @@ class Throughput:
         return (last, now) if now.seconds - last.seconds > max(SPAN, LATE * longest) else (first, last)
 
     def rates(self, now: Mark) -> tuple[float, float]:
-        """Return frames and steps per second, NaN before any time has passed."""
+        """Return frames and steps per second, unknown before any time has passed."""
         first, last = self.span(now)
         seconds = last.seconds - first.seconds
         if seconds <= 0:
-            return math.nan, math.nan
+            return UNKNOWN, UNKNOWN
         return (last.frames - first.frames) / seconds, (last.steps - first.steps) / seconds
 
     def scaling(self) -> tuple[Scaling, ...]:

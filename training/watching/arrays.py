@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from .observations import host_array
 
 
@@ -28,9 +29,9 @@ def numbers(values: Any, count: int) -> Array:
 
 def _number(value: Any) -> float:
     try:
-        return np.nan if value is None else float(host_array(value).astype(np.float64).sum())
+        return UNKNOWN if value is None else float(host_array(value).astype(np.float64).sum())
     except (TypeError, ValueError, RuntimeError):
-        return np.nan
+        return UNKNOWN
 
 
 def flags(values: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from numbers import Real
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...envs.fields import Array
 from ...envs.spaces.infos import DEEPEST, UNREAD, number_at, number_of, numbers_in, values_in, with_room
+from ...envs.unknown import UNKNOWN, is_unknown, unknown_in
 from .arrays import on_device
 from .observations import host_array
 
@@ -70,7 +70,7 @@ class InfoReader:
 
     def read(self, infos: Infos) -> NDArray[np.float32]:
         """Return the numbers, `(names, N)`, NaN if missing; at the end of an episode, those of that episode."""
-        found = np.full((len(self.names), self._num_envs), math.nan, np.float32)
+        found = np.full((len(self.names), self._num_envs), UNKNOWN, np.float32)
         rows = dict(zip(self.names, found, strict=True))
         with np.errstate(all="ignore"):
             if isinstance(infos, Mapping):
@@ -81,7 +81,7 @@ class InfoReader:
                         np.copyto(rows[name], batch, casting="unsafe", where=has)
             else:
                 for name, row in rows.items():
-                    own = [number_at(info, name) if info else math.nan for info in infos[: self._num_envs]]
+                    own = [number_at(info, name) if info else UNKNOWN for info in infos[: self._num_envs]]
                     row[: len(own)] = own
         return found
 
@@ -136,10 +136,10 @@ def _of_each(infos: Array) -> Iterator[tuple[str, Any, NDArray[np.bool_]]]:
     found: dict[str, Array] = {}
     for env, info in enumerate(infos):
         for name, value in values_in(info) if isinstance(info, Mapping) else ():
-            if np.size(value) == 1 and not math.isnan(number := number_of(value)):
-                found.setdefault(name, np.full(len(infos), math.nan))[env] = number
+            if np.size(value) == 1 and not is_unknown(number := number_of(value)):
+                found.setdefault(name, np.full(len(infos), UNKNOWN))[env] = number
     for name, batch in found.items():
-        yield name, batch, ~np.isnan(batch)
+        yield name, batch, ~unknown_in(batch)
 
 
 def _batch_of(value: Any, num_envs: int) -> Array | None:

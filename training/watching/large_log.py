@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from .arrays import on_device
 from .batch_log import BatchLog
 from .infos import Infos
@@ -42,7 +43,7 @@ class LargeLog(BatchLog):
         self._rewards, self._frames = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int32)
         self._codes = np.zeros(self.num_envs, np.uint8)
         self._end_returns, self._end_lengths = np.zeros(self.num_envs), np.zeros(self.num_envs, np.int64)
-        self._found = np.full((len(self.info_reader.names), self.num_envs), np.nan, np.float32)
+        self._found = np.full((len(self.info_reader.names), self.num_envs), UNKNOWN, np.float32)
 
     def note(  # noqa: PLR0917 - as `BatchLog.note`
         self,
@@ -95,7 +96,7 @@ class LargeLog(BatchLog):
         """Read the numbers of infos where episodes ended."""
         names = self.info_reader.names
         if len(self._found) < len(names):
-            more = np.full((len(names) - len(self._found), self.num_envs), np.nan, np.float32)
+            more = np.full((len(names) - len(self._found), self.num_envs), UNKNOWN, np.float32)
             self._found = np.concatenate([self._found, more])
         if isinstance(infos, dict) and all(is_plain(infos.get(name), self.num_envs) for name in names):
             for found, name in zip(self._found, names, strict=True):

@@ -12,6 +12,7 @@ from ...backends.core.layout import Layout
 from ...backends.core.status import WorkerStatus
 from ...envs import Field, Task
 from ...envs.fields import DECIDES, WAITS, Array
+from ...envs.unknown import UNKNOWN
 from .step_log import DROPPED, TERMINATED, LoggedSteps, StepLog
 from .task import WatchedActions
 
@@ -76,7 +77,7 @@ class ScriptMirror:
     def read_infos(self, names: Sequence[str]) -> None:
         """Read more numbers of infos from now on; all steps before must be flushed."""
         for name in names:
-            self.buffer[name] = np.full((self.buffer.slots, self.environments), np.nan, np.float32)
+            self.buffer[name] = np.full((self.buffer.slots, self.environments), UNKNOWN, np.float32)
         self.step_log.info_reader.names += tuple(names)
 
     def observe(self, item: Field) -> None:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from ..trainer import PolicyOutput
 from .intercept import UNUSUAL, HookLink, code_around
 
@@ -208,8 +209,8 @@ class PolicyProbe:
             if len(self._row_of(item.output)) == self._num_actions > 1:
                 numbers = self._numbers(item.output)
                 order = np.argsort(-numbers, kind="stable")
-                unknown = [math.nan] * len(order)
-                return PolicyOutput(math.nan, math.nan, order.tolist(), unknown, values=numbers[order].tolist())
+                unknown = [UNKNOWN] * len(order)
+                return PolicyOutput(UNKNOWN, UNKNOWN, order.tolist(), unknown, values=numbers[order].tolist())
         return None
 
     def _row_of(self, tensor: Any) -> Any:
@@ -267,7 +268,7 @@ class PolicyProbe:
         if not certain:
             alone = source is not None and all(_same(source.output, one) for one in policy.inputs)
             certain = [made for made in found if alone or made.begin > policy.end]
-        return float(self._numbers(certain[0].output)[0]) if len(certain) == 1 else math.nan
+        return float(self._numbers(certain[0].output)[0]) if len(certain) == 1 else UNKNOWN
 
 
 def _forwards(module: type) -> list[Any]:

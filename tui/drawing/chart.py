@@ -12,7 +12,7 @@ from rich.style import Style
 
 from .dots import BRAILLE, HALVES, PLAIN_HALVES, Dots
 from .numbers import short
-from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, SIGNS, SOFT, Row, mixed, style_of, styled
+from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, RED, SIGNS, SOFT, Row, mixed, style_of, styled
 from .ticks import Ends, foot, levels, place_of, value_at
 
 Reals = NDArray[np.float64]
@@ -84,6 +84,9 @@ def bounds(low: Reals, high: Reals) -> Ends:
     return bottom, top
 
 
+NOTHING: Reals = np.zeros(0)
+
+
 class Line(NamedTuple):
     """A curve.
 
@@ -92,12 +95,16 @@ class Line(NamedTuple):
         y: As many values.
         color: Its color.
         dash: Dots that are drawn and dots that are left out, in turn; an empty tuple for a continuous curve.
+        broken: Rising values, `(breaks,)`, where it is NaN or infinite.
+        values: What it is there.
     """
 
     x: Reals
     y: Reals
     color: str = ACCENT
     dash: tuple[int, ...] = ()
+    broken: Reals = NOTHING
+    values: Reals = NOTHING
 
     def within(self, begin: float, end: float) -> Line:
         """Return the part of the curve between two values of `x`; where it leaves this range, it is interpolated."""
@@ -308,12 +315,16 @@ def chart(lines: Sequence[Line], width: int, height: int, plot: Plot) -> Chart:
         return Chart([(styled(text if inner >= LEAST_WIDTH else "", FAINT),)])
     axes = Axes(margin + 1, inner, tall, plot.across(placed), up, plot)
     rule, below = foot(axes.across, inner, plot.unit, log=plot.log_x)
+    rows: list[Row] = [
+        (styled(f"{labels.get(at, ''):>{margin}}", FAINT), styled("┤" if at in labels else "│", LINE), *row)
+        for at, row in enumerate(layered(placed, axes.across, up, inner, tall))
+    ]
+    for column in dict.fromkeys(axes.columns(lines[0].broken).tolist()):
+        if 0 <= column < inner:
+            rows[-1] = _replaced(rows[-1], axes.left + column, SIGNS.broken, RED)
     return Chart(
         [
-            *(
-                (styled(f"{labels.get(at, ''):>{margin}}", FAINT), styled("┤" if at in labels else "│", LINE), *row)
-                for at, row in enumerate(layered(placed, axes.across, up, inner, tall))
-            ),
+            *rows,
             (styled(" " * margin), styled("└" + rule, LINE)),
             (styled(" " * (margin + 1)), styled(below, FAINT)),
         ],

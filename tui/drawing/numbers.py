@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import TypeGuard
 
 from ...envs.printable import printable
+from ...envs.unknown import is_unknown
 
 NA = "N/A"
 STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -13,20 +15,27 @@ ROUNDED_UP = 0.9995
 """A number of at least this many of a unit is rounded up to one: `1M`, not `1000k`."""
 
 
-def known(value: float | None) -> bool:
-    """Whether a number was measured."""
+def known(value: float | None) -> TypeGuard[float]:
+    """Whether a number is finite; others are written by `special`."""
     return value is not None and math.isfinite(value)
+
+
+def special(value: float | None) -> str:
+    """Return `N/A` for an unknown number, and `NaN`, `inf` or `-inf`, which `styled` shows in red."""
+    if value is None or is_unknown(value):
+        return NA
+    return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def whole(value: float | None) -> str:
     """Return `12,345`."""
-    return f"{value:,.0f}" if value is not None and known(value) else NA
+    return f"{value:,.0f}" if known(value) else special(value)
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
     """Return `123.50`, and numbers from 1,000 on without decimals."""
-    if value is None or not known(value):
-        return NA
+    if not known(value):
+        return special(value)
     return steady(value, digits if abs(value) < 1000 else 0)
 
 
@@ -43,8 +52,8 @@ def spoken(name: str) -> str:
 
 def figure(value: float | None) -> str:
     """Return a number of any size in about seven characters: `0.00030`, `12.5`, `3.20e-05`, `12.30M`."""
-    if value is None or not known(value):
-        return NA
+    if not known(value):
+        return special(value)
     size = abs(value)
     if size >= 1e13:
         return f"{value:.2e}"
@@ -65,13 +74,13 @@ def alike(values: Iterable[float]) -> Callable[[float], str]:
     if not 0.1 <= largest < 1e7 or all(value == int(value) for value in found):
         return figure
     digits = 0 if largest >= 1000 else 2 if largest >= 10 else 3
-    return lambda value: steady(value, digits) if known(value) else NA
+    return lambda value: steady(value, digits) if known(value) else special(value)
 
 
 def short(value: float) -> str:
     """Return `1.23M`, `123.4M`, for axes and narrow columns: up to six characters and a sign."""
     if not known(value):
-        return NA
+        return special(value)
     for size, letter in STEPS:
         if abs(value) >= ROUNDED_UP * size:
             text = f"{value / size:.{2 if abs(value) < 10 * size else 1}f}".rstrip("0").rstrip(".")
@@ -82,19 +91,19 @@ def short(value: float) -> str:
 def headline(value: float) -> str:
     """Return `0.890`, `31.78`, `317.8`, `12.3k`, for large digits: four significant ones, or as `short`."""
     size = abs(value)
-    if size >= 1000 or 0 < size < 1e-3:
+    if not known(value) or size >= 1000 or 0 < size < 1e-3:
         return short(value)
     return steady(value, 1 if size >= 100 else 2 if size >= 10 else 4 if 0 < size < 0.1 else 3)
 
 
 def percent(value: float | None, digits: int = 0) -> str:
     """Return `12 %`; `value` is in percent."""
-    return f"{value:.{digits}f} %" if value is not None and known(value) else NA
+    return f"{value:.{digits}f} %" if known(value) else special(value)
 
 
 def times(value: float | None) -> str:
     """Return `3.21x`."""
-    return f"{value:,.2f}x" if value is not None and known(value) else NA
+    return f"{value:,.2f}x" if known(value) else special(value)
 
 
 def clock(seconds: float) -> str:
@@ -114,7 +123,7 @@ def age(seconds: float) -> str:
 def duration(seconds: float) -> str:
     """Return a short time in a suitable unit: `12.3 us`, `4.56 ms`, `1.20 s`."""
     if not known(seconds):
-        return NA
+        return special(seconds)
     for scale, unit in ((1.0, "s"), (1e-3, "ms")):
         if abs(seconds) >= scale:
             return f"{seconds / scale:.2f} {unit}"

@@ -57,6 +57,10 @@ def hex_of(color: str) -> str:
     return str(getattr(palette(), color, color))
 
 
+NOT_FINITE = frozenset({"NaN", "inf", "-inf"})
+"""How numbers that are not finite are written."""
+
+
 @cache
 def style_of(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
     """Return the style of a color on a background."""
@@ -70,7 +74,9 @@ def mixed(color: str, ground: str, share: float) -> str:
 
 
 def styled(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
-    """Return styled text. Characters that are not printable are escaped."""
+    """Return styled text. Characters that are not printable are escaped. One that ends with NaN or infinity is red."""
+    if text.rstrip().rpartition(" ")[2] in NOT_FINITE:
+        color, bold = RED, True
     return Segment(printable(text), style_of(color, ground, bold=bold))
 
 

@@ -10,9 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from ...training.past.episode import Episode, episode_moments
 from ...training.runs.sessions import ForeignSession
 from ...training.session.control import CommandRefused
@@ -24,7 +23,7 @@ from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..connection import SessionConnection
 from ..past import snapshot_at
 
-UNKNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
+NOT_KNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
 
 
 class EpisodeSession(ForeignSession):
@@ -83,11 +82,11 @@ def _blank(episode: Episode, name: str) -> Snapshot:
         writer = TelemetryWriter(description, 1, 1, Path(folder))
         with writer.write("state") as state:
             state["phase"], state["num_envs"], state["steps"] = Phase.PAUSED, 1, episode.length
-            for field in UNKNOWN:
-                state[field] = np.nan
+            for field in NOT_KNOWN:
+                state[field] = UNKNOWN
         for block in ("terms", "last_terms", "last_returns"):
             with writer.write(block) as values:
-                values[...] = np.nan
+                values[...] = UNKNOWN
         return take_snapshot(TelemetryReader(Path(folder)), ViewRequest())
 
 

@@ -25,6 +25,7 @@ from ..drawing.styles import (
     RED,
     YELLOW,
     Row,
+    fit,
     mixed,
     styled,
 )
@@ -98,6 +99,8 @@ def _newest(curve: Curve | None) -> tuple[float, ...]:
 
 def _chart(lines: Sequence[Line], plot: Plot, width: int, height: int) -> Chart:
     if all(len(line.x) < 2 for line in lines):
+        if broken := len(lines[0].broken):
+            return Chart([(styled(fit(f"{broken:,} points are NaN or infinite", width), RED),)])
         return Chart(hint("waiting for two points", width))
     if height >= LEAST_CHART:
         return chart(lines, width, height, plot)
@@ -127,8 +130,10 @@ def _line(curve: Curve | None, over: Over, color: str, dash: tuple[int, ...] = (
     if curve is None:
         return Line(np.zeros(0), np.zeros(0), color, dash)
     x, y = axis_of(curve, over), curve.values.astype(float)
-    placed = np.isfinite(x)
-    return Line(np.maximum.accumulate(x[placed]), y[placed], color, dash)
+    placed, finite = np.isfinite(x), np.isfinite(y)
+    x = np.maximum.accumulate(np.where(placed, x, -np.inf))
+    drawn, broken = placed & finite, placed & ~finite
+    return Line(x[drawn], y[drawn], color, dash, x[broken], y[broken])
 
 
 def plot_of(
@@ -172,6 +177,10 @@ def extent_of(snapshot: Snapshot, names: Sequence[str], options: CurveOptions) -
 
 def value_near(line: Line, place: float, slack: float) -> float | None:
     """Return the value of the point of a line that is nearest to a place; None beyond `slack` outside of the line."""
+    if len(line.broken):
+        order = np.argsort(np.append(line.x, line.broken), kind="stable")
+        x, y = np.append(line.x, line.broken)[order], np.append(line.y, line.values)[order]
+        line = line._replace(x=x, y=y)
     if not len(line.x) or not line.x[0] - slack <= place <= line.x[-1] + slack:
         return None
     return float(line.y[nearest(line.x, place)])
@@ -238,7 +247,8 @@ def points(update: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
     if found is None:
         return None
     over = update.curves.over or update.snapshot.description.units.over
-    return axis_of(found, over), found.values.astype(float)
+    finite = np.isfinite(found.values)
+    return axis_of(found, over)[finite], found.values[finite].astype(float)
 
 
 def color_of(name: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from rich.segment import Segment
 
 from ...envs.fields import Array
+from ...envs.unknown import is_unknown
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
 from ...training.trainer import PolicyOutput
@@ -250,6 +251,6 @@ def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def _amount(value: float, *, bold: bool = False) -> Segment:
-    text = decimal(value) if math.isfinite(value) else "-"
-    color = FAINT if not math.isfinite(value) or value == 0 else GREEN if value > 0 else RED
+    text = "-" if is_unknown(value) else decimal(value)
+    color = FAINT if is_unknown(value) or value == 0 else GREEN if value > 0 else RED
     return styled(f"{text:>{COLUMN}}", color, bold=bold)

@@ -9,6 +9,7 @@ import numpy as np
 from rich.segment import Segment
 
 from ...backends.system.segment import human_bytes
+from ...envs.unknown import is_unknown
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import RETURN
@@ -127,7 +128,7 @@ def _sums(members: Sequence[SeenSession]) -> dict[str, str]:
     """Return the sums of all sessions; rates, load and memory are those of sessions that run."""
     seen = [member.snapshot for member in members if member.snapshot is not None]
     alive = [member.snapshot for member in members if member.snapshot is not None and not member.over]
-    means = [float(one.state["return_mean"]) for one in seen if np.isfinite(one.state["return_mean"])]
+    means = [float(one.state["return_mean"]) for one in seen if not is_unknown(one.state["return_mean"])]
     same = len({one.description.task for one in seen}) == 1
     return {
         "N": whole(sum(one.num_envs for one in alive)),

@@ -1,12 +1,14 @@
 """Metrics are read line by line: what is damaged is skipped and counted, and no line can hold up a reader."""
 
 import json
+import math
 import os
 import re
 import tracemalloc
 
 import pytest
 
+from pac.envs.unknown import UNKNOWN
 from pac.training.runs import metrics
 from pac.training.runs.errors import RunFolderError
 from pac.training.runs.metrics import FILE, MAX_LINE
@@ -62,13 +64,18 @@ def test_a_damaged_line_is_skipped_and_counted(folder, line):
     assert metrics.read(folder) == (rows(1, 2, 3, 4), 1)
 
 
-def test_unknown_and_infinite_values_are_missing_and_written_as_null(folder):
-    """The rest of their line is there, also if it has no checksum, as in older versions."""
+def test_unknown_values_are_missing_and_those_that_are_not_finite_are_there(folder):
+    """The rest of their line is there, too, also if it has no checksum, as in older versions. Counters are finite."""
     with (folder / FILE).open("a") as file:
-        file.write('{"iterations": 4, "steps": 40, "fps": null, "kl": 1e999, "loss": NaN}\n')
-    assert metrics.read(folder) == (rows(1, 2, 3, 4), 0)
-    metrics.append(folder, {"iterations": 5, "kl": float("inf")})
-    assert json.loads(text_of(folder).splitlines()[-1])["kl"] is None
+        file.write('{"iterations": 4, "steps": 40, "frames": 1e999, "fps": null, "kl": 1e999}\n')
+    metrics.append(folder, {"iterations": 5, "steps": 50, "kl": -math.inf, "loss": math.nan, "fps": UNKNOWN})
+    written = json.loads(text_of(folder).splitlines()[-1])
+    assert (written["kl"], written["loss"], written["fps"]) == ("-Infinity", "NaN", None)
+    *before, fourth, fifth = metrics.read(folder).rows
+    assert before == rows(1, 2, 3)
+    assert fourth == {"iterations": 4, "steps": 40, "kl": math.inf}
+    assert math.isnan(fifth.pop("loss"))
+    assert fifth == {"iterations": 5, "steps": 50, "kl": -math.inf}
 
 
 @pytest.mark.parametrize("read", [metrics.read, lambda folder: metrics.sample(folder, 4)])

@@ -18,7 +18,7 @@ def run(tmp_path):
 
 
 def test_curves_have_the_points_of_their_metric(run):
-    """Lines without a value of it, or with one that is NaN or too large for four bytes, have none.
+    """Lines without a value of it, or with one that is too large for four bytes, have none. NaN is a value.
 
     Counters are no curves.
     """
@@ -29,8 +29,9 @@ def test_curves_have_the_points_of_their_metric(run):
     curves = read_curves(run.path)
     assert curves.keys() == {"learner1/loss"}
     found = curves["learner1/loss"]
-    assert (found.learner, found.steps.tolist(), found.frames.tolist()) == (1, [10, 20], [40, 80])
-    assert (found.seconds.tolist(), found.values.tolist()) == ([1, 2], [0.5, 1])
+    assert (found.learner, found.steps.tolist(), found.frames.tolist()) == (1, [0, 10, 20], [0, 40, 80])
+    assert (found.seconds.tolist(), found.values.tolist()[1:]) == ([0, 1, 2], [0.5, 1])
+    assert np.isnan(found.values[0])
 
 
 def test_a_long_file_is_thinned(run):

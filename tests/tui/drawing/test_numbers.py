@@ -4,14 +4,22 @@ import math
 
 import pytest
 
-from pac.tui.drawing import numbers
+from pac.envs.unknown import UNKNOWN
+from pac.tui.drawing import numbers, styles
+
+FUNCTIONS = (
+    *(numbers.whole, numbers.decimal, numbers.figure, numbers.short, numbers.headline, numbers.percent),
+    *(numbers.times, numbers.duration),
+)
 
 
 @pytest.mark.parametrize(
     ("function", "value", "text"),
     [
         (numbers.whole, 1234567.2, "1,234,567"),
-        (numbers.whole, math.nan, "N/A"),
+        *((function, UNKNOWN, "N/A") for function in FUNCTIONS),
+        *((function, math.nan, "NaN") for function in FUNCTIONS),
+        *((function, -math.inf, "-inf") for function in FUNCTIONS),
         (numbers.whole, None, "N/A"),
         (numbers.decimal, -0.0001, "0.00"),
         (numbers.decimal, 123.456, "123.46"),
@@ -53,7 +61,7 @@ def test_numbers_are_formatted(function, value, text):
     [
         ([-1.0, -0.875], ["-1.000", "-0.875"]),
         ([9.0, 110.0], ["9", "110"]),
-        ([9.0, 110.25, math.nan], ["9.00", "110.25", "N/A"]),
+        ([9.0, 110.25, math.nan, UNKNOWN], ["9.00", "110.25", "NaN", "N/A"]),
         ([-1500.5, 2.25], ["-1,500", "2"]),
         ([0.0125, 0.0], ["0.01250", "0"]),
         ([], []),
@@ -62,3 +70,10 @@ def test_numbers_are_formatted(function, value, text):
 def test_the_numbers_of_a_column_have_the_same_digits(values, texts):
     """As many as the largest needs; integers have none."""
     assert list(map(numbers.alike(values), values)) == texts
+
+
+@pytest.mark.parametrize("text", ["NaN", " inf ", "reward -inf"])
+def test_a_number_that_is_not_finite_is_red(text):
+    """Whatever the color of other numbers there."""
+    assert styles.styled(text, styles.GREEN) == styles.styled(text, styles.RED, bold=True)
+    assert styles.styled("N/A", styles.GREEN) != styles.styled("N/A", styles.RED, bold=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
 from types import EllipsisType, UnionType
@@ -19,20 +20,25 @@ class Names(Enum):
     FOLDER = "folder"
     FILE = "file"
     SERVER = "server"
+    PROCESSES = "processes"
+    """A number of processes or threads, which a file may set up to `PER_CORE` times the number of cores."""
     TASK = "task"
     ANYTHING = "anything"
 
     def doubt(self, value: Any) -> str:
         """Return why a file needs trust to set the option to `value`; empty if it does not."""
-        return "" if self is Names.FOLDER and _is_below(str(value)) else REASONS[self]
+        harmless = (self is Names.FOLDER and _is_below(str(value))) or (self is Names.PROCESSES and _are_few(value))
+        return "" if harmless else REASONS[self]
 
 
+PER_CORE = 8
 REASONS = {
     Names.NOTHING: "",
     Names.INSTALLED: "",
     Names.FOLDER: "a folder outside of the current one, which would be read and written",
     Names.FILE: "a file that would be opened",
     Names.SERVER: "a server: what it answers can run any code",
+    Names.PROCESSES: f"more than {PER_CORE} processes or threads per core",
     Names.TASK: "which is neither built in nor registered: using it can run any code",
     Names.ANYTHING: "an option that does not declare what it names, which may be code, a server or a file",
 }
@@ -61,6 +67,13 @@ def _holds_text(annotation: Any) -> bool:
     if kind in {Union, UnionType, tuple, list, set, frozenset, dict}:
         return any(map(_holds_text, parts))
     return kind is not Literal and annotation not in NUMBERS
+
+
+def _are_few(value: Any) -> bool:
+    try:
+        return float(value) <= PER_CORE * max(os.cpu_count() or 1, 2)
+    except (TypeError, ValueError, OverflowError):
+        return True  # no number, which is refused
 
 
 def _is_below(path: str) -> bool:

@@ -90,7 +90,9 @@ class Config(StrictModel):
         json_schema_extra={"names": "server"},
     )
     workers: PositiveInt | None = Field(
-        None, description="Number of worker processes or threads. Default: 1 per usable core."
+        None,
+        description="Number of worker processes or threads. Default: 1 per usable core.",
+        json_schema_extra={"names": "processes"},
     )
     device: str = Field(
         "auto",

@@ -113,3 +113,9 @@ def test_a_folder_below_the_current_one_needs_no_trust(tmp_path, monkeypatch):
     doubted = ["/", "..", "out", "out/tmp", "a/../..", "a\0b"]
     assert not any(map(Names.FOLDER.doubt, ["runs", "a/b", tmp_path / "runs", "a/../b"]))
     assert all(map(Names.FOLDER.doubt, doubted))
+
+
+def test_a_few_processes_per_core_need_no_trust():
+    """Many do; what is no number is refused elsewhere."""
+    assert not any(map(Names.PROCESSES.doubt, (1, "16", "many", None)))
+    assert all(map(Names.PROCESSES.doubt, (10**5, "100000", 1e300)))

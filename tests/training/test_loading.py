@@ -287,6 +287,8 @@ def test_every_option_declares_what_its_text_names():
         "ray_address": Names.SERVER,
         "runs_dir": Names.FOLDER,
         "resume": Names.FOLDER,
+        "workers": Names.PROCESSES,
+        **{f"{name}.threads": Names.PROCESSES for name in ("ppo", "dqn", "iqn", "independent")},
     }
 
 
@@ -294,13 +296,14 @@ def test_every_option_declares_what_its_text_names():
 def test_a_file_needs_trust_for_what_its_options_name(key, tmp_path):
     """What a run or a configuration names is refused before it is used; flags and variables are not."""
     section, dot, setting = key.partition(".")
-    value = "/some:thing"
+    names = declared(FIELDS[key].annotation, FIELDS[key].json_schema_extra)
+    value = 2000 if names is Names.PROCESSES else "/some:thing"
     config = {"trainer": section, "settings": {setting: value}} if dot else {"trainer": "random", key: value}
     run = a_run(tmp_path / "run", config)
     file = written(
         tmp_path / "a.yaml", yaml.safe_dump({"trainer": section, section: {setting: value}} if dot else config)
     )
-    doubted = bool(REASONS[declared(FIELDS[key].annotation, FIELDS[key].json_schema_extra)])
+    doubted = bool(REASONS[names])
     assert refused(file=file) == doubted
     assert refused({"resume": str(run)}) == (doubted and key not in NOT_RESUMED)
     assert not refused({key: value})

@@ -55,7 +55,12 @@ class QLearningSettings(TrainerSettings):
     save_replay: bool = Field(
         default=False, description="Save the replay in checkpoints, so that a resumed run equals an uninterrupted one."
     )
-    threads: int = Field(1, ge=0, description="CPU threads of PyTorch. 0 is one per usable core.")
+    threads: int = Field(
+        1,
+        ge=0,
+        description="CPU threads of PyTorch. 0 is one per usable core.",
+        json_schema_extra={"names": "processes"},
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

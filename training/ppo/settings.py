@@ -63,7 +63,12 @@ class PpoSettings(TrainerSettings):
         default=False,
         description="Capture the steps of a rollout as a CUDA graph and replay it; for environments on a GPU.",
     )
-    threads: int = Field(0, ge=0, description="CPU threads of PyTorch. 0 is one per usable core.")
+    threads: int = Field(
+        0,
+        ge=0,
+        description="CPU threads of PyTorch. 0 is one per usable core.",
+        json_schema_extra={"names": "processes"},
+    )
 
     @model_validator(mode="after")
     def _minibatch_fits(self) -> Self:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader
@@ -36,6 +37,10 @@ DATA = "checkpoint.json"
 ASIDE = ".old"
 """The end of the name of a checkpoint that is being replaced."""
 MAX_DATA = 64 * MIB
+WEIGHTS = re.compile(r"(agent\d+\.)?(policy|adam)\.")
+"""The beginning of the names of a network's weights and of Adam's moments, which must be finite."""
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What code raises that reads data of another form than it has written."""
 
 
 class CheckpointNotWritten(PacError):
@@ -115,6 +120,7 @@ def load_newest(
     directory: Place,
     expected: Mapping[str, str] = MappingProxyType({}),
     needed: Mapping[str, type] = MappingProxyType({}),
+    take: Callable[[Checkpoint], None] = lambda _found: None,
 ) -> Checkpoint:
     """Return the newest checkpoint that is valid and belongs to this run, and why newer ones were skipped.
 
@@ -122,19 +128,30 @@ def load_newest(
         directory: The directory of a run's checkpoints.
         expected: Values that its data must contain, by name.
         needed: The types of other values that its data must contain, by name.
+        take: Called with each valid checkpoint; if it raises an error, the checkpoint is skipped.
 
     Raises:
         NoCheckpoint: There is no such checkpoint.
+        PacError: `take` raised it for the newest checkpoint that it was called with, and there is no other.
     """
     skipped: list[str] = []
+    refused: PacError | None = None
     for _, entry in _newest_first(entry_at(directory)):
         try:
             found = _read(entry)
             _check_run(found, expected, needed)
+            take(found)
         except _Unusable as error:
             skipped.append(f"{entry.name} is skipped: {error}")
+        except PacError as error:
+            refused = refused or error
+            skipped.append(f"{entry.name} is skipped: {error}")
+        except MALFORMED as error:
+            skipped.append(f"{entry.name} is skipped: its data is not valid ({type(error).__name__}: {error})")
         else:
             return replace(found, skipped=tuple(skipped))
+    if refused:
+        raise refused
     why = " ".join(f"{sentence}." for sentence in skipped) or _nothing_in(entry_at(directory))
     raise NoCheckpoint(f"no checkpoint in {directory} can be used. {why} Start a new run, or resume another one")
 
@@ -228,6 +245,9 @@ def _read(entry: FolderEntry) -> Checkpoint:
         raise _Unusable(f"{TENSORS} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise _Unusable(f"{TENSORS} is not safetensors") from error
+    for name, values in tensors.items():
+        if WEIGHTS.match(name) and values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise _Unusable(f"{name} contains NaN or infinite numbers")
     return Checkpoint(entry.path, head["step"], tensors, head["data"])
 
 
@@ -237,7 +257,7 @@ def _verify(head: Any, tensors: BufferedReader) -> None:
         raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:
         raise _Unusable(f"it has version {head['version']}, this program reads version {VERSION}")
-    if not isinstance(head["step"], int) or not isinstance(head["data"], dict):
+    if type(head["step"]) is not int or not 0 <= head["step"] < 2**63 or not isinstance(head["data"], dict):
         raise _Unusable(f"{DATA} has a step that is not a whole number, or data that is not an object")
     facts = {name: head[name] for name in ("version", "step", "data")}
     if _checksum(hashlib.file_digest(tensors, "sha256").hexdigest(), facts) != head["sha256"]:

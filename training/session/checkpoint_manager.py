@@ -11,13 +11,15 @@ import numpy as np
 
 from ...backends.core.base import Backend
 from ...envs import BadParameter
-from ...envs.errors import ImpossibleState
+from ...envs.errors import ImpossibleState, brief
 from ...envs.fields import Array
+from ..limits import MAX_ENVS
 from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
 from ..runs.checkpoint_writer import CheckpointWriter
 from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
+from ..telemetry.counts import TOTALS
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
@@ -26,6 +28,8 @@ from .configured_session import ConfiguredSession
 from .run_record import RunRecord
 
 MAX_STATE_BYTES = 256 * 2**20
+MAX_SECONDS = 1e10
+"""Limit of the seconds of a training: three centuries."""
 STATES = "environments.state"
 SAVED = {"num_envs": int, "counters": dict, "data": dict}
 """The required keys of a checkpoint's data, and their types."""
@@ -53,10 +57,22 @@ class ResumePoint:
 
     @classmethod
     def loaded(cls, found: Checkpoint) -> ResumePoint:
-        """Return the resume point in a checkpoint."""
+        """Return the resume point in a checkpoint.
+
+        Raises:
+            ValueError: A number is not one that a session has counted. Other errors: something has another form.
+        """
         facts, states = found.data, found.tensors.get(STATES)
+        counters, seconds, num_envs = facts["counters"], facts.get("seconds", 0.0), facts["num_envs"]
+        counted = [num_envs, *(counters[name] for name in TOTALS), *counters.get("outcomes", {}).values()]
+        if not all(type(number) is int and 0 <= number < 2**63 for number in counted) or not 0 < num_envs <= MAX_ENVS:
+            raise ValueError(f"a count is not a whole number of its range: {brief(counted)}")
+        if not 0 <= seconds < MAX_SECONDS:
+            raise ValueError(f"it was trained for {seconds} s")
+        if not all(isinstance(number, int | float) for row in counters.get("recent", ()) for number in row):
+            raise ValueError("its last episodes are not numbers")
         kept = None if states is None else np.array(states)
-        return cls(facts["counters"], facts.get("seconds", 0.0), facts["num_envs"], kept)
+        return cls(counters, float(seconds), num_envs, kept)
 
 
 class CheckpointManager:
@@ -201,7 +217,12 @@ class CheckpointManager:
             return
         folder = self._record.source
         check_identity(folder, self._record.identity)
-        loaded = load_newest(folder.entry(CHECKPOINTS), self._record.identity, SAVED)
+
+        def take(found: Checkpoint) -> None:
+            ResumePoint.loaded(found)
+            trainer.load_state(found.tensors, found.data["data"])
+
+        loaded = load_newest(folder.entry(CHECKPOINTS), self._record.identity, SAVED, take)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         point = ResumePoint.loaded(loaded)
@@ -210,7 +231,6 @@ class CheckpointManager:
                 f"{folder.name} already has {self._describe(point.counters)}. A limit counts the whole run: set a "
                 "higher one"
             )
-        trainer.load_state(loaded.tensors, loaded.data["data"])
         if self._config.learn:
             self._continue_counts(folder, point)
         self._record.resumable = True

@@ -156,8 +156,15 @@ class Evaluator:
             return
         (iteration, tensors, data), self._waiting = self._waiting, None
         arrays = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
-        with self._weights.open("wb") as file:
-            file.writelines(safetensors_chunks(arrays))
+        try:
+            with self._weights.open("wb") as file:
+                file.writelines(safetensors_chunks(arrays))
+        except OSError as error:
+            text = f"iteration {iteration:,} is not evaluated: cannot write {self._weights}: {error.strerror}"
+            self._events.add(Level.WARNING, text)
+            with suppress(OSError):  # room for the next one
+                self._weights.unlink()
+            return
         self._timer.lap(IDLE)
         self._busy = self._playing = True
         process = self._started()

@@ -16,6 +16,7 @@ from pac.training import playing
 from pac.training.config import Config
 from pac.training.loading import load
 from pac.training.playing import PlayedEpisode, context_of, evaluate_run, evaluation_figures
+from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import load_newest
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
@@ -143,6 +144,28 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     assert events.count == 1
     assert "(killed by SIGKILL): no message" in next(iter(events.reported))
     assert {"idle", "evaluating"} == {lap.phase for lap in lanes["evaluation"]()}
+    evaluator.close()
+
+
+class Bare(RandomPolicy):
+    """A trainer whose policy is one number."""
+
+    def __init__(self) -> None:
+        pass
+
+    def policy_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"number": np.zeros(1)}, {}
+
+
+def test_a_policy_that_cannot_be_written_is_not_evaluated(tmp_path):
+    """An event says which iteration and why, as with a full runtime directory, and the training continues."""
+    events, task = EventLog(), find("noop")
+    config = Config(eval_every=1, eval_episodes=2)
+    evaluator = Evaluator(config, trainer_kind("ppo"), task, {}, directory=tmp_path / "missing", events=events)
+    evaluator.end_iteration(3, Bare())
+    ((*_, text),) = events.recent
+    assert text.startswith(f"iteration 3 is not evaluated: cannot write {tmp_path / 'missing'}")
+    assert evaluator.finish(lambda _: True) == {}
     evaluator.close()
 
 

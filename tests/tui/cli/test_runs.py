@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import sys
 
 import psutil
@@ -121,6 +122,24 @@ def test_a_removal_is_confirmed(runs, capsys, monkeypatch, answer, gone):
     assert "sound: " in (out := capsys.readouterr().out)
     assert "1 checkpoint\n" in out
     assert (runs / "sound").exists() is not gone
+
+
+def test_a_run_that_is_replaced_at_the_prompt_is_not_removed(runs, capsys, monkeypatch):
+    """Neither what was shown, which has another name now, nor what was put there instead."""
+
+    shutil.copytree(runs / "sound", runs / "other")
+
+    def exchange(_question: str) -> str:
+        (runs / "sound").rename(runs / "moved")
+        (runs / "other").rename(runs / "sound")
+        return "y"
+
+    monkeypatch.setattr(sys, "stdin", Answer(""))
+    monkeypatch.setattr("builtins.input", exchange)
+    assert main(["runs", "rm", "sound"]) == 2
+    assert "sound was not removed: another folder has its path by now" in capsys.readouterr().err.replace("\n", " ")
+    assert (runs / "moved" / "run.json").exists()
+    assert list((runs / "sound").iterdir())
 
 
 @pytest.mark.parametrize("name", [".", "..", "runs/sound", "../elsewhere", "{cwd}/elsewhere"])

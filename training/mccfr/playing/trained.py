@@ -12,7 +12,7 @@ from ....envs.poker.game import PokerGame
 from ....envs.poker.task import game_of
 from ....envs.registry import split_spec
 from ....envs.trust import Vouch, check_trusted, refuse
-from ...runs.checkpoint import load_newest
+from ...runs.checkpoint import Checkpoint, load_newest
 from ...runs.folder import CHECKPOINTS, METADATA, RunFolder
 from ..fingerprints import betting_fingerprint, cards_fingerprint, check_fingerprints, table_of
 from ..solving.exact import Strategy, average_strategy
@@ -82,7 +82,11 @@ def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
         raise BadParameter(f"{run.name} must be of a built-in game, and is of the task {spec!r}")
     check_trusted("task", spec, Names.TASK, str(run.path / METADATA), vouch)
     task = find(spec)
-    found = load_newest(run.entry(CHECKPOINTS), {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
+
+    def take(found: Checkpoint) -> None:
+        table_of(found.tensors, game_of(task), task.spec)
+
+    found = load_newest(run.entry(CHECKPOINTS), {"task": task.spec, "trainer": "mccfr"}, {"data": dict}, take)
     data = found.data["data"]
     marks = data.get("marks", {})
     check_fingerprints(marks, betting_fingerprint(game_of(task)), task.spec)

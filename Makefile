@@ -78,7 +78,7 @@ format: $(STAMP)  ## Format, and fix what the linter can fix
 	$(BIN)/ruff check --fix .
 
 bench: $(STAMP)  ## Run all benchmarks and print the table of docs/benchmarks.md
-	$(BIN)/pac-tui bench all $(ARGS)
+	$(BIN)/python -m tests.benchmarks all $(ARGS)
 
 screenshots: $(STAMP)  ## Take the pictures and the recording in screenshots/ from the real app
 	$(BIN)/python screenshots/pictures.py

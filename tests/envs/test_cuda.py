@@ -11,7 +11,8 @@ from pac.envs.cuda import unavailable
 from pac.envs.driver import NativeEnvironments
 from pac.envs.frames.views import TABLE, views, views_of
 from pac.envs.task import allocate
-from pac.training.bench.kernels import FIGHT, TASKS, kernels_of, measure_kernels, occupancy
+
+from ..benchmarks.kernels import FIGHT, TASKS, kernels_of, measure_kernels, occupancy
 
 compiling = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "-")
 

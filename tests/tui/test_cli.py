@@ -120,20 +120,6 @@ def test_config_shows_the_note_of_an_environment(capsys, tmp_path):
     assert "needs exploration" in json_of(capsys, "config", "--config", "a.yaml")["note"]
 
 
-def test_bench_learning_shows_each_side(capsys):
-    """A side that did not reach the goal has no time."""
-    final = {"median": 500.0, "min": 480.5, "max": 500.0, "repetitions": 5}
-    sides = {
-        "pac-tui": {"final": final, "decisions": 20_000, "seconds": 4.25},
-        "SB3": {"final": final, "decisions": None, "seconds": None},
-    }
-    found = {"task": "CartPole-v1", "steps": 100_000, "num_envs": 8, "goal": 475.0, "sides": sides}
-    assert cli_bench_show.show("learning", found, json=False) == 0
-    ours, theirs = capsys.readouterr().out.splitlines()[-2:]
-    assert ours.split() == ["pac-tui", "500.0", "480.5", "500.0", "5", "20,000", "4.2", "s"]
-    assert "not reached" in theirs
-
-
 @pytest.mark.parametrize("width", [160, 60])
 def test_config_prints_yaml(capsys, tmp_path, monkeypatch, width):
     """What `config` prints is a file that `--config` takes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from rich.table import Table
@@ -19,7 +19,7 @@ def show(name: str, result: Figures, *, json: bool) -> int:
     """Print the figures of a benchmark, or one JSON object with the machine as well; return the exit code."""
     if json:
         return show_json({"benchmark": name, **result, "facts": facts()})
-    OWN_FORM.get(name, _listed)(result)
+    FORMS.get(name, _listed)(result)
     return DONE
 
 
@@ -27,49 +27,14 @@ def _listed(result: Figures) -> None:
     """Print figures, nested names joined by points."""
     shown = listed("", "")
     for key, value in flat(result).items():
-        shown.add_row(key, _figure(value))
+        shown.add_row(key, figure(value))
     show_table(shown)
-
-
-def kernels(result: Figures) -> None:
-    """Print a row per kernel and architecture."""
-    table = _numbers("kernel", "target", "registers", "stack", "spilled", "occupancy", "")
-    for row in result["rows"]:
-        figures = [str(row.get(name, "")) for name in ("registers", "stack_bytes", "spill_stores")]
-        share = f"{100 * row['occupancy']:.0f} %" if "occupancy" in row else ""
-        table.add_row(row["kernel"], row["target"], *figures, share, row.get("error", ""))
-    show_table(table)
-
-
-def cluster(result: Figures) -> None:
-    """Print the measured costs, a row per number of ranks, and the assumptions of the model."""
-    costs, network = result["costs"], result["network"]
-    console.print("This is a model, not a measurement.", style="bold")
-    console.print(
-        f"measured: an iteration of one rank on one core computes for {1000 * costs['iteration']:.0f} ms, and has "
-        f"{costs['sums']} all-reduces of at most {costs['gradients'] / 1e3:,.0f} kB\n"
-        f"network: {1e6 * network['latency']:.0f} us and {8 * network['bandwidth'] / 1e9:.0f} Gbit/s per message"
-    )
-    table = _numbers("ranks", "decisions/s", "efficiency", "waiting", "all-reduce")
-    for row in result["rows"]:
-        shares = (f"{100 * row[name]:.1f} %" for name in ("efficiency", "waiting_share", "sums_share"))
-        table.add_row(f"{row['ranks']:,}", f"{row['decisions_per_second']:,.0f}", *shares)
-    show_table(table)
-    for line in result["assumptions"]:
-        console.print(f"- {line}", style="dim")
-    if (check := result.get("check")) is not None:
-        predicted, measured = (check[name]["median"] for name in ("predicted", "measured"))
-        errors = (100 * (check[name] - 1) for name in ("ratio", "ratio_min", "ratio_max"))
-        console.print(
-            f"two ranks on this machine: predicted {predicted:,.0f}, measured {measured:,.0f} decisions/s "
-            "(error {:+.1f} %, in single rounds {:+.1f} to {:+.1f} %)".format(*errors)
-        )
 
 
 def scaling(result: Figures) -> None:
     """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
-    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "marginal", "", "")
+    table = numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "marginal", "", "")
     table.columns[-1].justify = table.columns[-2].justify = "left"
     most = max(row["speedup"] for row in result["rows"])
     for row in result["rows"]:
@@ -95,20 +60,6 @@ def _repetitions(result: Figures) -> str:
     return f"{count} measurement{'s' * (count > 1)} of {result['seconds']:g} s"
 
 
-def learning(result: Figures) -> None:
-    """Print the mean returns per side, and when the goal was reached."""
-    what = "{task}: mean return of 20 episodes after {steps:,} decisions, N = {num_envs}".format(**result)
-    console.print(what, style="bold")
-    goal = () if result["goal"] is None else (f"{result['goal']:g} reached after", "in")
-    table = _numbers("", "median", "lowest", "highest", "seeds", *goal)
-    for side, found in result["sides"].items():
-        final, reached = found["final"], (found.get("decisions"), found.get("seconds"))
-        when = ("not reached", "") if reached[0] is None else (f"{reached[0]:,.0f}", f"{reached[1]:.1f} s")
-        values = [f"{final[key]:,.1f}" for key in ("median", "min", "max")]
-        table.add_row(side, *values, str(final["repetitions"]), *(when if goal else ()))
-    show_table(table)
-
-
 def bar(share: float) -> str:
     """Return a bar of eighths of a character."""
     whole, rest = divmod(round(share * BAR * 8), 8)
@@ -118,14 +69,14 @@ def bar(share: float) -> str:
 def transports(result: Figures) -> None:
     """Print the round-trip times of each backend."""
     console.print(f"{result['task']}: a step of all environments", style="bold")
-    table = _numbers("transport", "N", "p50", "p95", "p99", "steps/s")
+    table = numbers("transport", "N", "p50", "p95", "p99", "steps/s")
     for row in result["rows"]:
         times = [f"{row[f'{name}_us']:,.1f} us" for name in ("p50", "p95", "p99")]
         table.add_row(row["transport"], str(row["num_envs"]), *times, f"{row['sps']:,.0f}")
     show_table(table)
     if result["http_over_shm"]:
         console.print(f"A round trip over http takes {result['http_over_shm']:.0f} times one over shm, at N = 1.")
-    _absent(result)
+    say_absent(result)
 
 
 def traces(result: Figures) -> None:
@@ -137,7 +88,7 @@ def traces(result: Figures) -> None:
             row["transport"], row["hash"], "identical" if row["identical"] else Text("differs", style="bold red")
         )
     show_table(table)
-    _absent(result)
+    say_absent(result)
     compared = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
     found = result["difference"]
     if found:
@@ -147,69 +98,21 @@ def traces(result: Figures) -> None:
         console.print(f"{compared}: all identical.")
 
 
-def peers(result: Figures) -> None:
-    """Print each peer on each environment, the ratios, and the training."""
-    cores = ", ".join(map(str, result["cores"]))
-    console.print(f"Steps per second, N = {result['rows'][0]['num_envs']}, all on cores {cores}", style="bold")
-    names = list(result["by_environment"])
-    table = _numbers("", *names)
-    for peer in dict.fromkeys(row["peer"] for row in result["rows"]):
-        rates = {row["environment"]: row["sps"] for row in result["rows"] if row["peer"] == peer}
-        table.add_row(peer, *(f"{rates[name]:,.0f}" if name in rates else "" for name in names))
-    for key, text in (("shm_over_fastest", "shm over the fastest peer"), ("shm_over_loop", "shm over the loop")):
-        table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}x" for name in names))
-    shares = (("share_of_limit", "share of twice the loop"), ("share_of_loops", "share of two loops at once"))
-    for key, text in shares:
-        table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}" for name in names))
-    show_table(table)
-    for name, found in result["by_environment"].items():
-        if not found["quiet"]:
-            taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the CPU time, "
-            console.print(
-                f"The machine was noisy during {name}: {taken}the loop's rates vary by {found['spread']:.0%}."
-            )
-    _absent(result)
-    own = "{task}, N = {num_envs}: shm {shm_sps:,} steps/s, Gymnasium's AsyncVectorEnv {async_sps:,}: {ratio:.1f}x"
-    console.print(own.format(**result["async"]))
-    if result["sb3"]:
-        ratios = [result["sb3"][part]["ratio"] for part in ("rollout", "training")]
-        what = "PPO on {task}, N = {num_envs}, {backend}, over SB3's MaskablePPO".format(**result["sb3"])
-        console.print(f"{what}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
-
-
-def poker(result: Figures) -> None:
-    """Print each measured pair."""
-    cores = ", ".join(map(str, result["cores"]))
-    console.print(f"Solvers, medians, all on cores {cores}", style="bold")
-    table = _numbers("", "ours", "theirs", "ratio")
-    for name, pair in result.items():
-        if isinstance(pair, Mapping) and "ratio" in pair:
-            unit = "" if "seconds" in pair else " it/s"
-            figures = [f"{_figure(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
-            table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
-    show_table(table)
-    _absent(result)
-
-
-OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
-    "learning": learning,
-    "kernels": kernels,
-    "cluster": cluster,
+FORMS: dict[str, Callable[[Figures], None]] = {
     "scaling": scaling,
     "transports": transports,
     "traces": traces,
-    "peers": peers,
-    "poker": poker,
 }
 """Functions that print the figures of a benchmark; those of others are listed."""
 
 
-def _absent(result: Figures) -> None:
+def say_absent(result: Figures) -> None:
+    """Print what was not measured, and why."""
     for name, reason in result["absent"].items():
         console.print(f"{name} was not measured: {reason}", style="dim")
 
 
-def _numbers(first: str, *others: str) -> Table:
+def numbers(first: str, *others: str) -> Table:
     """Return an empty table whose numbers are aligned."""
     table = plain_table(first, *others)
     for column in table.columns[1:]:
@@ -217,7 +120,7 @@ def _numbers(first: str, *others: str) -> Table:
     return table
 
 
-def _figure(value: Any) -> str:
+def figure(value: Any) -> str:
     """Return a number with separators and significant digits only."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -44,7 +44,7 @@ app = App(
     version=lambda: version("pac-tui"),
     version_flags=["--version"],
 )
-app.command("pac.tui.cli.bench:app", name="bench", help="Measure speed and overhead, and compare with other libraries.")
+app.command("pac.tui.cli.bench:app", name="bench", help="Measure speed and overhead on this machine.")
 app.command("pac.tui.cli.runs:app", name="runs", help="List, show, compare or remove runs.")
 
 
@@ -370,15 +370,15 @@ def doctor(*, json: Json = False) -> int:
 
 
 @named_stdout()
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code. An error is one sentence on stderr."""
+def main(arguments: Sequence[str] | None = None, commands: App = app) -> int:
+    """Run one of the commands and return its exit code. An error is one sentence on stderr."""
     given = sys.argv[1:] if arguments is None else arguments
-    watches = given[:1] == ["watch"]
+    watches = commands is app and given[:1] == ["watch"]
     tokens = with_script_arguments(given) if watches else with_settings(given)
     try:
         if not watches:
             refuse_repeated_settings(tokens)
-        done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        done = commands(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(done or DONE)
     except KeyboardInterrupt:

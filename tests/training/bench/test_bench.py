@@ -1,4 +1,4 @@
-"""The benchmarks: summaries of figures, the table and its bounds."""
+"""The benchmarks of users: summaries of figures, and their options."""
 
 import inspect
 
@@ -7,14 +7,8 @@ import pytest
 from pac.training.bench.facts import facts, summary_of
 from pac.training.bench.parts import PARTS
 from pac.training.bench.scaling import scaling
-from pac.training.bench.table import ROWS, markdown, value_at
 from pac.training.config import Config
 from pac.training.session.host import SessionFailed
-
-
-def results(**parts):
-    """Return results of a run that measured only `parts`."""
-    return {**parts, "facts": facts()}
 
 
 def test_repetitions_are_summarized():
@@ -24,38 +18,6 @@ def test_repetitions_are_summarized():
     assert known["versions"]["numpy"]
     assert known["cores"] >= 1
     assert known["cpu"]
-
-
-@pytest.mark.parametrize("place", ROWS)
-def test_rows_find_their_values(place):
-    """Each row of the table contains its figure and whether its bound is reached."""
-    row = ROWS[place]
-    nested: object = row.aim
-    for key in reversed(place.split("/")):
-        nested = {key: nested}
-    assert isinstance(nested, dict)
-    assert value_at(nested, place) == row.aim
-    assert row.passed(row.aim)
-    assert not row.passed(row.bound * (1.01 if row.most else 0.99))
-    assert value_at({}, place) is None
-
-
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_quick_runs_have_options_of_their_benchmark(part):
-    """Each part names a function that takes its options and has defaults for a full run."""
-    inspect.signature(part.load()).bind(progress=None, **part.quick)
-    inspect.signature(part.load()).bind(progress=None)
-
-
-def test_the_table_marks_missed_bounds():
-    """A figure that misses its bound is marked, and a missing one stays empty."""
-    slow = {"burn-20us": {"shm_over_loop": 1.2}}
-    lines = markdown(results(peers={"by_environment": slow, "async": {"ratio": 12.0}})).splitlines()
-    (python,) = (line for line in lines if "over a plain loop" in line)
-    (gymnasium,) = (line for line in lines if "random legal actions" in line and "AsyncVectorEnv" in line)
-    assert "1.20x (missed)" in python
-    assert "| 12.0x | >= 10.0x | 30.0x |" in gymnasium
-    assert sum("not measured" in line for line in lines) == len(ROWS) - 2
 
 
 @pytest.mark.session
@@ -79,3 +41,10 @@ def test_scaling_measures_every_n():
     assert found["rows"][1]["marginal_efficiency"] == pytest.approx(100 * added / found["baseline_fps"])
     assert str(found["knee"]) in found["knee_sentence"] or found["knee"] == 1
     assert calls == ["N=1", "N=2", "N=4", "done"]
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_quick_runs_have_options_of_their_benchmark(part):
+    """Each part names a function that takes its options and has defaults for a full run."""
+    inspect.signature(part.load()).bind(progress=None, **part.quick)
+    inspect.signature(part.load()).bind(progress=None)

@@ -3,9 +3,10 @@
 import pytest
 
 from pac.training.bench.facts import Figures
-from pac.training.bench.learning import train_ours
-from pac.training.bench.learning_checks import Checks
 from pac.training.config import Config
+
+from ...benchmarks.learning import train_ours
+from ...benchmarks.learning_checks import Checks
 
 
 @pytest.mark.slow

@@ -86,15 +86,6 @@ def test_engine(capsys):
     assert found["holdem_hands_per_second"]["median"] > 0
 
 
-@pytest.mark.slow
-def test_matrix(capsys, tmp_path):
-    """Each combination has a row or a reason, and the report is in the runs folder."""
-    found = json_of(capsys, "matrix", "--task", "noop", "--steps", "2048")
-    assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("shm", 1), ("shm", 32)}
-    assert "GIL" in found["absent"]["threads, N=32, cpu"]
-    assert sorted(path.suffix for path in (tmp_path / "runs" / "bench").iterdir()) == [".json", ".md", ".svg"]
-
-
 def test_traces(capsys):
     """Each transport has the hash of its results."""
     found = json_of(
@@ -111,43 +102,3 @@ def test_traces_that_differ(capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(TESTS / "backends"))
     assert main(["bench", "traces", "--task", "faulty:Whimsical", "--games", "1", "--backends", "shm"]) == 1
     assert "shm differs in observation of environment 0 at step 0" in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.session
-@pytest.mark.slow
-def test_checkpoints(capsys):
-    """The pauses of checkpoints and the rates are measured for a solver and a learner."""
-    found = json_of(capsys, "checkpoints")
-    for task in ("holdem", "drmario"):
-        figures = found[task]
-        assert figures["longest_pause_ms"] == max(figures["pauses_ms"]) > 0
-        assert figures["rate_between"] > 0
-        assert figures["megabytes"] > 0
-        assert 0 <= figures["share_saving"] < 1
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_peers(capsys):
-    """Each installed peer has a row per environment, and `shm` has ratios."""
-    found = json_of(capsys, "peers")
-    assert {"loop", "inline", "shm", "gymnasium-sync", "gymnasium-async"} <= {row["peer"] for row in found["rows"]}
-    assert all(row["sps"] > 0 and row["num_envs"] == 32 for row in found["rows"])
-    assert list(found["by_environment"]) == ["CartPole-v1", "burn-20us", "burn-100us"]
-    assert found["async"]["ratio"] > 0
-    assert (found["sb3"] is None) == ("sb3-training" in found["absent"])
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_poker(capsys):
-    """Our own pairs are always measured; each other solver has a pair or a reason."""
-    found = json_of(capsys, "poker")
-    pairs = {name: pair for name, pair in found.items() if isinstance(pair, dict) and "ratio" in pair}
-    assert {"leduc_workers", "holdem_workers"} <= set(pairs)
-    for name, theirs in (("leduc", "open_spiel"), ("nash_conv", "open_spiel"), ("holdem_wide", "donksolver")):
-        assert (name in pairs) != (theirs in found["absent"])
-    for pair in pairs.values():
-        assert pair["ours"]["median"] > 0
-        assert pair["theirs"]["median"] > 0
-        assert pair["ratio"] > 0

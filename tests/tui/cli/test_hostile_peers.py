@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -154,8 +153,6 @@ def test_a_client_whose_requests_attack(terminal, backend, requests):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("table", "results.json"), 0),
-        (("table", "odd.json"), 2),
         (("scaling", "--task", f"no{ATTACK}"), 2),
         (("scaling", "--task", "hostile:Hostile,fails=raises", "--num-envs", "1"), 1),
         (
@@ -173,13 +170,10 @@ def test_a_client_whose_requests_attack(terminal, backend, requests):
             1,
         ),
     ],
-    ids=["results", "other results", "a task", "an environment", "an environment that is compared"],
+    ids=["a task", "an environment", "an environment that is compared"],
 )
 def test_a_benchmark_of_what_attacks(terminal, tmp_path, arguments, code):
     """Its table and its errors write it out."""
-    facts = {"cpu": ATTACK, "cores": ATTACK, "versions": {ATTACK: ATTACK}, "revision": ATTACK, "time": ATTACK}
-    (tmp_path / "results.json").write_text(json.dumps({"facts": facts, "engine": {"error": ATTACK}}))
-    (tmp_path / "odd.json").write_text(json.dumps([ATTACK]))
     bench = terminal("bench", *arguments)
     try:
         assert bench.process.wait(100) == code

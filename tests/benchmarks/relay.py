@@ -18,18 +18,16 @@ import psutil
 from pac.training.bench.facts import Figures, Progress, summary_of
 from pac.training.bench.measured_process import MeasurementFailed
 from pac.training.bench.scaling import training
-from pac.training.bench.terminal import KEYS, Screen, key_times, summary_of_keys
+from pac.training.bench.terminal import KEYS, Screen, key_times, rate, summary_of_keys, wait_until_it_runs
 from pac.training.bench.turns import compared
 from pac.training.config import Config
 from pac.training.relay.remote_session import RemoteSession, relay_command
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.records import Phase
 
 TASK, NUM_ENVS = "drmario", 16
 SIZE = 120, 40
 PROGRAM = f"{sys.executable} -m pac.tui"
-LIMIT = 120.0
 PAUSE = 0.47
 SETTLE = 2.0
 """Seconds after the app has connected or left before a window begins."""
@@ -86,24 +84,6 @@ def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, p
         "elsewhere": compared(windows, "elsewhere", "without"),
         "cpu": dict(zip(("relay", "app"), map(median, zip(*shares, strict=True)), strict=True)),
     }
-
-
-def wait_until_it_runs(reader: TelemetryReader) -> None:
-    """Wait until a session has made a step."""
-    end = time.monotonic() + LIMIT
-    while reader.read("state")["phase"] != Phase.RUNNING or not reader.read("state")["steps"]:
-        if time.monotonic() > end:
-            raise MeasurementFailed(f"the training did not start within {LIMIT:.0f} s")
-        time.sleep(0.1)
-        reader.follow()
-
-
-def rate(reader: TelemetryReader, seconds: float, screen: Screen | None = None) -> float:
-    """Return the steps per second of a window, in which the terminal is read."""
-    before = reader.read("state")
-    screen.read_for(seconds) if screen is not None else time.sleep(seconds)
-    after = reader.read("state")
-    return float((after["steps"] - before["steps"]) / (after["now"] - before["now"]))
 
 
 @contextmanager

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from ..config import Config
 from ..telemetry.blocks import TelemetryReader
 from .facts import Figures, Progress
-from .relay import rate, wait_until_it_runs
 from .scaling import training
-from .terminal import Screen
+from .terminal import Screen, rate, wait_until_it_runs
 from .turns import compared, portion
 
 NUM_ENVS = 4

@@ -19,6 +19,8 @@ from itertools import cycle, islice
 
 import psutil
 
+from ..telemetry.blocks import TelemetryReader
+from ..telemetry.records import Phase
 from .facts import Figures, summary_of
 from .measured_process import MeasurementFailed
 
@@ -137,3 +139,21 @@ def summary_of_keys(times: Mapping[str, Sequence[float]]) -> Figures:
     every = sorted(value for values in times.values() for value in values)
     p95 = every[min(len(every) - 1, round(0.95 * len(every)))]
     return {"presses": len(every), "milliseconds": summary_of(every), "p95": p95}
+
+
+def wait_until_it_runs(reader: TelemetryReader) -> None:
+    """Wait until a session has made a step."""
+    end = time.monotonic() + LIMIT
+    while reader.read("state")["phase"] != Phase.RUNNING or not reader.read("state")["steps"]:
+        if time.monotonic() > end:
+            raise MeasurementFailed(f"the training did not start within {LIMIT:.0f} s")
+        time.sleep(0.1)
+        reader.follow()
+
+
+def rate(reader: TelemetryReader, seconds: float, screen: Screen | None = None) -> float:
+    """Return the steps per second of a window, in which the terminal is read."""
+    before = reader.read("state")
+    screen.read_for(seconds) if screen is not None else time.sleep(seconds)
+    after = reader.read("state")
+    return float((after["steps"] - before["steps"]) / (after["now"] - before["now"]))

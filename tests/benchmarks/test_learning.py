@@ -15,7 +15,7 @@ from .cleanrl_ppo import train_cleanrl_ppo
 from .learning import CLEANRL, OURS, SB3, greedy_returns, learning, summary, train_ours
 from .learning_checks import EPISODES, Checks
 
-EXAMPLES = Path(__file__).parents[3] / "docs" / "learning"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "learning"
 FEW: dict[str, Any] = {"batch": 16, "minibatch": 16, "epochs": 1, "threads": 1}
 
 

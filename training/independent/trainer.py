@@ -224,7 +224,11 @@ class Independent(RingTrainer):
         assert self._replay is not None
         self._end = {
             "agents": None if self._settings.processes else self._agent_states(),
-            "data": {"decisions": self.decisions.tolist(), "steps": self.steps},
+            "data": {
+                "decisions": self.decisions.tolist(),
+                "steps": self.steps,
+                "returns": [list(returns) for returns in self._returns],
+            },
             "replay": self._replay.mark()._replace(priorities=self._priorities()),
         }
 
@@ -272,6 +276,8 @@ class Independent(RingTrainer):
         """
         saved = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
         self.decisions[:], self.steps = data["decisions"], int(data["steps"])
+        for returns, saved_returns in zip(self._returns, data.get("returns", ()), strict=False):
+            returns.extend(saved_returns)
         for number, (agent, numbers) in enumerate(zip(self._agents, data["agents"], strict=True)):
             own = {name: value for name, value in saved.items() if name.startswith(f"agent{number}.")}
             agent.load_tensors({name.partition(".")[2]: value for name, value in own.items()})

@@ -121,6 +121,7 @@ class History:
         known = task.state_at_hand or task.watched
         self._prints = np.zeros((0 if known else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
+        self.resumed = False
         self._first_returns, self._first_lengths = np.zeros(num_envs * players, "f4"), np.zeros(num_envs, "i4")
         self._frames: list[Keyframe] = []
         frames = 0
@@ -159,8 +160,9 @@ class History:
                 self._boards = DrawnBoards(task, self.num_envs)
             self._task = task
 
-    def begin(self, source: MonitoredEnvs) -> None:
-        """Clear the history; episodes have just begun in slot 0, or continue from states that were saved."""
+    def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
+        """Clear the history; episodes have just begun in slot 0, or continue from states that were saved: `resumed`."""
+        self.resumed = resumed
         with self._lock:
             self.now = self._expected = self._framed = 0
             self._episodes[:] = source.buffer["episode"][0]
@@ -325,7 +327,7 @@ class History:
             oldest = self._oldest
             ends = oldest + 1 + np.flatnonzero(self._ends[self._places(oldest, self.now), env])
             index = len(ends) - int(self._episodes[env]) + episode
-            whole = index > 0 or (oldest == 0 and not self._first_lengths[env])
+            whole = index > 0 or (oldest == 0 and not self._first_lengths[env] and not self.resumed)
             if not 0 <= index < len(ends) or not whole:
                 return None
             first = int(ends[index - 1]) if index else 0

@@ -162,7 +162,8 @@ class EpisodeRecorder:
             env = int(results.ended_envs[index])
             span = history.episode_span(env, int(numbers[index]))
             if span is None:
-                self._fail("it is longer than the history of the session")
+                long = "it is longer than the history of the session"
+                self._fail(f"{long}, or began before the run was resumed" if history.resumed else long)
                 continue
             number = self._number(env, len(results.episodes))
             path = self._path(number, span.episode) if choice.kind == EVERY else self._folder / f"{choice.kind}{SUFFIX}"

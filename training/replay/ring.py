@@ -65,7 +65,7 @@ class ReplayRing:
     @property
     def filled(self) -> float:
         """The share of the ring that is written."""
-        return min(1.0, self.head / int(self._slots))
+        return min(1.0, (self.head - self._first) / int(self._slots))
 
     @property
     def _first(self) -> int:

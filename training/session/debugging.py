@@ -85,10 +85,10 @@ class Debugger:
         self.history.update_task(task)
         self.breakpoints.update_task(task)
 
-    def begin(self, source: MonitoredEnvs) -> None:
-        """Debug the environments of `source`, whose episodes have just begun in slot 0."""
+    def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
+        """Debug the environments of `source`, whose episodes have just begun in slot 0, or are `resumed` there."""
         self._source = source
-        self.history.begin(source)
+        self.history.begin(source, resumed=resumed)
         self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()
         self.alarms.reset()

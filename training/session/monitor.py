@@ -68,11 +68,11 @@ class Monitor:
         self.publisher.attach(writer, num_envs)
         self.publish()
 
-    def begin(self, source: MonitoredEnvs) -> None:
-        """Follow the environments of `source`, whose episodes have just begun in slot 0."""
+    def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
+        """Follow the environments of `source`, whose episodes have just begun in slot 0, or are `resumed` there."""
         self._stepping = True
         self._gate.set_num_envs(self.num_envs)
-        self.debugger.begin(source)
+        self.debugger.begin(source, resumed=resumed)
         self.counter.begin(source)
         self.publisher.begin(source)
 

@@ -113,7 +113,7 @@ class Session(ConfiguredSession):
             self.record.write_metadata("running")
             backend = self.envs.start(self.trainer)
         if self.checkpoints.restore(backend):
-            self.monitor.begin(backend)
+            self.monitor.begin(backend, resumed=True)
         self.checkpoints.mark_start(backend)
         report_setup(self, backend)
         self.envs.measure()

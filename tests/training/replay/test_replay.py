@@ -247,6 +247,7 @@ def test_a_saved_replay_continues_as_if_it_had_not_been_saved(written, prioritie
         resumed.buffer[name][0] = expected.buffer[name][expected.slot]
     resumed.replay.add()
     resumed.replay.load_state(saved)
+    assert resumed.replay.filled == min(expected.replay.filled, (40 - settings.spare) / 40)
     resumed.replay.set_generator(generator)
     resumed.random.bit_generator.state = expected.random.bit_generator.state
     for _ in range(30):

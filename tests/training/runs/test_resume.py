@@ -131,6 +131,28 @@ def test_a_resumed_session_shows_the_whole_run(tmp_path):
     assert sum(second["outcomes"].values()) == second["episodes"] >= before[-1]["episodes"]
 
 
+def test_returns_of_agents_go_on(tmp_path):
+    """Their means are over the last episodes, also of those before the resume."""
+    small = {"learning_starts": 64, "batch": 16, "hidden": 16, "threads": 1, "processes": False}
+    options: dict[str, Any] = {"task": "staghunt", "trainer": "independent", "settings": small}
+    _, first = trained(tmp_path, name="run", **options, steps=512)
+    _, second = trained(tmp_path, resume="run", **options, steps=1024)
+    for before, after in zip(first.data["data"]["returns"], second.data["data"]["returns"], strict=True):
+        kept = min(len(before), 3)
+        assert kept
+        assert any(after[place : place + kept] == before[-kept:] for place in range(len(after)))
+
+
+def test_an_episode_that_began_before_a_resume_is_not_recorded(tmp_path):
+    """The reason says so: the session does not have its first steps."""
+    options: dict[str, Any] = {"trainer": "random", "settings": {}}
+    trained(tmp_path, name="run", **options, steps=256)
+    report, _ = trained(tmp_path, resume="run", **options, steps=2048, record="every:1")
+    reasons = [text for text in report["events"] if "not recorded" in text]
+    assert len(reasons) == 1
+    assert "began before the run was resumed" in reasons[0]
+
+
 def test_another_number_of_environments_begins_episodes_anew(tmp_path):
     """What was learned goes on; the states of four environments are nothing for six, and that is said."""
     trained(tmp_path, name="four", steps=256)

@@ -240,8 +240,8 @@ class Segment:
             most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
             if error.errno == errno.EFBIG and most != resource.RLIM_INFINITY and most < size:
                 raise FilesTooSmall(
-                    f"files of {human_bytes(size)} are needed, and this shell allows {human_bytes(most)} (ulimit -f): "
-                    "raise that limit, or use fewer environments"
+                    f"{human_bytes(size)} of shared memory are needed, and a file may have {human_bytes(most)} here "
+                    "(ulimit -f): raise that limit, or use fewer environments"
                 ) from error
             if error.errno not in {errno.ENOSPC, errno.EFBIG, errno.ENOMEM, errno.EINVAL}:
                 raise

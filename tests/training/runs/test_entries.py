@@ -23,7 +23,9 @@ from pac.training.past.recorder import EpisodeRecorder
 from pac.training.runs import checkpoint
 from pac.training.runs.folder import CHECKPOINTS, EPISODES, FILES, FOLDERS, LAST, LOG, STATES, WORKERS, RunFolder
 from pac.training.runs.last_telemetry import keep_last_telemetry
+from pac.training.runs.overview import overviews
 from pac.training.runs.removal import NotRemovable, check_removal, remove
+from pac.training.runs.run_curves import read_curves
 from pac.training.runs.sessions import find_session
 from pac.training.runs.worker_output import WorkerOutput
 from pac.training.session.session import Session
@@ -109,6 +111,8 @@ ACTIONS: dict[str, Callable[[RunFolder], object]] = {
     "log": lambda run: os.close(run.entry(LOG).open(os.O_WRONLY | os.O_CREAT | os.O_APPEND)),
     "read log": lambda run: Logs(run.path.parent, str(run.path)).read(),
     "keep telemetry": keep_telemetry,
+    "overview": lambda run: overviews(run.path.parent),
+    "curves": lambda run: read_curves(run.path),
     "attach": lambda run: find_session(str(run.path), run.path.parent),
     "remove": lambda run: remove(check_removal(run.path.parent, run.name).run),
     "remove if empty": lambda run: run.remove_if_empty(),

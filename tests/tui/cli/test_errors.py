@@ -138,11 +138,11 @@ def test_json_needs_headless(capsys):
 
 @pytest.mark.session
 def test_too_little_shared_memory(shared, tmp_path):
-    """A full file system is reported before anything is written, with advice."""
+    """A limit of the size of files is reported before anything is written, with advice."""
     command = " ".join((sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK[:-1], "4096"))
     done = program("bash", "-c", f"ulimit -f 64; exec {command}", env=environment(shared), cwd=tmp_path)
     assert done.returncode == 1
-    assert "of shared memory are needed" in done.stderr
+    assert "of shared memory are needed, and a file may have 64.0 KiB here (ulimit -f)" in done.stderr
     assert not list(tmp_path.iterdir())
     assert "Traceback" not in done.stderr
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from ..errors import BadParameter
 from ..family import literal
@@ -190,12 +192,41 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
             except Exception as error:
                 drawn, render_error = None, str(error) or type(error).__name__
         panel, board = board_of(drawn, writer)
-        scalars, left_out = with_room(numbers_in(values_in(info)))
+        scalars, left_out = with_room(numbers_in(chain(values_in(info), values_in(_info_of_a_step(env, agents, info)))))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, unsaved = _offered_state(env, shown)
     players = max(1, len(agents))
     return _ProbeResult(
         writer, facts, masked, players, parallel, panel, board, scalars, left_out, render_error, state_bytes, unsaved
+    )
+
+
+def _info_of_a_step(env: Any, agents: Sequence[Any], info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the info of a first step, which often has more numbers than that of a reset; reset again.
+
+    It is empty if the step fails: the training will say why, if its own first step does.
+    """
+    try:
+        if agents:
+            spaces = {agent: env.action_space(agent) for agent in env.agents}
+            found: Mapping[str, Any] = env.step({agent: _sample(space, {}) for agent, space in spaces.items()})[-1]
+            found = found.get(agents[0], {})
+        else:
+            found = env.step(_sample(env.action_space, info))[-1]
+        env.reset(seed=0)
+    except Exception:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _sample(space: Any, info: Mapping[str, Any]) -> Any:
+    """Return an action that is the same each time, and legal if the info says which are."""
+    space.seed(0)
+    mask = info.get("action_mask")
+    return (
+        int(np.flatnonzero(mask)[0]) + int(space.start)
+        if isinstance(space, Discrete) and mask is not None
+        else space.sample()
     )
 
 

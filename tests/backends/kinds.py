@@ -219,6 +219,13 @@ class Telling(Small):
         return *super().step(action)[:4], self.tell()
 
 
+class TellingLater(Telling):
+    """Returns numbers from `step` only, as the MuJoCo environments of Gymnasium do."""
+
+    def reset(self, *, seed=None, **_):
+        return super().reset(seed=seed)[0], {}
+
+
 class Tag:
     """A parallel environment: `b` is out at the third step, `a` goes on to the fifth; what is reached is the action."""
 

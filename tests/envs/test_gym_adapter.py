@@ -17,6 +17,7 @@ from pac.envs.spaces.drawing_budget import BUDGET
 from pac.envs.spaces.kinds import UnsupportedSpaces
 from pac.envs.task import LIMITED
 from pac.envs.text import cells_of
+from pac.envs.unknown import unknown_in
 
 from .begun import begun
 
@@ -107,6 +108,15 @@ def test_the_numbers_of_infos_are_the_tasks_scalars():
     assert np.array_equal(reported, expected, equal_nan=True)
     environments.reset(np.ones(2, np.bool_), 0)
     assert buffers["lives"].tolist() == [[3, 3]]
+
+
+def test_numbers_that_only_a_step_returns_are_scalars_too():
+    """They are unknown until then, and the first episode begins as without looking for them."""
+    task, buffers, environments = begun("kinds:TellingLater")
+    assert [item.name for item in task.info] == ["lives", "far"]
+    assert all(unknown_in(buffers[item.name]).all() for item in task.info)
+    environments.step(0)
+    assert buffers["lives"].tolist() == [[2, 2]]
 
 
 def test_pictures_are_drawn_while_someone_looks():

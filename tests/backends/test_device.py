@@ -49,6 +49,7 @@ def compare(spec: str, num_envs: int, steps: int, workers: int, device: str = "c
         ("kuhn", 1, "cpu"),
     ],
 )
+@pytest.mark.thorough
 def test_every_native_game_equals_inline(spec, num_envs, device):
     """Also in tensors that the host reads and writes only on request, as it does on a GPU, and with idle threads."""
     compare(spec, num_envs, GAMES[spec], 3, device)

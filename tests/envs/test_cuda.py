@@ -17,6 +17,7 @@ from ..benchmarks.kernels import FIGHT, TASKS, kernels_of, measure_kernels, occu
 compiling = pytest.mark.skipif(bool(unavailable()), reason=unavailable() or "-")
 
 
+@pytest.mark.thorough
 def test_the_words_of_a_table_give_the_same_arrays_as_the_table():
     """A kernel that gets the words as arguments sees what a kernel sees that gets their array."""
     task = find("frames")

@@ -57,6 +57,7 @@ def test_what_a_constructor_does_to_its_descriptors_or_at_its_end_does_not_matte
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.thorough
 def test_a_constructor_that_ends_its_process_is_reported():
     """The error says how it ended."""
     with pytest.raises(BadParameter, match="could not be made: its process was killed by SIGABRT"):
@@ -92,6 +93,7 @@ def test_who_waits_can_end_the_process(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["draws", "dies_drawing"])
+@pytest.mark.thorough
 def test_the_backend_that_draws_is_found(how):
     """The variable is set for the environments that are made later, and a note says so."""
     task = find(f"{UNRULY}:how={how}")
@@ -100,6 +102,7 @@ def test_the_backend_that_draws_is_found(how):
 
 
 @pytest.mark.parametrize("how", ["draws", "dies_drawing"])
+@pytest.mark.thorough
 def test_without_such_a_backend_an_environment_is_not_drawn(how, monkeypatch):
     """Training works without pictures; the note says what was tried."""
     monkeypatch.setattr(probing, "WITHOUT_DISPLAY", ("egl",))
@@ -110,6 +113,7 @@ def test_without_such_a_backend_an_environment_is_not_drawn(how, monkeypatch):
     assert [panel.kind for panel in task.panels] == ["bars"]
 
 
+@pytest.mark.thorough
 def test_unknown_names_are_reported_as_ever():
     """Errors of the process are raised here."""
     with pytest.raises(UnknownName, match="CartPole-v1"):

@@ -176,6 +176,7 @@ def console(runtime_directory):
     fake.close()
 
 
+@pytest.mark.thorough
 async def test_a_key_saves_the_shown_state(console, open_app):
     """The one that is shown, also an earlier one; the files and the machine that has them are named."""
     paused(console, **NO_TERMS)

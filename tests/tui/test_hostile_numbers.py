@@ -32,6 +32,7 @@ def fill(array, ranges, extreme):
 
 @pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf", "unknown"])
 @pytest.mark.parametrize("task", ["drmario", CHESS], ids=["drmario", "all kinds of boards"])
+@pytest.mark.thorough
 def test_views_draw_extreme_numbers(still, stage, task, extreme):
     """In all blocks at once. NaN is a value, and unknown is not."""
     fake = still(task)

@@ -43,6 +43,7 @@ async def opened(fakes, size=(120, 40), **options):
     group.close()
 
 
+@pytest.mark.thorough
 async def test_keys_select_a_rank_and_commands_go_to_it(ranks):
     """`>` goes from rank 0 to rank 1; the rank that is left need not draw any more."""
     first, second = ranks

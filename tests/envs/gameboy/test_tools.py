@@ -31,6 +31,7 @@ def words(board) -> str:
     return "\n".join("".join(map(chr, row)).rstrip() for row in board)
 
 
+@pytest.mark.thorough
 def test_disassembled_code_assembles_to_the_same_bytes():
     """Every operation's text is what the assembler accepts, with bytes, words and targets of jumps."""
     codes = b"".join(

@@ -90,6 +90,7 @@ def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, s
 
 
 @pytest.mark.parametrize(("kind", "note"), [(DQN, "no replay"), (Independent, "continues after learning_starts")])
+@pytest.mark.thorough
 def test_without_the_replay_learning_waits_for_learning_starts(kind, note):
     """It is reported; the first decisions after resuming change no weight."""
     with training("treasure:agents=2", kind=kind, iterations=2) as (one, _):
@@ -131,6 +132,7 @@ def scheduled(points, decisions):
     return np.interp(decisions, points[:, 0], points[:, 1])
 
 
+@pytest.mark.thorough
 def test_settings_take_effect_at_the_decisions_that_they_name():
     """Gradient steps, target updates, epsilon and the learning rate, against a loop; a step is 7 decisions."""
     done: list[tuple[object, ...]] = []
@@ -180,6 +182,7 @@ def test_settings_take_effect_at_the_decisions_that_they_name():
 
 
 @pytest.mark.parametrize("kind", [DQN, IQN])
+@pytest.mark.thorough
 def test_an_episode_that_ends_in_both_ways_is_terminated(kind):
     """What is learned is the same as without the truncations that come with terminations."""
     learned = []

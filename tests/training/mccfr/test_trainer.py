@@ -88,6 +88,7 @@ def test_tables_that_do_not_fit_are_refused_first(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_one_worker_computes_what_a_sampler_computes():
     """Iterations 0 to n - 1 in order, for batches of any size."""
     table, updates = sampled(game_of(find("leduc")), 1200, SEED)
@@ -149,6 +150,7 @@ def interrupted(before: int, after: int, **settings: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "outcome"])
+@pytest.mark.thorough
 def test_it_resumes_from_its_state(method):
     """A trainer that loads the state of another gets the same tables."""
     settings = {"num_envs": 1, "batch": 20, "method": method}

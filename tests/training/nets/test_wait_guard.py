@@ -31,6 +31,7 @@ def waits(action) -> list[Wait]:
         (0, lambda: NUMBERS.masked_fill(NUMBERS > 2, 0.0)),
     ],
 )
+@pytest.mark.thorough
 def test_it_notes_what_the_host_must_know(noted, action):
     """Such an operation is noted once, with its place in this file; what the device does alone is not."""
     assert [wait.where.startswith(__file__) for wait in waits(action)] == [True] * noted

@@ -75,6 +75,7 @@ def test_an_environment_of_another_process_has_its_global_number(tmp_path):
     assert "environment 5; it replays" in message
 
 
+@pytest.mark.thorough
 def test_a_replay_shows_what_was_seen(bottle):
     """Boards, observations, rewards and terms of every moment are those of the journey."""
     path, journey = bottle

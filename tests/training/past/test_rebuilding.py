@@ -47,6 +47,7 @@ def test_an_episode_is_the_one_that_was_played(journey, number):
     check(episode)
 
 
+@pytest.mark.thorough
 def test_a_running_or_unknown_episode_is_not_kept(journey):
     """Nor one whose beginning is no longer kept."""
     ended = len(ends_of(journey, 0))

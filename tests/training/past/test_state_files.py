@@ -34,6 +34,7 @@ def lines(code):
 
 
 @pytest.mark.parametrize("back", [0, 3])
+@pytest.mark.thorough
 def test_the_last_instructions_of_a_step_are_shown_above_the_next_ones(journey, back):
     """The frame ends in the loop that halts until the next frame; nothing else of the board differs."""
     moment = rewinder(journey).moment(1, back)

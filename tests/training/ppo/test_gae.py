@@ -41,6 +41,7 @@ def rollout_of(seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("per_frame", [False, True])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.thorough
 def test_errors_are_those_of_the_replay(seed: int, per_frame: bool) -> None:
     """An advantage is the error of the transition from a decision to the next one, plus the decayed next advantage."""
     arrays, random = rollout_of(seed), np.random.default_rng(seed)

@@ -113,6 +113,7 @@ def test_delays_between_the_threads_change_nothing(monkeypatch: pytest.MonkeyPat
     assert found[0] == wanted[0]
 
 
+@pytest.mark.thorough
 def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy after so many updates gives the log-probabilities of the rollout; one update comes between."""
     learned = 0

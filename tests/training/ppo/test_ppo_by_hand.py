@@ -141,6 +141,7 @@ def flat(policy):
 
 
 @pytest.mark.parametrize(("case", "both"), [*((case, False) for case in CASES), ("discounts", True)])
+@pytest.mark.thorough
 def test_what_is_learned_is_what_a_slow_loop_learns(case, both):
     """Each setting has its effect where it should, also in later updates, and where both ends come at once."""
     given: Any = context(corridor(both=both, toll=0.1), batch=115, **CASES[case])

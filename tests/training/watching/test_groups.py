@@ -192,6 +192,7 @@ def test_vectors_that_are_stepped_in_turn_are_two_sessions():
     assert len(groups._groups) == 2
 
 
+@pytest.mark.thorough
 def test_threads_that_step_go_on_after_pauses():
     """One that notes a step and one that publishes at the gate do not wait for each other."""
     envs = [watch(Steps(), name="threads") for _ in range(4)]

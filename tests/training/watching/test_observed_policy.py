@@ -294,6 +294,7 @@ def compiler():
 
 
 @pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.thorough
 def test_a_compiled_script_has_as_many_graphs_as_without_watching(step, compiler, observed):
     """To replace methods would compile modules again, so nothing is observed from then on."""
     if observed:

@@ -38,6 +38,7 @@ async def test_a_condition_is_typed_and_sent(fake, open_app):
         await until(lambda: not isinstance(app.screen, BreakpointsDialog))
 
 
+@pytest.mark.thorough
 async def test_an_error_is_shown_in_the_dialog_with_the_text(fake, open_app):
     """There is no toast, and nothing has to be typed again."""
     fake.refusal = "Unknown name: unknown name in a condition 'rewrad'"

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 
 from pac.envs import episode_seed, find
 from pac.training.past.episode_file import read
@@ -52,6 +53,7 @@ async def test_episodes_are_requested_while_they_are_listed(fake, open_app):
         await until(lambda: not fake.looks[-1]["episodes"])
 
 
+@pytest.mark.thorough
 async def test_the_list_is_sorted_and_filtered(fake, open_app):
     """Arrows choose the column, Space reverses; words and comparisons filter, Esc clears them."""
     listed(fake)
@@ -124,6 +126,7 @@ async def test_an_episode_that_was_written_ends_the_app_for_its_replay(fake, ope
     assert app.return_code == 0
 
 
+@pytest.mark.thorough
 async def test_the_list_is_opened_again_after_a_replay(fake, open_app):
     """By an app that has the state of the one before, with its selected view."""
     async with open_app(fake, (80, 24)) as (app, pilot):

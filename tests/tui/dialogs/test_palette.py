@@ -53,6 +53,7 @@ async def test_the_old_key_back_leaves_nothing_to_save(config_file, fake, open_a
         await until(lambda: "Ctrl+S" not in screen_text(app))
 
 
+@pytest.mark.thorough
 async def test_escape_changes_no_key(config_file, fake, open_app):
     """And the palette stays."""
     async with open_app(fake, (120, 40)) as (app, pilot):

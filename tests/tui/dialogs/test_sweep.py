@@ -27,6 +27,7 @@ async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
         await until(lambda: fake.commands[1:] == [("sweep", {"counts": [3, 5]})])
 
 
+@pytest.mark.thorough
 async def test_a_sweep_shows_its_progress_and_can_be_canceled(fake, open_app):
     """Esc cancels a running sweep, and otherwise closes the dialog."""
     async with open_app(fake, (120, 40)) as (app, pilot):

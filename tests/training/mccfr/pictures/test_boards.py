@@ -54,6 +54,7 @@ def test_the_whole_of_kuhn_is_what_its_average_strategy_says():
             assert out[bucket, column, action.number] == pytest.approx(expected, abs=1)
 
 
+@pytest.mark.thorough
 def test_what_is_shown_of_leduc_and_of_liars_dice():
     """Suits do not matter: three hands by six histories, then nine by thirty, in order of what came before.
 

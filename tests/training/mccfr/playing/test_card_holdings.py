@@ -106,6 +106,7 @@ def test_before_the_turn_many_boards_are_sampled(holdings):
     assert fares[holdings.against(0, hole("AsAh"), ())].mean() == pytest.approx(0.7, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_deals_come_from_the_ranges(holdings):
     """No card occurs twice, every hand is in its range, and buckets and winners are those of the board."""
     board, random = BOARDS[3], np.random.default_rng(1)

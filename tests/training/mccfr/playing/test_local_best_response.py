@@ -67,6 +67,7 @@ def test_drawn_hands_agree_with_all_hands():
     assert one.mean == pytest.approx(exact, abs=1.5 * one.margin)
 
 
+@pytest.mark.thorough
 def test_progress_is_reported():
     """Rising to 1."""
     reported: list[float] = []

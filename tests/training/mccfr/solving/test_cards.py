@@ -30,6 +30,7 @@ def game():
     return holdem(sizes_of("fcpa"), 20, BUCKETS)
 
 
+@pytest.mark.thorough
 def test_hands_are_at_the_places_of_their_buckets(game, abstraction):
     """Every entry and row is the first of a bucket of its street and player, and all buckets occur."""
     hands, chosen = CardDealer(game, abstraction).deal(1, 0, 200)

@@ -293,6 +293,7 @@ class Context:
             `Stopped` if the session is to end.
         ranks: The processes of the training, which decide together.
         start_processes: Starts processes that the session supervises.
+        frames_left: Returns how many more frames the limit of the run allows, for trainers whose steps have many.
         envs_device: Where environments may be, for trainers that read a buffer's `tensors`: `cpu`, or `device`.
     """
 
@@ -307,6 +308,7 @@ class Context:
     progress: Callable[[str, float], None] = lambda _what, _share: None
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state
     start_processes: StartProcesses = _no_processes
+    frames_left: Callable[[], float] = lambda: math.inf
     envs_device: str = "cpu"
 
 

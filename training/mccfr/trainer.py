@@ -82,7 +82,7 @@ class MCCFR(Trainer):
         for name, kept in self._kept.items():
             self._table(name)[...] = kept
         self._kept.clear()
-        self._counts = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
+        self._counts = self._assigned = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
         self._measure()
         self._due = 0.0  # the first measurement also loaded the kernels
         self._envs.start(0)
@@ -98,9 +98,11 @@ class MCCFR(Trainer):
         Batches update the tables at once. So an interruption ends this call early and what was done counts.
         """
         assert self._envs is not None
-        buffer, utility, made = self._envs.buffer, 0.0, 0
+        buffer, utility, made, left = self._envs.buffer, 0.0, 0, self._context.frames_left()
         for done in range(1 if self._settings.batch else STEPS):
-            self._assign()
+            if made >= left:
+                break
+            self._assign(left - made)
             try:
                 self._envs.advance(0)
             except (Interrupted, Stopped):
@@ -119,17 +121,19 @@ class MCCFR(Trainer):
             self._context.timer.lap("learner")
         return metrics | self._measures
 
-    def _assign(self) -> None:
-        """Assign iterations to the workers."""
+    def _assign(self, most: float) -> None:
+        """Assign iterations to the workers, not more than `most` in all."""
         assert self._envs is not None
-        self._envs.buffer["action"][0, :, 0] = self._counts
-        self._envs.buffer["first"][0] = self._next + np.cumsum(self._counts) - self._counts
+        ends = np.minimum(np.cumsum(self._counts), most).astype(np.int64)
+        self._assigned = np.diff(ends, prepend=0)
+        self._envs.buffer["action"][0, :, 0] = self._assigned
+        self._envs.buffer["first"][0] = self._next + ends - self._assigned
         self._envs.buffer["taken"][0] = 0
 
     def _count(self, frames: NDArray[np.int32]) -> int:
         """Count the iterations that were made, adapt each worker's next number, and return the count."""
         assert self._envs is not None
-        self._next += int(self._counts.sum())
+        self._next += int(self._assigned.sum())
         made = int(frames.sum())
         self.iterations += made
         if not self._settings.batch:

@@ -208,6 +208,17 @@ class Rewinder:
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
                     self._publish_progress(history, span, seat, index / count)
+            self._show_first_info(replayed, seat, span.first + count)
+
+    def _show_first_info(self, replayed: ReplayedEnv, seat: int, step: int) -> None:
+        """If the last step ended an episode, begin the next one again: the step left the info of the ended one."""
+        moment = self._known.get((replayed.env, seat, step, True))
+        if moment is not None:
+            replayed.draw(wanted=False)
+            replayed.begin(int(moment["episode"]))
+            first = np.zeros((), self._dtype)
+            replayed.fill(first, seat)
+            moment["info"] = first["info"]
 
     def _keep(self, history: History, replayed: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
         """Keep a moment; both moments, if a step ended an episode and began the next one."""

@@ -137,8 +137,9 @@ class StepCounter:
         """Record the trainer's metrics; return them with the session's own. `limited` if there is a speed limit."""
         self.count()
         self._timer.lap("python")  # a window begins where its first phase does
+        mark = self.mark()
         shares = self.counts.end_iteration()
-        self.throughput.add(self.mark(), limited=limited)
+        self.throughput.add(mark, limited=limited)
         row = self.figures() | {name: float(value) for name, value in metrics.items()} | shares
         self.series.append(row, self.counts, self.clock.now())
         return row

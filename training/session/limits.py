@@ -42,6 +42,13 @@ class RunLimits:
         return UNKNOWN if math.isnan(used) else used
 
     @property
+    def frames_left(self) -> float:
+        """How many more frames the limit allows, by the counts at the last check; infinity without a limit."""
+        if self._config.frames is None or self._planner.sweeping:
+            return math.inf
+        return self._config.frames - self._counter.counts.frames - self._others["frames"]
+
+    @property
     def reached(self) -> bool:
         """Whether the training has reached a limit, by the counts of other ranks at the last check."""
         return self.used_up >= 1 and not self._planner.sweeping

@@ -135,6 +135,7 @@ class Session(ConfiguredSession):
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,
             start_processes=self.processes.start,
+            frames_left=lambda: self.limits.frames_left,
             envs_device=envs_device(config.backend, self.state.device),
         )
         if config.learn:

@@ -169,6 +169,12 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     assert run.metadata() == card
 
 
+@pytest.mark.parametrize("task", ["kuhn", "leduc"])
+def test_a_limit_of_iterations_is_exact(tmp_path, task):
+    """In one worker or two, although the first batches have more iterations."""
+    assert started(tmp_path, task=task, num_envs=None, workers=2, frames=11).report()["frames"] == 11
+
+
 def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):
     """What cannot be written is reported, training goes on, and the first try after there is room again succeeds."""
     session = started(tmp_path, name="run", checkpoint_every=0.1)

@@ -3,6 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -57,6 +58,34 @@ def test_both_states_of_a_step_that_ended_an_episode(spec):
     assert first["episode"] == last["episode"] + 1
     assert first["episode_length"] == first["episode_return"] == first["reward"] == 0
     assert not np.array_equal(first["observation"], last["observation"])
+
+
+class Lottery(gymnasium.Env):
+    """Episodes of three steps, whose info has a number that is drawn at the beginning."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.left, self.info = 3, {"drawn": float(self.np_random.random())}
+        return self._seen(), self.info
+
+    def step(self, _action):
+        self.left -= 1
+        return self._seen(), 0.0, self.left == 0, False, self.info
+
+    def _seen(self):
+        return np.array([self.left / 3], np.float32)
+
+
+def test_the_first_state_after_an_end_has_its_info():
+    """The step that ended an episode left the info of that; going back finds the one of the next episode, too."""
+    journey = Journey(f"{__name__}:Lottery", 9)
+    end = ends_of(journey, 1)[1]
+    last, first = (found(journey, 1, end, begun=begun) for begun in (False, True))
+    assert last["info"].tolist() == found(journey, 1, end - 1)["info"].tolist()
+    assert first["info"].tolist() == found(journey, 1, end + 1)["info"].tolist() != last["info"].tolist()
 
 
 @pytest.mark.thorough

@@ -7,9 +7,10 @@ buckets of hands. The values of the leaves are those of the blueprint.
 `range_update_mode` says which ranges are assumed. With `bayes`, both players followed the blueprint so far. An opponent
 who did not may exploit this more than the blueprint. With `bayes_light`, only the resolving player did. The opponent
 may have any hand, and each hand may leave the subgame for its best response to the blueprint (the CFR-D gadget of
-Burch, Johanson and Bowling, 2014), so no hand gains more than that. Both modes are weak where the blueprint is weak
-below the leaves, since an opponent may play differently there. So the first of several streets is not resolved, and
-`policy_blend_alpha` mixes the result with the blueprint.
+Burch, Johanson and Bowling, 2014), so no hand gains more than that. This is checked afterwards: what is solved is not
+exact, and near an equilibrium there is nothing to gain that pays for that, so a result that fails is not used. Both
+modes are weak where the blueprint is weak below the leaves, since an opponent may play differently there. So the first
+of several streets is not resolved, and `policy_blend_alpha` mixes the result with the blueprint.
 """
 
 from __future__ import annotations
@@ -34,15 +35,18 @@ from .subgame import Subgame, Subtree, matched, subtree
 
 CHUNK = 256
 """Deals that are evaluated between two checks of the clock."""
-DOUBT = 0.01
+DOUBT = 0.001
 """The share of a player's range that is uniform: the resolving player may have hands that the blueprint would not."""
+SAFE = 0.2
+"""How much a result may lose to best responses of some hands, relative to what it gains against others: this times that
+gain's share of what all hands win. Where the blueprint is weak, much is gained, and a result may lose more."""
 
 
 class ResolverSettings(TrainerSettings):
     """Settings of the resolver."""
 
     time_budget_ms: float = Field(300, gt=0, description="time for a decision, in milliseconds")
-    iterations: int = Field(200, gt=0, description="maximum iterations of CFR+ for a decision")
+    iterations: int = Field(400, gt=0, description="maximum iterations of CFR+ for a decision")
     deals: int = Field(4096, gt=0, description="maximum deals that are evaluated for a decision")
     max_depth: int = Field(2, gt=0, description="maximum depth of the subgame, in decisions on this street")
     max_raises_per_street: int = Field(4, ge=0, description="maximum bets and raises of a street in the subgame")
@@ -63,7 +67,7 @@ class ResolvedDecision:
     Attributes:
         probabilities: `(hands, actions)` the result mixed with the blueprint; 0 for hands with board cards.
         blueprint: `(hands, actions)` probabilities of the blueprint.
-        iterations: Iterations made; 0 if the blueprint was not changed.
+        iterations: Iterations made; 0 if nothing was solved.
         deals: Deals evaluated.
     """
 
@@ -121,8 +125,35 @@ class Resolver:
             subgame.iterate()
             made += 1
         met = np.abs(payoff).sum(axis=(0, 2 - player)) > 0
-        found = np.where(met[:, None], subgame.average(), acts[0])[keys[player]]
-        return ResolvedDecision(self._mixed(tree, blueprint, found), blueprint, made, deals)
+        found = np.where(met[:, None], subgame.average(), acts[0])
+        if self.settings.range_update_mode == "bayes_light" and not self._is_safe(
+            subgame, node, board, keys, (acts[0], found)
+        ):
+            return ResolvedDecision(blueprint, blueprint, made, deals)
+        return ResolvedDecision(self._mixed(tree, blueprint, found[keys[player]]), blueprint, made, deals)
+
+    def _is_safe(
+        self, subgame: Subgame, node: int, board: Board, keys: tuple[Array, Array], strategies: tuple[Array, Array]
+    ) -> bool:
+        """Return whether best responses win less from the result than from the blueprint, with nearly every hand.
+
+        Args:
+            subgame: What was solved.
+            node: Its root.
+            board: The board there.
+            keys: Both players' `(hands,)` keys.
+            strategies: `(keys, choices)` the blueprint and the result at the root.
+        """
+        player, alpha = int(self.game.tree.player[node]), self.settings.policy_blend_alpha
+        blueprint, found = strategies
+        true, assumed = (
+            np.bincount(keys[player], weights[player])
+            for weights in (ranges(self.game, self.strategy, self.holdings, node, board), self._ranges(node, board))
+        )
+        reach = np.divide(true, assumed, out=np.zeros_like(true), where=assumed > 0)
+        before, after = subgame.best_responses((1 - alpha) * blueprint + alpha * found, reach)
+        gained, lost = np.maximum(before - after, 0).sum(), np.maximum(after - before, 0).sum()
+        return bool(lost * np.abs(before).sum() <= SAFE * gained**2)
 
     def strategy_with(self, on_progress: OnProgress = no_progress) -> Array:
         """Return `(entries,)` the strategy of a small game with every decision resolved.

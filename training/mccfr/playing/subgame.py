@@ -97,7 +97,7 @@ class Subgame:
     """
 
     def __init__(self, game: PokerGame, tree: Subtree, payoff: Array, blueprint: list[Array] | None) -> None:
-        self._tree, self._payoff = tree, payoff
+        self._tree, self._payoff, self._blueprint = tree, payoff, blueprint
         self._players = [int(game.tree.player[node]) for node in tree.decisions]
         shapes = [(payoff.shape[1 + who], len(kept)) for who, kept in zip(self._players, tree.choices, strict=True)]
         self._regret = [np.zeros(shape) for shape in shapes]
@@ -127,6 +127,20 @@ class Subgame:
     def average(self, decision: int = 0) -> Array:
         """Return `(keys, choices)`: the average strategy of a decision."""
         return matched(self._sum[decision])
+
+    def best_responses(self, root: Array, reach: Array) -> tuple[Array, Array]:
+        """Return what each of the opponent's hands wins by best responses, `(keys,)`: to the blueprint, and to `root`.
+
+        Args:
+            root: `(keys, choices)`, a strategy at the root; below it, the player follows the blueprint.
+            reach: `(keys,)` factors of the probabilities of the player's hands.
+        """
+        assert self._blueprint is not None
+        before, after = (
+            self._values(self._opponent, 0, reach, strategy, best=True)
+            for strategy in (self._blueprint, [root, *self._blueprint[1:]])
+        )
+        return before, after
 
     def _values(
         self,

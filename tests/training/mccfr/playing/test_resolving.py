@@ -49,11 +49,12 @@ def test_it_improves_a_poor_blueprint():
 
 
 @pytest.mark.thorough
-def test_it_leaves_a_good_blueprint_good():
-    """A strategy near the equilibrium stays near it, since opponents can keep their previous values."""
-    before = nash_conv(GAMES["leduc"], blueprint("leduc", 300))
-    after = nash_conv(GAMES["leduc"], resolver("leduc", 300, iterations=40).strategy_with())
-    assert after < before + 0.02
+@pytest.mark.parametrize("trained", [100, 300, 1_000, 3_000])
+def test_it_leaves_a_good_blueprint_good(trained):
+    """A strategy near the equilibrium stays near it: what best responses would exploit is not used."""
+    before = nash_conv(GAMES["leduc"], blueprint("leduc", trained))
+    after = nash_conv(GAMES["leduc"], resolver("leduc", trained).strategy_with())
+    assert after < 1.1 * before + 1e-4
 
 
 @pytest.mark.thorough
@@ -70,7 +71,7 @@ def test_trusting_the_opponent_can_be_exploited():
 def test_a_game_of_one_street_is_solved_to_its_end():
     """Kuhn poker re-solved at every decision is hardly exploitable, although the blueprint is uniform."""
     found = resolver("kuhn", 1, policy_blend_alpha=1, max_depth=3, iterations=500)
-    assert nash_conv(GAMES["kuhn"], found.strategy_with()) < nash_conv(GAMES["kuhn"], blueprint("kuhn", 1)) / 3
+    assert nash_conv(GAMES["kuhn"], found.strategy_with()) < nash_conv(GAMES["kuhn"], blueprint("kuhn", 1)) / 2.9
 
 
 def second_street():

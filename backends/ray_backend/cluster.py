@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..core.errors import BackendTimeout, BackendUnavailable
@@ -13,6 +15,25 @@ from .placement import Node
 
 class NodeLost(Exception):
     """A node, or its actor, ended or cannot be reached."""
+
+
+@contextmanager
+def own_signals() -> Iterator[None]:
+    """Restore the handlers of signals that Ray replaces: its own end this process at SIGTERM, without saving."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            if signal.getsignal(number) is not handler:  # Ray replaces them in the main thread only
+                signal.signal(number, handler)
+
+
+def connect(address: str) -> None:
+    """Connect this process to a cluster."""
+    import ray
+
+    ray.init(address=address, log_to_driver=False, configure_logging=False)
 
 
 class Cluster:
@@ -32,7 +53,8 @@ class Cluster:
         self._own = not ray.is_initialized()
         if self._own:
             try:
-                ray.init(address=address, log_to_driver=False, configure_logging=False)
+                with own_signals():
+                    connect(address)
             except (ConnectionError, OSError, RuntimeError, ValueError) as error:
                 raise BackendUnavailable(
                     f"no Ray cluster at {address}: {_last_line(error)}; start one with: ray start --head"

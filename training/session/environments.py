@@ -12,6 +12,7 @@ from ...backends import TooManyEnvironments, usable_cores
 from ...backends import make as make_backend
 from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
+from ...backends.ray_backend.reach import check_cluster
 from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
 from ...envs.spaces.drawing_budget import SHARE, limit_text
@@ -27,7 +28,8 @@ from .num_envs_planner import SECONDS
 from .run_record import RunRecord
 
 STEP_TIMEOUT = 60.0  # s
-WITHOUT_WORKERS = {"inline", "threads", "device", "ray"}
+RAY = "ray"
+WITHOUT_WORKERS = {"inline", "threads", "device", RAY}
 
 
 class RestartFailed(PacError):
@@ -217,6 +219,8 @@ class SessionEnvs:
         if not self.made and device == "cpu":
             self._warn_of_host_memory()
         self.made = True
+        if config.backend == RAY:
+            check_cluster(config.ray_address, self._show_wait)
         session.set_phase(session.state.phase, self._units.translate("starting the environments"))
         backend = make_backend(
             session.task,
@@ -241,6 +245,11 @@ class SessionEnvs:
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
+
+    def _show_wait(self, seconds: float) -> None:
+        """Show for how long a cluster has not answered; raise `Stopped` if the session is to end before its start."""
+        self._session.timer.skip()
+        self._session.set_phase(self._session.state.phase, f"connecting to the Ray cluster: {seconds:.0f} s")
 
     def _warn_of_host_memory(self) -> None:
         """Warn if the environments could be on a device, but the trainer keeps them in host memory."""

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 END_LIMIT, PATIENCE = 5.0, 3.0
 """Seconds for the end of a session that is not ready, and those after which it does not wait for its main thread."""
 STOPPED = {"title": "Interrupted", "error": "interrupted before the session was ready", "code": INTERRUPTED}
+USUAL = 3.0
+"""Seconds that making an environment may take without a word."""
 DOES = "does"
 """The key of the lines that say what a session does before it is ready."""
 
@@ -381,7 +383,7 @@ def main() -> int:
 
             config = Config.model_validate(request)
             making = f"making the environment {config.task}"
-            task_of(config, lambda seconds: _answer(pipe, {DOES: f"{making}: {seconds:.0f} s"}))
+            task_of(config, lambda took: took < USUAL or _answer(pipe, {DOES: f"{making}: {took:.0f} s"}))
             # The code of a task in a package runs here, in which no exception would end a wait.
             faulthandler.dump_traceback_later(max(MAKING_LIMIT, 2 * config.hang_timeout), exit=True, file=2)
             session, close = _open(config, headless=headless)

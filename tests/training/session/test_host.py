@@ -17,7 +17,7 @@ START = """
 import tests.training.stuck, pac.training.session.commands, pac.training.session.session
 from pac.training import loading
 from pac.training.session import host
-loading.MAKING_LIMIT = 3
+loading.MAKING_LIMIT, host.USUAL = 3, 1
 raise SystemExit(host.main())
 """
 

@@ -28,7 +28,7 @@ from ..envs.safetensors_file import map_tensors
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
-from .runs.checkpoint import load_newest
+from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
 from .trainer import Context, Envs, Timer
@@ -203,7 +203,12 @@ def evaluate_run(
     run = RunFolder.find(config.runs_dir, str(config.resume))
     identity = run_identity(task, name)
     check_identity(run, identity)
-    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict})
+
+    def take(found: Checkpoint) -> None:
+        with closing(build_player(name, context_of(task, settings, 0)[0], greedy=config.greedy)) as player:
+            player.load_state(found.tensors, found.data["data"])
+
+    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take)
     seed = evaluation_seed(config.seed)
     played = play_episodes(
         name,

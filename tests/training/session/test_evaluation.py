@@ -17,7 +17,7 @@ from pac.training.config import Config
 from pac.training.loading import load
 from pac.training.playing import PlayedEpisode, context_of, evaluate_run, evaluation_figures
 from pac.training.random_policy import RandomPolicy
-from pac.training.runs.checkpoint import load_newest
+from pac.training.runs.checkpoint import load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
 from pac.training.telemetry.events import EventLog
@@ -145,6 +145,19 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     assert "(killed by SIGKILL): no message" in next(iter(events.reported))
     assert {"idle", "evaluating"} == {lap.phase for lap in lanes["evaluation"]()}
     evaluator.close()
+
+
+@pytest.mark.session
+def test_a_policy_that_does_not_fit_is_skipped(tmp_path):
+    """The report says why, and has the figures of the newest checkpoint that fits."""
+    run_here(tmp_path, name="run", **COMMON | {"task": "noop", "num_envs": 2, "settings": PPO})
+    run = RunFolder.find(tmp_path, "run")
+    good = load_newest(run.checkpoints)
+    cut = {name: value[..., :1] if name.startswith("policy.") else value for name, value in good.tensors.items()}
+    save(run.checkpoints, good.step + 1, cut, good.data)
+    report = evaluate_run(load({"resume": "run", "runs_dir": tmp_path}, environ={}).config, episodes=1)
+    assert report["steps"] == good.step
+    assert "in the checkpoint" in report["skipped"][0]
 
 
 class Bare(RandomPolicy):

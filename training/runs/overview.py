@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ from typing import Any
 from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
-from . import metrics
+from . import metadata, metrics
 from .errors import RunFolderError
 from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import FoundSession, sessions
 
 MAX_POINTS = 256
+MOST = 16_384
+"""Runs whose metadata are kept in memory."""
 LIVE, DAMAGED = "live", "damaged"
 
 
@@ -31,9 +33,9 @@ class RunOverview:
         metadata: The contents of `run.json`.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
         when: When it ended, or began if it is running, in s since the epoch.
-        rows: Lines of its metrics, oldest first.
+        version: The time and the size of its metrics, which are read when they are asked for.
         pid: The process that trains it; None if it is not running.
-        error: What is wrong with its files; empty if nothing is.
+        damage: What is wrong with its metadata; empty if nothing is.
     """
 
     name: str
@@ -41,9 +43,23 @@ class RunOverview:
     metadata: Mapping[str, Any]
     state: str
     when: float
-    rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    version: tuple[int, int] = (0, 0)
     pid: int | None = None
-    error: str = ""
+    damage: str = ""
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """Lines of its metrics, oldest first."""
+        return self._metrics[0]
+
+    @property
+    def error(self) -> str:
+        """What is wrong with its files; empty if nothing is."""
+        return self.damage or self._metrics[1]
+
+    @property
+    def _metrics(self) -> tuple[tuple[Mapping[str, Any], ...], str]:
+        return _metrics_of(self.folder, self.version) if self.folder is not None and not self.damage else ((), "")
 
     @property
     def units(self) -> Units:
@@ -77,11 +93,17 @@ def goal_of(metadata: Mapping[str, Any], names: Iterable[str]) -> Figure:
     return first_of(units_and_figures(metadata)[1], names)
 
 
-def overviews(parent: Path) -> list[RunOverview]:
-    """Return the running sessions and the runs in `parent`, the newest first; damaged runs have an error."""
+def overviews(parent: Path, stopped: Callable[[], bool] = lambda: False) -> list[RunOverview]:
+    """Return the running sessions and the runs in `parent`, the newest first; damaged runs have an error.
+
+    Args:
+        parent: The folder.
+        stopped: Whether the rest is no longer needed.
+    """
     live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
     training = {session.snapshot.description.folder: session for session in live}
-    kept = [_of_folder(run, training.get(str(run.path.resolve()))) for run in RunFolder.all(parent)]
+    folder = parent.resolve()
+    kept = [_of_folder(run, training.get(str(folder / run.name))) for run in RunFolder.all(parent) if not stopped()]
     listed = {run.pid for run in kept}
     others = [_of_session(session) for session in live if session.pid not in listed]
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
@@ -98,30 +120,38 @@ def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure,
 
 def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
     """Return the overview of a run's folder, with the counters of the session that trains it."""
-    written = run.written
     try:
-        metadata = run.metadata()
-    except RunFolderError as error:
-        return RunOverview(run.name, run.path, {}, DAMAGED, written, error=str(error))
-    rows, trouble = _metrics_of(run.path)
+        found = (run.path / metadata.FILE).lstat()
+        facts = _metadata_of(run.path, found.st_mtime_ns, found.st_size, found.st_ino)
+    except OSError:
+        facts = _metadata_of(run.path, 0, 0, 0)
+    version = metrics.version(run.entry())
+    if isinstance(facts, str):
+        return RunOverview(run.name, run.path, {}, DAMAGED, run.written, damage=facts)
     if session is not None:
-        metadata = {**metadata, **_counters(session)}
-        return RunOverview(
-            run.name, run.path, metadata, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
-        )
-    state = str(metadata.get("state", ""))
-    died = state in UNFINISHED
-    return RunOverview(run.name, run.path, metadata, DIED if died else state, written, rows, error=trouble)
+        began = float(session.snapshot.state["started"])
+        return RunOverview(run.name, run.path, {**facts, **_counters(session)}, LIVE, began, version, session.pid)
+    state = str(facts.get("state", ""))
+    return RunOverview(run.name, run.path, facts, DIED if state in UNFINISHED else state, run.written, version)
+
+
+@lru_cache(maxsize=MOST)
+def _metadata_of(folder: Path, *_version: int) -> Mapping[str, Any] | str:
+    """Return the metadata of a run, or what is wrong with them; read again only if the file has changed."""
+    try:
+        return RunFolder(folder).metadata()
+    except RunFolderError as error:
+        return str(error)
 
 
 def _of_session(session: FoundSession) -> RunOverview:
     """Return the overview of a session whose run is in another folder, or in none."""
     about, state = session.snapshot.description, session.snapshot.state
     began = float(state["started"])
-    metadata = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
+    facts = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
     folder = Path(about.folder) if about.folder else None
-    rows, error = _metrics_of(folder) if folder else ((), "")
-    return RunOverview(about.run, folder, metadata, LIVE, began, rows, session.pid, error)
+    version = metrics.version(RunFolder(folder).entry()) if folder is not None else (0, 0)
+    return RunOverview(about.run, folder, facts, LIVE, began, version, session.pid)
 
 
 def _counters(session: FoundSession) -> dict[str, int]:
@@ -129,15 +159,10 @@ def _counters(session: FoundSession) -> dict[str, int]:
     return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
 
 
-def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
-    """Return some lines of a run's metrics, and why they cannot be read, if they cannot."""
+@lru_cache(maxsize=512)
+def _metrics_of(folder: Path, _version: tuple[int, int]) -> tuple[tuple[Mapping[str, Any], ...], str]:
+    """Return some lines of a run's metrics, and why they cannot be read, if so; they are kept until they change."""
     try:
-        return _rows(folder, *metrics.version(folder)), ""
+        return tuple(RunFolder(folder).sample_metrics(MAX_POINTS)), ""
     except RunFolderError as error:
         return (), str(error)
-
-
-@lru_cache(maxsize=512)
-def _rows(folder: Path, _written: int, _size: int) -> tuple[Mapping[str, Any], ...]:
-    """Return some lines of a run's metrics, read again only if the file has changed."""
-    return tuple(RunFolder(folder).sample_metrics(MAX_POINTS))

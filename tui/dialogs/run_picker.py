@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input
+from textual.worker import get_current_worker
 
 from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
@@ -23,7 +24,8 @@ from ..views.figures import hint
 from .dialog import SELECT, InputDialog, first_shown
 from .run_rows import columns_of, curve, facts, heading, line
 
-PERIOD = 2.0  # s between two readings of the disk
+PERIOD, MOST_PERIOD, SHARE = 2.0, 20.0, 0.01
+"""Seconds between two readings of the disk, and the share of a core that they may take if they are not rarer."""
 FACTS, LEAST_CHART = 34, 30
 
 
@@ -49,9 +51,10 @@ class RunPicker(InputDialog[RunOverview | None]):
 
     @dataclass
     class Listed(Message):
-        """The disk was read."""
+        """The disk was read, which took `cost` seconds of a core."""
 
         runs: list[RunOverview]
+        cost: float
 
     def __init__(self, parent: Path, here: int, name: str = "") -> None:
         super().__init__(Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False))
@@ -70,17 +73,22 @@ class RunPicker(InputDialog[RunOverview | None]):
     def on_mount(self) -> None:
         """Read the disk, now and periodically."""
         self._look()
-        self.set_interval(PERIOD, self._look)
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
+        worker, begun = get_current_worker(), time.thread_time()
+        runs: list[RunOverview] = []
         with suppress(FileNotFoundError):  # a run was removed while it was read
-            self.post_message(self.Listed(overviews(self._folder)))
+            runs = overviews(self._folder, lambda: worker.is_cancelled)
+        if not worker.is_cancelled:  # the dialog and the app end without waiting for the rest
+            self.post_message(self.Listed(runs, time.thread_time() - begun))
 
     def on_run_picker_listed(self, message: Listed) -> None:
-        """Show the runs that were found."""
-        self._runs = message.runs
-        self.draw()
+        """Show the runs that were found. Look again, so often that this takes at most `SHARE` of a core."""
+        self.set_timer(min(MOST_PERIOD, max(PERIOD, message.cost / SHARE)), self._look)
+        if message.runs != self._runs:
+            self._runs = message.runs
+            self.draw()
 
     def on_text_lines_resized(self) -> None:
         """Draw for the size of the terminal."""

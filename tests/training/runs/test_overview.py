@@ -56,3 +56,30 @@ def test_more_metrics_are_seen(kept, tmp_path):
     assert len(overviews(tmp_path)[0].rows) == 1
     run.append_metrics({"seconds": 2, "steps": 6, "return_mean": 5.0})
     assert overviews(tmp_path)[0].best == 5.0
+
+
+def test_only_what_has_changed_is_read(kept, tmp_path, monkeypatch):
+    """Metadata once, metrics when they are asked for; and nothing more once nobody waits for it."""
+    runs = [kept(name, [{"seconds": 1, "steps": 5, "return_mean": 4.0}]) for name in "abc"]
+    read: list[str] = []
+
+    def noted(real):
+        def call(run, *more):
+            read.append(run.name)
+            return real(run, *more)
+
+        return call
+
+    for name in ("metadata", "sample_metrics"):
+        monkeypatch.setattr(RunFolder, name, noted(getattr(RunFolder, name)))
+    before = overviews(tmp_path)
+    assert sorted(read) == ["a", "b", "c"]
+    read.clear()
+    assert overviews(tmp_path) == before
+    assert not read
+    runs[1].write_metadata({"task": "drmario", "state": "failed"})
+    assert overviews(tmp_path) != before
+    assert read == ["b"]
+    assert before[0].best == 4.0
+    assert read == ["b", before[0].name]
+    assert overviews(tmp_path, lambda: True) == []

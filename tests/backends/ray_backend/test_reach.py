@@ -40,9 +40,9 @@ def test_a_signal_ends_the_wait_for_a_cluster(silent, tmp_path):
     with tidy() as shared:
         options = ("--task", "noop", "--trainer", "random", "--backend", "ray", "--ray-address", silent)
         process = start(("run", "--headless", *options), shared, tmp_path)
-        said: list[str] = []
-        assert process.stderr is not None
-        until(lambda: said.append(process.stderr.readline()) or "connecting to the Ray cluster" in said[-1])
+        errors = process.stderr
+        assert errors is not None
+        until(lambda: "connecting to the Ray cluster" in errors.readline())
         os.kill(process.pid, signal.SIGTERM)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130

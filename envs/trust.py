@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -53,9 +54,15 @@ def doubt_about(spec: str) -> str:
             if (doubt := parameter.doubt(given.get(parameter.name, parameter.default)))
         )
         return next(doubts, "")
-    # Two texts in a row are one in Python: the argument 'a' '.b' is a.b.
-    named = ":" in name or any(NAMES_SOMETHING.search(f"{text} {literal(text)!r}") for text in given.values())
-    return REASONS[Names.TASK] if named else ""
+    return REASONS[Names.TASK] if ":" in name or any(map(_names_something, given.values())) else ""
+
+
+def _names_something(text: str) -> bool:
+    """Whether an argument may name a module, a file or an address, or there is a file or a module of that name here."""
+    value = literal(text)  # two texts in a row are one in Python: the argument 'a' '.b' is a.b
+    return bool(NAMES_SOMETHING.search(f"{text} {value!r}")) or any(
+        os.path.lexists(f"{value}{suffix}") for suffix in ("", ".py") if isinstance(value, str)
+    )
 
 
 def check_trusted(option: str, value: Any, names: Names, file: str, vouch: Vouch) -> None:

@@ -63,6 +63,16 @@ def test_what_names_a_module_or_a_file_may(spec):
     assert set(sys.modules) == before
 
 
+@pytest.mark.parametrize("file", ["model", "model.py"])
+def test_a_plain_word_may_be_a_file_that_is_here(tmp_path, monkeypatch, file):
+    """An environment could open or import it."""
+    monkeypatch.chdir(tmp_path)
+    assert not doubt_about("Ant-v5,xml_file=model")
+    (tmp_path / file).symlink_to("nowhere")
+    assert doubt_about("Ant-v5,xml_file=model")
+    assert not doubt_about("Ant-v5,frame_skip=5")
+
+
 def test_every_parameter_of_a_built_in_task_declares_what_it_names():
     """Text without a declaration needs trust, so that a parameter that is added later is not forgotten."""
     texts = [one for family in families().values() for one in family.parameters if isinstance(one.default, str)]

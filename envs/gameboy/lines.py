@@ -199,10 +199,8 @@ def draw_pixels(m: Machine, line: int, registers: int, sprites: int, begin: int,
         if here != cell:
             cell = here
             tile = map_tile(m, control, second_of_window if inside else second, pixel_row >> 3, column >> 3)
-        color, shade = 0, 0
-        if control & 1:
-            color = tile_color(m, tile, pixel_row & 7, column & 7)
-            shade = (palette >> (2 * color)) & 3
+        color = tile_color(m, tile, pixel_row & 7, column & 7) if control & 1 else 0
+        shade = (palette >> (2 * color)) & 3
         if sprites:
             shade = with_sprites(m, sprites, line, x, registers, color, shade)
         packed |= shade << shift

@@ -19,6 +19,9 @@ from .networks import QNetwork
 from .ring_trainer import RingTrainer
 from .settings import DqnSettings, IqnSettings, QLearningSettings
 
+MISSING = 0.01
+"""The share of transitions that were drawn and could not be used from which on a sentence says so."""
+
 
 class DQN(RingTrainer):
     """Deep Q-learning with a target network, for tasks whose actions are single choices.
@@ -44,6 +47,7 @@ class DQN(RingTrainer):
         self._epsilon = 1.0
         self._learn_from: float = settings.learning_starts
         self._older: list[Replay] = []
+        self._warned = False
 
     @property
     def policy(self) -> QNetwork:
@@ -89,7 +93,18 @@ class DQN(RingTrainer):
                 timer.lap("learner")
         self.steps += self._iteration
         self._mark()
+        self._warn_of_missing(replay)
         return self._figures(sums, self.learner.updates - first, replay)
+
+    def _warn_of_missing(self, replay: Replay) -> None:
+        """Say once that many transitions cannot be used."""
+        drawn = self.learner.updates * self._settings.batch + replay.missing
+        if not self._warned and replay.missing > MISSING * drawn:
+            self._warned = True
+            self._context.notify(
+                f"{100 * replay.missing / drawn:.0f} % of the drawn transitions cannot be used: many short episodes "
+                "are truncated, and not all last observations are kept. A replay of at most 64 MiB keeps all"
+            )
 
     @torch.inference_mode()
     def _act(self, slot: int, noise: Tensor) -> int:

@@ -11,8 +11,10 @@ from .priorities import PrioritySettings
 
 MARGIN = 2
 """Positions at the newest end that no transition begins at: a person can still take over at the newest position."""
+ALL_FINALS = 64 * 2**20
+"""Bytes up to which there is room for last observations at all positions. Only what is written takes memory."""
 FINAL_SHARE = 1 / 32
-"""Last observations of truncated episodes that are kept, as a share of the ring."""
+"""Last observations of truncated episodes that are kept, as a share of the ring, if all would be larger."""
 LEAST_FINALS = 4
 
 
@@ -58,7 +60,8 @@ class ReplaySettings:
             `head` (2,), the number of positions written and the first usable one; the arrays of `RingViews` that are
             not in the ring; and `finals`, the last observations.
         """
-        kept = max(LEAST_FINALS, math.ceil(slots * FINAL_SHARE)) + self.spare
+        share = 1 if slots * rows * task.observation.row_bytes <= ALL_FINALS else FINAL_SHARE
+        kept = max(LEAST_FINALS, math.ceil(slots * share)) + self.spare
         return {
             "head": ArraySpec((2,), "int64"),
             "age": ArraySpec((slots, rows), "uint8"),

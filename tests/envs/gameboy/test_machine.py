@@ -115,3 +115,10 @@ def test_the_screen_is_white_while_it_is_off():
     assert (console.frame == 3).any()
     console.run_frames(8)
     assert not console.frame.any()
+
+
+def test_a_screen_without_background_has_color_0_of_the_palette():
+    """Not white, unless the palette says so."""
+    console = Console(cartridge("ld a, $02\n ldh ($47), a\n ld a, $80\n ldh ($40), a\nend:\n jr end"))
+    console.run_frames(3)
+    assert (console.frame == 2).all()

@@ -1,8 +1,10 @@
 """Keys send commands and select views; events are shown."""
 
+import gc
 from functools import partial
 
 import pytest
+from textual._styles_cache import StylesCache
 from textual.events import Resize
 from textual.geometry import Size
 
@@ -282,3 +284,20 @@ async def test_a_size_that_is_no_longer_true_is_not_taken(fake, open_app):
         app.screen.post_message(Resize(Size(60, 20), Size(60, 20)))
         await pilot.pause()
         assert app.screen.size == app.size
+
+
+@pytest.mark.parametrize("key", ["comma", "ctrl+p", "question_mark", "E", "b", "v", "number_sign"])
+async def test_what_a_dialog_has_drawn_is_freed_when_it_is_closed(fake, open_app, key):
+    """Nothing keeps its lines, so that a day of opening dialogs costs no memory."""
+
+    def drawn():
+        gc.collect()
+        return sum(isinstance(one, StylesCache) for one in gc.get_objects())
+
+    async with open_app(fake) as (app, pilot):
+        before = drawn()
+        await pilot.press(key)
+        await until(lambda: len(app.screen_stack) == 2, "the dialog")
+        assert drawn() > before
+        await pilot.press("escape")
+        await until(lambda: len(app.screen_stack) == 1 and drawn() == before, "its end")

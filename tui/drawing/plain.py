@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from textual._styles_cache import StylesCache
 from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.screen import ModalScreen, Screen
@@ -49,6 +50,10 @@ class SteadyScreen(Screen[Result]):
 
 class Modal(SteadyScreen[Result], ModalScreen[Result]):
     """A screen over another one."""
+
+    def on_unmount(self) -> None:
+        """Free what was drawn. Textual caches a method by its object, which keeps the lines of 1,024 widgets."""
+        StylesCache.get_inner_outer.cache_clear()
 
 
 class PlainScreen(SteadyScreen[None]):

@@ -64,9 +64,12 @@ def describe_apart(
     """
 
     def attempt(number: int, note: str, variables: Mapping[str, str]) -> DescribedTask | Crash:
-        request = {"spec": spec, "name": name, "params": dict(params), "attempt": number, "note": note}
+        request: dict[str, Any] = {"spec": spec, "name": name, "params": dict(params), "attempt": number, "note": note}
         try:
             answer = ask(MODULE, {"describe": request}, limit=limit, variables=variables, on_wait=on_wait)
+            if answer.code and answer.data:  # perhaps by its first step, without which the rest can be known
+                request["steps"] = False
+                answer = ask(MODULE, {"describe": request}, limit=limit, variables=variables, on_wait=on_wait)
         except TooSlow as error:
             raise BadParameter(
                 f"making {name} was {error}; its limit is twice --hang-timeout, if that is longer: raise it"

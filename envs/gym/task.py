@@ -49,6 +49,7 @@ def describe(
     *,
     attempt: int = 0,
     note: str = "",
+    steps: bool = True,
     on_mode: Callable[[str | None], object] = lambda _mode: None,
 ) -> DescribedTask:
     """Describe an environment by creating, resetting and drawing one.
@@ -60,6 +61,7 @@ def describe(
         params: Keyword arguments of the environment, as text.
         attempt: Which of its render modes to use; after them, it is not drawn.
         note: What users should know of earlier attempts.
+        steps: Whether to make a step, to see which numbers its info has.
         on_mode: Called with the mode, before the environment is created.
 
     Raises:
@@ -70,7 +72,7 @@ def describe(
     values = {key: literal(text) for key, text in params.items()}
     modes = (*drawing_modes(name, values), None)
     on_mode(mode := modes[min(attempt, len(modes) - 1)])
-    look = _probe(name, values, mode)
+    look = _probe(name, values, mode, steps=steps)
     unsaved = f"the states of {name} are not saved: {look.unsaved}" if look.unsaved else ""
     advice = recommended(name, look.writer.item, continuous="bounds" in look.actions)
     task = Task(
@@ -165,7 +167,7 @@ class _ProbeResult:
     unsaved: str = ""
 
 
-def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
+def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: bool) -> _ProbeResult:
     """Create an environment, reset and draw it, and close it."""
     with closed(create(name, values, mode)) as env:
         parallel = is_parallel(env)
@@ -192,7 +194,8 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
             except Exception as error:
                 drawn, render_error = None, str(error) or type(error).__name__
         panel, board = board_of(drawn, writer)
-        scalars, left_out = with_room(numbers_in(chain(values_in(info), values_in(_info_of_a_step(env, agents, info)))))
+        stepped = _info_of_a_step(env, agents, info) if steps else {}
+        scalars, left_out = with_room(numbers_in(chain(values_in(info), values_in(stepped))))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, unsaved = _offered_state(env, shown)
     players = max(1, len(agents))

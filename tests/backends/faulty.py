@@ -77,7 +77,7 @@ class Touchy(Fragile):
 
     def step(self, action):
         self.how = {0: "hang", 2: "raise", 3: "kill"}.get(int(action), "")
-        if self.how and self.flag:
+        if self.how and self.flag and sys.argv[0].endswith("worker.py"):
             self.flag.touch()
             self.fail()
         return super().step(action)

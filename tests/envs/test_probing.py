@@ -64,6 +64,12 @@ def test_a_constructor_that_ends_its_process_is_reported():
         find(f"{UNRULY}:how=dies")
 
 
+def test_a_first_step_that_ends_the_process_costs_only_what_it_would_have_shown():
+    """The environment is known and drawn all the same."""
+    task = find(f"{UNRULY}:how=dies_stepping")
+    assert (task.num_actions, task.note, task.panels[0].kind) == (2, "", "pixels")
+
+
 def test_processes_that_a_constructor_leaves_are_ended(tmp_path):
     """Also those that have left its process group."""
     find(f"{UNRULY}:how=leaves,path={tmp_path / 'made'}")

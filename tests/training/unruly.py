@@ -14,8 +14,8 @@ class Unruly(gymnasium.Env):
 
     Args:
         how: "hangs", "dies", "prints", "reads", "leaves" (a process behind) in the constructor; "draws" (an
-            exception) or "dies_drawing" if MUJOCO_GL is not `osmesa`; "draws_slowly"; "closes" (an exception at the
-            end).
+            exception) or "dies_drawing" if MUJOCO_GL is not `osmesa`; "draws_slowly"; "dies_stepping";
+            "closes" (an exception at the end).
         path: A file that gets the number of each process that the constructor has run in, a line each.
     """
 
@@ -49,6 +49,8 @@ class Unruly(gymnasium.Env):
         return np.zeros(3, np.float32), {}
 
     def step(self, action):  # noqa: ARG002
+        if self._how == "dies_stepping":
+            os.abort()
         self._steps += 1
         return np.zeros(3, np.float32), 1.0, self._steps == 10, False, {}
 

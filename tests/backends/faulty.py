@@ -126,7 +126,7 @@ class Slow(Counter):
         self.until = Path(until)
 
     def step(self, action):
-        while not self.until.exists():
+        while sys.argv[0].endswith("worker.py") and not self.until.exists():
             time.sleep(0.01)
         return super().step(action)
 

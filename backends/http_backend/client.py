@@ -21,6 +21,7 @@ from ...envs.fields import Array
 from ...envs.files import MIB, parse_json
 from ...envs.packed import pack_pixels
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
+from ...envs.unknown import UNKNOWN
 from ..core.errors import BackendBroken
 from ..core.layout import Buffer
 from ..servers.exchange import Connections
@@ -230,7 +231,9 @@ class HttpConnections(Connections):
 
     def _write_info(self, item: Field, slot: int, env: int, values: Any) -> None:
         into = self._buffer.rows_of(item.name, slot, env, env + 1)
-        into[...] = _numbers(item.name, values, into.dtype, into.shape)
+        given = values if isinstance(values, list) else [values]
+        known = [UNKNOWN if value is None else value for value in given]
+        into[...] = _numbers(item.name, known, into.dtype, into.shape)
 
 
 def _numbers(name: str, values: Any, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Array:

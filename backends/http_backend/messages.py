@@ -1,7 +1,7 @@
 """The JSON of HTTP requests and answers.
 
 Reading a written float returns the same float. JSON has no NaN and infinity, so these are the strings "NaN", "Infinity"
-and "-Infinity".
+and "-Infinity". A number of an info that is unknown is null.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ...envs import Task, UnknownName
 from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
-from ...envs.unknown import spelled
+from ...envs.unknown import is_unknown, spelled
 from ..servers.hosting import HostedEnvironment
 
 Action: TypeAlias = int | float | list[int] | list[float]
@@ -140,10 +140,10 @@ def kept(task: Task, *, look: bool) -> list[str]:
 
 
 def numbers(array: Array) -> list[Any]:
-    """Return the elements of an array as a flat list."""
+    """Return the elements of an array as a flat list; None for those that are unknown."""
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return [value if math.isfinite(value) else spelled(value) for value in values]
+        return [value if math.isfinite(value) else None if is_unknown(value) else spelled(value) for value in values]
     return list(values)
 
 

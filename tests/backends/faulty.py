@@ -48,9 +48,14 @@ class Fragile(Counter):
     def __init__(self, how: str, at: int = 3, flag: str = "") -> None:
         super().__init__(length=1000)
         self.how, self.at, self.flag = how, at, Path(flag) if flag else None
+        self.looked_at = False
+
+    def reset(self, *, seed=None, **options):
+        self.looked_at = seed == 0  # to describe it, for which it also makes a step
+        return super().reset(seed=seed, **options)
 
     def step(self, action):
-        if self.count == self.at and not (self.flag and self.flag.exists()):
+        if self.count == self.at and not self.looked_at and not (self.flag and self.flag.exists()):
             if self.flag:
                 self.flag.touch()
             self.fail()

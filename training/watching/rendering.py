@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,6 @@ its next step depends on, and needs no display."""
 PICTURE = 3  # axes
 PARTS = ("pygame", "pygame.display", "pygame.font", "pygame.mixer", "pygame.joystick")
 """Pygame and those of its parts that can be running."""
-WAITING = frozenset({"threading", "queue", "selectors", "socket", "subprocess", "concurrent.futures.thread"})
-"""Modules in whose functions threads wait."""
 _drawing = threading.Lock()  # libraries such as pygame are not made for several threads
 
 
@@ -178,7 +177,7 @@ def _restore(own: dict[str, Any], before: dict[str, Any]) -> None:
 def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
     """Let generators of random numbers that drawing may use have their states back at the end.
 
-    Those that all threads share keep their states if another thread is running, which may have drawn from them.
+    Those that all threads share keep their states if another thread has run meanwhile, and may have drawn from them.
     """
     shared: list[tuple[Callable[..., Any], Any]] = [
         (random.setstate, random.getstate()),
@@ -187,8 +186,8 @@ def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "get_rng_state"):
         shared.append((torch.set_rng_state, torch.get_rng_state()))
-    if not _others_run():
-        stack.callback(lambda: _others_run() or [restore(state) for restore, state in shared])
+    before = _time_of_others()
+    stack.callback(lambda: [restore(state) for restore, state in shared] if _time_of_others() == before else None)
     for value in [value for env in envs for value in own_of(env).values()]:
         if isinstance(value, np.random.Generator):
             stack.callback(setattr, value.bit_generator, "state", value.bit_generator.state)
@@ -198,13 +197,14 @@ def _restore_random(stack: ExitStack, envs: Sequence[Any]) -> None:
             stack.callback(value.setstate, value.getstate())
 
 
-def _others_run() -> bool:
-    """Whether another thread of the script is running, and does not wait for something."""
-    own, frames = threading.get_ident(), sys._current_frames()  # noqa: SLF001 - the only way to see it
-    others = [
-        frames[thread.ident] for thread in threading.enumerate() if thread.ident in frames and thread.ident != own
-    ]
-    return any(frame.f_globals.get("__name__") not in WAITING for frame in others)
+def _time_of_others() -> int:
+    """Return for how long the script's other threads have run, in ns; 0 if the system does not say so."""
+    others = {thread.native_id for thread in threading.enumerate()} - {threading.get_native_id()}
+    ran = 0
+    for other in others:
+        with suppress(OSError, ValueError):  # it has just ended
+            ran += int(Path(f"/proc/self/task/{other}/schedstat").read_text().split()[0])
+    return ran
 
 
 class _OtherThreads:

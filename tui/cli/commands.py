@@ -370,15 +370,15 @@ def doctor(*, json: Json = False) -> int:
 
 
 @named_stdout()
-def main(arguments: Sequence[str] | None = None, commands: App = app) -> int:
-    """Run one of the commands and return its exit code. An error is one sentence on stderr."""
+def main(arguments: Sequence[str] | None = None, commands: App | None = None) -> int:
+    """Run one of the commands, by default of `app`, and return its exit code. An error is one sentence on stderr."""
     given = sys.argv[1:] if arguments is None else arguments
-    watches = commands is app and given[:1] == ["watch"]
+    watches = commands is None and given[:1] == ["watch"]
     tokens = with_script_arguments(given) if watches else with_settings(given)
     try:
         if not watches:
             refuse_repeated_settings(tokens)
-        done = commands(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        done = (commands or app)(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(done or DONE)
     except KeyboardInterrupt:

@@ -59,9 +59,13 @@ def _change(update: ViewUpdate, goal: Figure) -> Row:
     curve = update.snapshot.curves.get(goal.name)
     if curve is None or len(curve.values) < 2:
         return ()
+    if not np.isfinite(curve.seconds[[0, -1]]).all():
+        return ()
     since = float(curve.seconds[-1]) - RECENT * float(curve.seconds[-1] - curve.seconds[0])
     at = min(len(curve.values) - 2, int(curve.seconds.searchsorted(since)))
     values = curve.values.astype(float)
+    if not np.isfinite(values[[at, -1]]).all():
+        return ()
     change = values[-1] - values[at]
     places = np.log10(np.maximum(values, TINY)) if goal.log else values
     low, high = bounds(places, places)

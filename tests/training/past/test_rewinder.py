@@ -48,6 +48,8 @@ def test_every_step_back_is_what_was_there(spec, seat):
             for name in names:
                 if name.startswith(("board:picture", "board:bars")):
                     continue  # nobody looked when it was played
+                if begun and name == "info":
+                    continue  # the step left that of the ended episode: see test_last_state
                 nan = name in {"terms", "info"}
                 assert np.array_equal(moment[name], truth[name], equal_nan=nan), (name, steps)
 

@@ -151,13 +151,13 @@ def test_changed_metadata_is_an_error(tmp_path):
 
 
 def test_metadata_is_not_written_through_a_link(tmp_path):
-    """A run folder from elsewhere cannot lead to a file outside of it being overwritten; NaN is written as null."""
+    """A run folder from elsewhere cannot lead to a file outside of it being overwritten; NaN is written as text."""
     run = RunFolder.create(tmp_path / "runs", "a")
     (tmp_path / "precious").write_text("mine")
     (run.path / ".run.json").symlink_to(tmp_path / "precious")
     run.write_metadata({"steps": 3, "return_mean": float("nan")})
     assert (tmp_path / "precious").read_text() == "mine"
-    assert run.metadata() == {"steps": 3, "return_mean": None}
+    assert run.metadata() == {"steps": 3, "return_mean": "NaN"}
 
 
 def test_a_run_is_known_before_its_metadata_is_written(tmp_path):

@@ -92,7 +92,7 @@ def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
             watched.until(lambda snapshot: any("no checkpoint was saved" in event.text for event in snapshot.events))
         report = watched.end()
         (alarm,) = report["alarms"]
-        assert "Not a directory" in alarm or "File exists" in alarm
+        assert "a directory was expected" in alarm
         assert alarm in report["events"]
     with session(tmp_path, name="strict", alarm_exit=True) as watched:
         watched.until(running)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from pac.envs.unknown import UNKNOWN
 from pac.tui.cli import show
 from pac.tui.cli.commands import main
 from pac.tui.cli.run import ProgressLine
@@ -147,9 +148,10 @@ def test_a_guarded_stream_keeps_its_attributes(tmp_path):
         assert (stream.fileno(), stream.encoding) == (file.fileno(), "utf-8")
 
 
-def test_json_has_null_for_nan_and_infinity():
-    """JSON has neither NaN nor infinity, and strict readers refuse them."""
-    assert json.loads(json_text({"fps": float("nan"), "all": [1.5, float("inf")]})) == {"fps": None, "all": [1.5, None]}
+def test_json_has_text_for_nan_and_infinity():
+    """JSON has neither, and strict readers refuse them; what is unknown is null."""
+    given = {"fps": float("nan"), "all": [1.5, float("inf")], "return": UNKNOWN}
+    assert json.loads(json_text(given)) == {"fps": "NaN", "all": [1.5, "Infinity"], "return": None}
 
 
 def test_a_table_has_styles_in_a_terminal(monkeypatch, capfd):

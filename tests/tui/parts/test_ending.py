@@ -30,6 +30,10 @@ class Process:
     def terminate(self):
         self.interrupts += 1
 
+    def stop_start(self):
+        """Nothing is being started."""
+        return False
+
 
 @pytest.fixture
 def process():

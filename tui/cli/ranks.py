@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from ...envs import BadParameter
 from ...training.exits import DONE, FAILED, INTERRUPTED
+from ...training.runs.last_telemetry import remove_dead_sessions
 from ...training.torchrun import started_by_torchrun
 from ..terminal import check_terminal
 
@@ -50,6 +51,8 @@ def start_ranks(ranks: int, arguments: list[str]) -> int:
         return _run_ranks(ranks, arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        remove_dead_sessions()  # of ranks that were killed
 
 
 def _run_ranks(ranks: int, arguments: list[str]) -> int:

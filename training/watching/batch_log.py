@@ -100,6 +100,7 @@ class BatchLog(StepLog):
                             log.inside += now - entered
                             if log.watched:
                                 log._actions, log._observations, log._last = actions, observations, None
+                                log._newest = None
                             append(step)
                             return
                 except (AttributeError, BufferError, TypeError, ValueError):

@@ -120,7 +120,7 @@ class RowLog(StepLog):
         """Return what notes a step of an environment as `note` does, if there is nothing to it.
 
         It needs no lock: each thread has its own environments, and appending to a list is atomic. A step is the newest
-        of its environment before others can take it.
+        of its environment before others can take it. Of the time that two threads add at once, some may be lost.
 
         Args:
             row: The environment.

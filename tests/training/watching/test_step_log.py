@@ -175,3 +175,14 @@ def test_a_reward_may_have_parts():
     log = RowLog(1, None, small_kind(OBSERVED[0]), 3)
     step(log, 0, reward=np.array([1.0, 2.0, -1.0]))
     assert taken(log).parts.tolist() == [[[1.0, 2.0, -1.0]]]
+
+
+def test_numbers_of_an_info_are_only_of_its_own_step():
+    """Also if the next step has no info and is noted in the fastest way."""
+    log, infos = BatchLog(3, INTEGERS, small=True), {"speed": REWARDS}
+    log.info_reader.names = log.info_reader.find(infos)[0]
+    log.watched, log.runs, log.capacity = True, True, 9
+    actions = np.arange(3)
+    log.note(actions, 0.0, OBSERVED, REWARDS, NEVER, NEVER, infos)
+    log.noter(pytest.fail)("step", (None, actions), {}, (OBSERVED, REWARDS, NEVER, NEVER, {}), 0.0)
+    assert np.isnan(taken(log).infos[0, 1]).all()

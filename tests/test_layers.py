@@ -100,6 +100,7 @@ def test_a_game_is_one_folder():
     assert all(find(name).name == name for name in families())
 
 
+@pytest.mark.thorough
 def test_class_names_are_unique():
     """A search for a class finds one."""
     sources = [path for room in ("envs", "backends", "training", "tui") for path in (ROOT / room).rglob("*.py")]

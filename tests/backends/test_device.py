@@ -128,6 +128,7 @@ def compared(request: pytest.FixtureRequest) -> Iterator[DeviceBackend]:
         yield device
 
 
+@pytest.mark.thorough
 def test_equal_steps_are_counted(compared: DeviceBackend) -> None:
     """Also after episodes have ended, and from restored states."""
     trajectory(compared, 40)

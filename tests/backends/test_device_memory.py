@@ -38,6 +38,7 @@ def act(envs: Backend, slot: int) -> None:
     envs.buffer["action"][slot] = envs.action_masks().argmax(axis=1)
 
 
+@pytest.mark.thorough
 def test_a_step_copies_nothing(envs: Backend) -> None:
     """No byte is copied between host and device by steps within a rollout."""
     memory = memory_of(envs)
@@ -118,6 +119,7 @@ def test_states_are_restored(backend: str, device: str) -> None:
         assert played[0] == played[1]
 
 
+@pytest.mark.thorough
 def test_what_was_written_last_can_be_read_after_the_end() -> None:
     """A session that has ended is still shown."""
     envs = make("kuhn", NUM_ENVS, "device", slots=SLOTS, device="apart")
@@ -136,6 +138,7 @@ def test_only_the_device_backend_has_memory_elsewhere() -> None:
         make("drmario", 2, "device", device="cuda:99", strict=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["inline", "device"])
 def test_what_only_a_gpu_does_is_a_warning_elsewhere(backend: str) -> None:
     """The CPU runs the fights of auto-chess instead; with `strict`, it is an error."""

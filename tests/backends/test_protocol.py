@@ -132,6 +132,7 @@ def test_results_of_two_seats():
     assert sent(host, FrameKind.STEP_MULTI_RESP) == FRAMES["STEP_MULTI_RESP of two seats"]
 
 
+@pytest.mark.thorough
 def test_eight_results_carry_each_seats_own_numbers():
     """Rank, life, gold and level are those of the game's state, and at the end each rank occurs once."""
     task = find("autochess:players=8")

@@ -124,6 +124,7 @@ def test_a_tracking_paddle_catches_every_ball(monkeypatch):
     assert caught == 5 * BALLS
 
 
+@pytest.mark.thorough
 def test_the_catching_game_conforms(monkeypatch):
     """It is an environment like any other, of the kind `image`."""
     from pac.envs import check

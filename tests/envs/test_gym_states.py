@@ -102,6 +102,7 @@ class Panorama(Calm):
         return np.resize(super()._seen(), 3000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["Calm", "Panorama"])
 def test_a_task_with_saved_states_conforms(name):
     """Its state, restored in the midst of a play, goes on as it did."""

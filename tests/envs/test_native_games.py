@@ -75,6 +75,7 @@ def test_boards_hold_codes_with_a_glyph(spec: str):
         environments.step(0)
 
 
+@pytest.mark.thorough
 @native
 def test_a_restored_state_goes_on_under_another_seed(spec: str):
     """The state's bytes, put into other buffers, are the same game to its end and beyond; else the seed matters."""

@@ -40,6 +40,7 @@ def test_an_environment_is_made_once_and_elsewhere(tmp_path):
     assert task == probing.describe_here(spec, UNRULY, {"path": str(tmp_path / "made")})
 
 
+@pytest.mark.thorough
 def test_a_process_learns_what_its_parent_knows(tmp_path, monkeypatch):
     """So that workers make no further environment."""
     spec = f"{UNRULY}:path={tmp_path / 'made'}"
@@ -50,6 +51,7 @@ def test_a_process_learns_what_its_parent_knows(tmp_path, monkeypatch):
     assert len(made(tmp_path / "made")) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["prints", "reads", "closes"])
 def test_what_a_constructor_does_to_its_descriptors_or_at_its_end_does_not_matter(how, capfd):
     """It has its own descriptors, and an error at its end is not one of the task."""
@@ -64,12 +66,14 @@ def test_a_constructor_that_ends_its_process_is_reported():
         find(f"{UNRULY}:how=dies")
 
 
+@pytest.mark.thorough
 def test_a_first_step_that_ends_the_process_costs_only_what_it_would_have_shown():
     """The environment is known and drawn all the same."""
     task = find(f"{UNRULY}:how=dies_stepping")
     assert (task.num_actions, task.note, task.panels[0].kind) == (2, "", "pixels")
 
 
+@pytest.mark.thorough
 def test_processes_that_a_constructor_leaves_are_ended(tmp_path):
     """Also those that have left its process group."""
     find(f"{UNRULY}:how=leaves,path={tmp_path / 'made'}")
@@ -77,6 +81,7 @@ def test_processes_that_a_constructor_leaves_are_ended(tmp_path):
     until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
 
+@pytest.mark.thorough
 def test_a_constructor_that_hangs_has_a_limit(tmp_path):
     """The waiting can be shown, and the error names how to raise the limit."""
     waited: list[float] = []
@@ -86,6 +91,7 @@ def test_a_constructor_that_hangs_has_a_limit(tmp_path):
     assert not psutil.pid_exists(made(tmp_path / "made")[0])
 
 
+@pytest.mark.thorough
 def test_who_waits_can_end_the_process(tmp_path):
     """As Ctrl-C does, by an exception."""
 

@@ -292,7 +292,9 @@ def test_every_option_declares_what_its_text_names():
     }
 
 
-@pytest.mark.parametrize("key", FIELDS)
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=[pytest.mark.thorough] if "." in key else []) for key in FIELDS]
+)
 def test_a_file_needs_trust_for_what_its_options_name(key, tmp_path):
     """What a run or a configuration names is refused before it is used; flags and variables are not."""
     section, dot, setting = key.partition(".")

@@ -56,6 +56,7 @@ def test_a_truncated_file_is_read_from_its_start(logs, tmp_path):
     assert texts(logs) == [("worker 2", "a long line"), ("worker 2", "new")]
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded(logs, tmp_path):
     """Only the end of old files, the latest lines, and the beginning of long lines are kept."""
     (tmp_path / "session.log").write_text("x" * 99 + "\n" + "y\n" * CHUNK)

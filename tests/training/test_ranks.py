@@ -42,6 +42,7 @@ def doubles() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(("iterations", "most"), [(1, 1e-10), (2, 1e-5)])
 def test_two_ranks_learn_what_one_process_learns(iterations: int, most: float) -> None:

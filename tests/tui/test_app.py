@@ -133,6 +133,7 @@ async def test_keys_choose_the_view(fake, open_app, places):
             await until(partial(at, app, view, env), str(keys))
 
 
+@pytest.mark.thorough
 async def test_the_session_is_told_what_the_screen_needs(fake, open_app):
     """A grid of boards, then one environment, then no environment."""
     async with open_app(fake) as (_, pilot):
@@ -143,6 +144,7 @@ async def test_the_session_is_told_what_the_screen_needs(fake, open_app):
         await until(lambda: fake.looks[-1]["count"] == 0 and fake.looks[-1]["focus"] is None)
 
 
+@pytest.mark.thorough
 async def test_a_restart_counts_down_and_happens(fake, open_app):
     """The footer announces it and shows it; then the new number of boards is shown."""
     now = 0.0
@@ -158,6 +160,7 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
         await seen(app, " 9/9 ")
 
 
+@pytest.mark.thorough
 async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
     """Nothing is sent and the view stays, however slow the machine is."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
@@ -170,6 +173,7 @@ async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
         assert [name for name, _ in fake.commands] == ["pause"]
 
 
+@pytest.mark.thorough
 async def test_a_refusal_is_shown(fake, open_app):
     """As a toast, and the app continues."""
     fake.refusal = "the baseline is being measured"
@@ -178,6 +182,7 @@ async def test_a_refusal_is_shown(fake, open_app):
         await seen(app, "the baseline is being measured")
 
 
+@pytest.mark.thorough
 async def test_events_are_shown_once(fake, open_app):
     """A replaced worker is a toast; plain information is only in the log."""
     async with open_app(fake) as (app, _):
@@ -227,6 +232,7 @@ async def test_a_screenshot_is_saved_where_the_toast_says(fake, open_app, tmp_pa
     assert "Throughput" in picture.read_text()
 
 
+@pytest.mark.thorough
 async def test_stopping_is_shown_until_the_session_has_ended(fake, open_app):
     """The app waits for the end, then leaves with exit code 0."""
     async with open_app(fake) as (app, pilot):
@@ -237,6 +243,7 @@ async def test_stopping_is_shown_until_the_session_has_ended(fake, open_app):
         await until(lambda: app.return_code == 0)
 
 
+@pytest.mark.thorough
 async def test_a_session_that_does_not_stop_can_be_killed(fake, open_app):
     """After a stop was requested, q warns, and the next q kills."""
     async with open_app(fake) as (app, pilot):
@@ -247,6 +254,7 @@ async def test_a_session_that_does_not_stop_can_be_killed(fake, open_app):
         await until(lambda: fake.killed and app.return_code == 1)
 
 
+@pytest.mark.thorough
 async def test_a_failure_stays_on_the_screen(fake, open_app, tmp_path):
     """The error and what to do are shown, keys still work, and the exit code is 1."""
     fake.facts = {"folder": str(tmp_path)}
@@ -278,6 +286,7 @@ async def test_a_session_that_could_not_start_closes_the_app(fake, open_app):
         assert "no telemetry" in str(app.state.lost)
 
 
+@pytest.mark.thorough
 async def test_a_size_that_is_no_longer_true_is_not_taken(fake, open_app):
     """Two sizes on their way would otherwise replace each other for ever while the app ends."""
     async with open_app(fake) as (app, pilot):
@@ -286,8 +295,8 @@ async def test_a_size_that_is_no_longer_true_is_not_taken(fake, open_app):
         assert app.screen.size == app.size
 
 
-@pytest.mark.parametrize("key", ["comma", "ctrl+p", "question_mark", "E", "b", "v", "number_sign"])
-async def test_what_a_dialog_has_drawn_is_freed_when_it_is_closed(fake, open_app, key):
+@pytest.mark.thorough
+async def test_what_dialogs_have_drawn_is_freed_when_they_are_closed(fake, open_app):
     """Nothing keeps its lines, so that a day of opening dialogs costs no memory."""
 
     def drawn():
@@ -295,15 +304,16 @@ async def test_what_a_dialog_has_drawn_is_freed_when_it_is_closed(fake, open_app
         return sum(isinstance(one, StylesCache) for one in gc.get_objects())
 
     async def opened_and_closed():
-        await pilot.press(key)
-        await until(lambda: len(app.screen_stack) == 2, "the dialog")
-        await pilot.press("escape")
-        await until(lambda: len(app.screen_stack) == 1, "its end")
-        await pilot.pause()
+        for key in ("comma", "ctrl+p", "question_mark", "E", "b", "v", "number_sign"):
+            await pilot.press(key)
+            await until(lambda: len(app.screen_stack) == 2, "the dialog")
+            await pilot.press("escape")
+            await until(lambda: len(app.screen_stack) == 1, "its end")
+            await pilot.pause()
 
     async with open_app(fake) as (app, pilot):
         await opened_and_closed()
         first = drawn()
-        for _ in range(5):
+        for _ in range(3):
             await opened_and_closed()
         await until(lambda: drawn() <= first + 2, "the end of what the dialogs have drawn")

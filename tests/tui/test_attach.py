@@ -40,6 +40,7 @@ async def test_q_asks_and_stays(fake, open_app):
         await until(lambda: fake.commands == [("pause", {})])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keys", [("q", "enter"), ("ctrl+c",)])
 async def test_a_session_that_the_app_has_not_started_is_left_running(fake, open_app, keys):
     """The default is to detach."""
@@ -60,6 +61,7 @@ async def test_a_refused_stop_is_shown(fake, open_app):
         assert not app.ending.stop_requests
 
 
+@pytest.mark.thorough
 async def test_the_footer_shows_who_has_control(fake, open_app):
     """Another viewer, with the key that takes control; this one, with the number of others; nobody after the end."""
     async with open_app(fake) as (app, pilot):
@@ -76,6 +78,7 @@ async def test_the_footer_shows_who_has_control(fake, open_app):
         await until(lambda: "it was enough" in screen_text(app) and "has control" not in screen_text(app))
 
 
+@pytest.mark.thorough
 async def test_attaching_shows_no_events_from_before(fake, open_app):
     """They are in the list of events; what happens from then on is shown."""
     fake.event(Level.WARNING, "long ago")

@@ -171,6 +171,7 @@ def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
     assert (renderer.prepare(before, wide) != renderer.prepare(moved, wide)).any()
 
 
+@pytest.mark.thorough
 async def test_a_board_that_was_not_drawn_yet_says_so(tmp_path, open_app):
     """In place of a black picture; once it is drawn, the picture is there."""
     task = replace(CHESS, panels=(replace(CHESS.panels[1], main=True),))

@@ -66,6 +66,7 @@ async def test_a_click_moves_the_cursor(curves, open_app):
         assert app.state.curves.cursor < 1000
 
 
+@pytest.mark.thorough
 async def test_zooming_shows_the_newest_part_until_escape(curves, open_app):
     """The line above the curves says which range is shown; the range follows the training."""
     async with open_app(curves) as (app, pilot):
@@ -81,6 +82,7 @@ async def test_zooming_shows_the_newest_part_until_escape(curves, open_app):
         await until(lambda: app.state.curves == CurveOptions())
 
 
+@pytest.mark.thorough
 async def test_the_wheel_zooms_around_the_mouse(curves, open_app):
     """The value below the mouse stays there."""
     async with open_app(curves) as (app, pilot):
@@ -117,6 +119,7 @@ async def test_curves_are_hidden_and_moved_and_stay_so(curves, open_app, monkeyp
         await seen(app, "Return")
 
 
+@pytest.mark.thorough
 async def test_a_damaged_choice_is_reported(curves, open_app, monkeypatch, tmp_path):
     """And the usual curves are shown."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -172,6 +175,7 @@ async def test_other_runs_are_drawn_behind_the_curves(others, curves, open_app):
         await seen(app, "100 to 5k steps")
 
 
+@pytest.mark.thorough
 async def test_a_run_without_metrics_is_empty(others, curves, open_app):
     """Its name says so, and the curves are those of the session."""
     async with open_app(curves) as (app, pilot):
@@ -180,6 +184,7 @@ async def test_a_run_without_metrics_is_empty(others, curves, open_app):
         await seen(app, "empty (empty)", "100 to 5k steps")
 
 
+@pytest.mark.thorough
 async def test_a_run_that_cannot_be_read_is_removed(others, curves, open_app):
     """With the reason."""
     async with open_app(curves) as (app, pilot):
@@ -192,6 +197,7 @@ async def test_a_run_that_cannot_be_read_is_removed(others, curves, open_app):
         await until(lambda: not app.state.curves.overlays)
 
 
+@pytest.mark.thorough
 async def test_at_most_four_runs_are_compared(fake, open_app, tmp_path):
     """The fifth is refused until another one is removed."""
     async with open_app(fake) as (app, _):

@@ -188,6 +188,7 @@ async def test_a_key_saves_the_shown_state(console, open_app):
         assert console.commands[-1] == ("save_state", {"env": 2, "back": 1})
 
 
+@pytest.mark.thorough
 async def test_the_end_of_an_episode_is_not_saved(console, open_app):
     """The environment has begun the next episode, so the user is asked to go a step further."""
     paused(console, **NO_TERMS)
@@ -198,6 +199,7 @@ async def test_the_end_of_an_episode_is_not_saved(console, open_app):
         assert not console.commands
 
 
+@pytest.mark.thorough
 async def test_states_are_saved_only_while_paused(console, open_app):
     """Otherwise the key shows which key pauses."""
     async with open_app(console, (120, 40)) as (app, pilot):

@@ -105,6 +105,7 @@ async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_session, open
             assert smuggled(screen_text(app)) == set(), key
 
 
+@pytest.mark.thorough
 async def test_messages_are_shown_as_they_are(fake, open_app):
     """Events, errors and notes: nothing in them is raw, or interpreted as markup."""
     async with open_app(fake, (200, 50)) as (app, _pilot):
@@ -125,6 +126,7 @@ async def test_a_question_and_an_error_are_shown_as_they_are(hostile_session, op
         assert smuggled(screen_text(app)) == set()
 
 
+@pytest.mark.thorough
 async def test_textuals_own_widgets_draw_printable_text_too(fake, open_app):
     """The last filter passes only printable characters, and columns keep their places."""
     async with open_app(fake, (100, 30)) as (app, _pilot):

@@ -20,6 +20,7 @@ def text_of(row):
     return "".join(segment.text for segment in row)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_the_key_line_is_as_wide_as_the_screen(width):
     """In every situation; help and quit are always there, and no key is cut."""

@@ -107,6 +107,7 @@ def test_no_line_of_the_help_is_cut_in_40_columns(units):
             assert f"{shown:<14}{units.translate(text)}" in [row.rstrip() for row in rows], text
 
 
+@pytest.mark.thorough
 async def test_the_help_is_scrolled_if_it_does_not_fit(fake, open_app):
     """To its last line and back, by lines and by pages."""
     async with open_app(fake, (40, 12)) as (app, pilot):

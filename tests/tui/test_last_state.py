@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 
@@ -48,6 +50,7 @@ async def test_arrows_visit_both_states_of_a_past_end(fake, open_app):
             await until(partial(looks, fake, back, last), key)
 
 
+@pytest.mark.thorough
 async def test_every_new_end_is_requested(fake, open_app):
     """Even if the request differs only in the step."""
     ended(fake, 0, 1)
@@ -58,6 +61,7 @@ async def test_every_new_end_is_requested(fake, open_app):
         await until(lambda: looks(fake, 0, NOW + 1))
 
 
+@pytest.mark.thorough
 async def test_who_plays_sees_the_next_episode(fake, open_app):
     """Not the last state of the one that has ended."""
     ended(fake, 0)

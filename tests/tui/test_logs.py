@@ -25,6 +25,7 @@ async def test_output_is_followed(fake, open_app):
         assert "loading" not in screen_text(app)
 
 
+@pytest.mark.thorough
 async def test_a_progress_bar_is_shown_as_it_is_now(fake, open_app):
     """It overwrites its line, which ends later or never."""
     async with open_app(fake, (120, 30)) as (app, pilot):
@@ -36,6 +37,7 @@ async def test_a_progress_bar_is_shown_as_it_is_now(fake, open_app):
         assert "20 %" not in screen_text(app)
 
 
+@pytest.mark.thorough
 async def test_scrolled_output_stays_and_is_followed_again_at_the_end(fake, open_app):
     """By pages and lines, to the start and the end; new lines do not move the shown ones."""
     printed(fake, "".join(f"line {number:03}\n" for number in range(100)))
@@ -73,6 +75,7 @@ async def test_output_is_searched(fake, open_app):
         await seen(app, "/ search")
 
 
+@pytest.mark.thorough
 async def test_output_is_shown_without_a_new_snapshot(fake, open_app):
     """As of a session that hangs and publishes nothing."""
     async with open_app(fake, (120, 30)) as (app, pilot):

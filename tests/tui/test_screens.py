@@ -374,13 +374,20 @@ SCREENS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in sorted(SCREENS.items(), key=lambda item: item[1][1])])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] if keys or size != USUAL else [])
+        for name, (_, size, keys, *_) in sorted(SCREENS.items(), key=lambda item: item[1][1])
+    ],
+)
 def test_the_screen_is_as_stored(name, still, stage, stored):
     """Each view and dialog, at the sizes at which it differs."""
     session, size, keys, *options = SCREENS[name]
     stored(name, stage.screen(session(still), size, *keys, **(options[0] if options else {})))
 
 
+@pytest.mark.thorough
 def test_the_output_is_that_of_the_shown_session(still, stage):
     """Also after another session was shown."""
     for text in ("one", "two"):

@@ -212,6 +212,7 @@ def test_a_script_that_reads_from_the_terminal_is_recognized(text):
     assert not READS_TERMINAL.search(b"EOFError: the file is cut\nloss 3.0\n")
 
 
+@pytest.mark.thorough
 def test_a_script_that_executes_another_program_is_noticed(tmp_path):
     """That is not watched, unless it is Python."""
     script = tmp_path / "train.py"

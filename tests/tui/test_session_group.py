@@ -58,6 +58,7 @@ async def test_keys_select_a_rank_and_commands_go_to_it(ranks):
         await until(lambda: app.state.selected == 0 and app.state.view == "summary")
 
 
+@pytest.mark.thorough
 async def test_the_app_stays_until_all_sessions_have_ended(ranks):
     """One that has ended is shown as such meanwhile."""
     async with opened(ranks) as (app, pilot):
@@ -70,6 +71,7 @@ async def test_the_app_stays_until_all_sessions_have_ended(ranks):
         await until(lambda: app.return_code == 0)
 
 
+@pytest.mark.thorough
 async def test_sessions_that_start_later_are_added(ranks):
     """They get a name in the line of sessions."""
     found = [member(ranks[0], 0)]

@@ -23,6 +23,7 @@ async def test_letters_distinguish_pieces_on_the_console(fake, open_app, monkeyp
         await seen(app, "rr", "ss", "aa")
 
 
+@pytest.mark.thorough
 async def test_many_boards_are_divided_into_pages(runtime_directory, open_app):
     """PgDn shows the next page, the header counts them, and the session is told."""
     with closing(FakeSession(runtime_directory, num_envs=300)) as fake:

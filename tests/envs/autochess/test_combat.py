@@ -64,6 +64,7 @@ def test_the_same_seed_gives_the_same_fight():
     assert (first[1] != different[1]).any()
 
 
+@pytest.mark.thorough
 def test_mirrored_fights_are_fair():
     """Over 2,000 fights of a team against itself, each side wins as often, within four standard deviations."""
     random = np.random.default_rng(0)
@@ -96,6 +97,7 @@ def test_one_more_creature_wins_more_often():
     assert won > 180
 
 
+@pytest.mark.thorough
 def test_a_fight_ends_and_adds_up():
     """At its end one side has fallen or 45 s are over; survivors stand on cells of their own, the taken ones."""
     random = np.random.default_rng(3)

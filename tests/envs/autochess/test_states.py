@@ -44,6 +44,7 @@ def test_random_play_of_many_seeds_breaks_no_rule(seed: int):
     play_out("autochess:players=8" if seed % 2 else "autochess:reward=v3", 500, seed)
 
 
+@pytest.mark.thorough
 def test_the_mask_is_its_twins():
     """The mask of every seat is what the slow rules allow, at every third step of some games."""
     match = Match("autochess:players=8", 3, 5)

@@ -36,6 +36,7 @@ def test_a_known_case():
     assert chance_of_smaller(0, 1, 0.5) == pytest.approx(1 / 3)
 
 
+@pytest.mark.thorough
 @given(st.floats(0, 1, exclude_max=True))
 def test_what_the_tree_has_is_taken_for_itself(tree, coin):
     """The first decision's raises to 5, 7 and 10 chips are what they are, whatever the coin."""

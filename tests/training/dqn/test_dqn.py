@@ -104,6 +104,7 @@ def test_without_the_replay_learning_waits_for_learning_starts(kind, note):
         assert not equal(learned(two), before)
 
 
+@pytest.mark.thorough
 def test_a_saved_replay_of_another_number_of_environments_is_left_out():
     """The resumed training collects decisions first, and says why."""
     with training(save_replay=True, iterations=1) as (one, _):

@@ -62,6 +62,7 @@ def test_with_another_number_of_environments_the_old_replay_is_sampled():
         assert len(agent.learner.replays) == 1
 
 
+@pytest.mark.thorough
 def test_targets_are_copied_after_target_update_decisions():
     """An agent takes a gradient step for 16 of them."""
     with training(target_update=64) as trainer:
@@ -100,6 +101,7 @@ def test_gradient_steps_follow_the_replay_ratio(decisions, wanted):
     assert due(AgentCounts(learn_from=200, updates_before=5), settings, decisions) == wanted
 
 
+@pytest.mark.thorough
 def test_trained_agents_play_without_learning():
     """Always the best action, each by its own network."""
     with training(iterations=2) as trainer:
@@ -124,6 +126,7 @@ def test_actions_of_several_parts_are_refused():
         pass
 
 
+@pytest.mark.thorough
 def test_an_agent_that_dies_early_learns_until_then(monkeypatch):
     """In PettingZoo's parallel environments, agents leave one by one; what follows is worth nothing to them."""
     monkeypatch.syspath_prepend(str(Path(kinds.__file__).parent))

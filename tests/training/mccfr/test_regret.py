@@ -47,6 +47,7 @@ def test_a_large_table_is_measured_by_some_of_its_buckets(monkeypatch):
     assert average_regret(game, table, 1) == pytest.approx(whole)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighting", ["vanilla", "linear", "discounted"])
 def test_it_is_above_nash_conv_and_falls_with_it(weighting):
     """For every weighting of the iterations."""

@@ -101,6 +101,7 @@ def test_one_worker_computes_what_a_sampler_computes():
             assert metrics["information_sets"] <= np.count_nonzero(updates)
 
 
+@pytest.mark.thorough
 def test_a_long_batch_reports_progress():
     """A worker with many iterations at once does not count as hung, and computes the same ones."""
     with solving(batch=50_000) as (trainer, backend):
@@ -110,6 +111,7 @@ def test_a_long_batch_reports_progress():
         assert equal(tables(backend()), learned(10, batch=5_000))
 
 
+@pytest.mark.thorough
 def test_workers_share_the_numbers_of_iterations():
     """Three workers in turn compute the iterations of one worker, on the same tables."""
     with solving(num_envs=3, batch=50) as (trainer, backend):

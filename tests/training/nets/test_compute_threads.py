@@ -25,6 +25,7 @@ def test_compute_threads_return_results_in_order(size: int) -> None:
         threads.run(fail, range(7))
 
 
+@pytest.mark.thorough
 def test_parts_of_a_gradient_add_up_to_the_whole() -> None:
     """A gradient step over two threads' rows is that of one thread, except for rounding."""
     results = []

@@ -66,6 +66,7 @@ class SecondRank(SingleRank):
     rank, size = 1, 2
 
 
+@pytest.mark.thorough
 def test_an_environment_of_another_process_has_its_global_number(tmp_path):
     """The episode replays, since the number decides its seeds; the second of three is the fifth of all."""
     path, _, message = recorded(tmp_path, "drmario", ranks=SecondRank(), first_env=3)
@@ -92,6 +93,7 @@ def test_a_replay_shows_what_was_seen(bottle):
     assert moment["end"] == truth["end"]
 
 
+@pytest.mark.thorough
 def test_a_seat_that_waited_took_no_action(tmp_path):
     """At each step of a recorded card game, exactly one of the two seats acted."""
     path, *_ = recorded(tmp_path, "leduc")
@@ -113,6 +115,7 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     assert seen == [truth[1]["observation"].tolist() for truth in journey.begun[begun:][: episode.length]]
 
 
+@pytest.mark.thorough
 def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
     """Where seed and actions do not tell, the file has what was drawn, and the check says that it differs."""
     path, journey, reported = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)

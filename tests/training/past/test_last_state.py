@@ -113,6 +113,7 @@ def test_what_cannot_be_played_again_has_the_last_board_that_somebody_saw():
     assert not np.array_equal(last["board:bars"], first["board:bars"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("depth", [1024, 40])
 @pytest.mark.parametrize("spec", [f"{DICE}:length=20", "kinds:Tag"])
 def test_return_and_length_are_known_without_a_replay(monkeypatch, spec, depth):

@@ -80,6 +80,7 @@ def test_an_environment_that_is_not_deterministic_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough
 def test_the_best_episode_is_recorded(tmp_path):
     """Again whenever there is a better one, also after the run was resumed."""
     recorder = EpisodeRecorder(find("drmario"), SEED, "a-run", tmp_path, EventLog(), choice=EpisodeChoice.parse("best"))

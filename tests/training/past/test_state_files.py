@@ -54,6 +54,7 @@ def test_the_newest_step_of_a_paused_environment_is_traced(journey):
     assert lines(back.trace(2)["code"]) == lines(back.moment(2, 0)["board:code"])
 
 
+@pytest.mark.thorough
 def test_a_step_that_ended_an_episode_has_no_trace_of_the_next_one():
     """The first state of an episode is a start state, which no step has led to; the last one has a trace."""
     journey = Journey("gameboy", 130, num_envs=1)

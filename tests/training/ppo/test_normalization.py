@@ -75,6 +75,7 @@ def test_playing_changes_no_moments() -> None:
         assert torch.equal(player.policy.rewards.variance, tensors["policy.rewards.variance"])
 
 
+@pytest.mark.thorough
 def test_a_task_that_does_not_ask_for_it_is_not_normalized() -> None:
     """Its state has no moments."""
     with training(iterations=1) as trainer:

@@ -219,6 +219,7 @@ def test_a_pause_is_a_gap_in_the_lane_of_the_training_thread(monkeypatch: pytest
     assert (before.phase, before.end, after.phase, after.begin) == ("collecting", pause.begin, "collecting", pause.end)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> None:
     """The next iteration collects again with the same weights, and returns the figures of that update."""
     with training(PPO, corridor()) as trainer, training(PPO, corridor()) as other:

@@ -98,6 +98,7 @@ def test_resumed_training_equals_the_uninterrupted_one() -> None:
     assert equal(results[0][0], results[2][0])
 
 
+@pytest.mark.thorough
 def test_the_state_of_version_0_1_loads() -> None:
     """It has a generator per thread and no number of steps; the weights and counters are taken over."""
     with training(corridor(), seed=1) as one, training(corridor(), seed=2) as two:
@@ -176,6 +177,7 @@ def test_what_follows_a_seat_that_is_out_is_worth_nothing() -> None:
         assert trainer._storages[0].values[-1].nonzero().flatten().tolist() == [0, 1, 2, 4, 5, 6, 7]
 
 
+@pytest.mark.thorough
 def test_every_action_taken_is_legal() -> None:
     """Neither an untrained nor a trained policy ever takes a masked action."""
     with training(corridor()) as trainer:
@@ -204,6 +206,7 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
         assert equal(before, weights(trainer))
 
 
+@pytest.mark.thorough
 def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
     """It is not the environment that is to blame."""
     with training(corridor(), iterations=1) as trainer:

@@ -135,6 +135,7 @@ class World:
         return truncated
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("players", "steps", "stack"), [(1, 1, 1), (2, 1, 1), (2, 3, 1), (2, 1, 4), (3, 5, 3), (1, 2, 2)]
 )
@@ -215,6 +216,7 @@ def test_the_same_seed_draws_the_same_transitions():
     assert np.array_equal(batches[0].following, batches[1].following)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("priorities", [None, PrioritySettings(alpha=0.7, epsilon=0.01)], ids=["even", "prioritized"])
 @pytest.mark.parametrize("written", [25, 60, 133])
 def test_a_saved_replay_continues_as_if_it_had_not_been_saved(written, priorities):
@@ -260,6 +262,7 @@ def test_a_saved_replay_continues_as_if_it_had_not_been_saved(written, prioritie
         assert np.array_equal(found.following[after], wanted.following[after])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("steps", [1, 2])
 def test_the_frames_that_two_stacks_share_are_copied_once(steps):
     """If no seat waits; they are those of the slow replay, also at the ends of episodes."""

@@ -34,6 +34,7 @@ def test_curves_have_the_points_of_their_metric(run):
     assert np.isnan(found.values[0])
 
 
+@pytest.mark.thorough
 def test_a_long_file_is_thinned(run):
     """To about as many points as a session has, the last one too."""
     rows = (

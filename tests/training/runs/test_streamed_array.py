@@ -75,6 +75,7 @@ def test_a_released_array_is_read_as_it_stands():
     assert reported == [True]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_slices")
 def test_a_checkpoint_takes_what_it_is_fed(tmp_path: Path):
     """While the training goes on, the saver writes slice by slice; what comes back is whole."""

@@ -38,6 +38,7 @@ def seen(folder, **look):
     return take_snapshot(TelemetryReader(folder), ViewRequest(count=0, **look))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "total", [1024, 1025, 2050, 8500, (1, 1), (7, 700), (1025, 1725), (5000, 5000), (5000, 5200), (3000, 8500)]
 )
@@ -121,6 +122,7 @@ def test_the_last_episodes_are_listed_after_the_ring_was_full_many_times(folder,
         assert (found["length"] == found["number"]).all()
 
 
+@pytest.mark.thorough
 def test_the_last_phases_of_a_process_are_read_after_the_ring_was_full_many_times(monkeypatch):
     """All but the oldest, which may be overwritten meanwhile; each begins where the one before ended."""
     now = iter(range(100_000))

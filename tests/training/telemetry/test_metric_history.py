@@ -79,6 +79,7 @@ def test_a_metric_has_no_points_before_it_is_reported(folder):
     assert found.metrics == {"a": 3, "b": 2}
 
 
+@pytest.mark.thorough
 def test_a_metric_that_is_reported_rarely_survives_thinning(folder):
     """Each of its values is in a point that is kept, whatever the number of iterations."""
     series, counts = MetricHistory(), Counts(TASK)

@@ -111,6 +111,7 @@ def check_equal(found: StepResults, expected: StepResults) -> None:
         assert getattr(one, "dtype", None) == getattr(other, "dtype", None), item.name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", GAMES.values(), ids=GAMES)
 def test_results_that_arrive_late_are_those_of_the_host(task: Task, late: LateTransfer) -> None:
     """Though the slots are overwritten meanwhile; they come in order, each once, and all after a wait."""

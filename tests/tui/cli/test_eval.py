@@ -32,6 +32,7 @@ def test_a_small_game_is_measured_exactly(capsys):
     assert float(exploitability[-4]) == pytest.approx(float(nash_conv[-4]) / 2, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_it_is_one_json_object(capsys, tmp_path):
     """stdout is one JSON object, which names a damaged checkpoint."""
     damaged = tmp_path / "runs" / "small" / "checkpoints" / "step-000000000099"

@@ -62,6 +62,7 @@ async def test_a_breakpoint_is_selected_switched_and_removed(fake, open_app):
         assert fake.commands == [("switch_break", {"number": 2}), ("unbreak", {"number": 1})]
 
 
+@pytest.mark.thorough
 async def test_the_app_shows_the_environment_of_a_breakpoint_that_hits(fake, open_app):
     """Its board is marked and a toast gives the reason; later snapshots do not change the view."""
     async with open_app(fake, (120, 40)) as (app, pilot):

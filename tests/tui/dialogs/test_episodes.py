@@ -41,6 +41,7 @@ def order(app):
     return [row.length for row in app.screen.shown]
 
 
+@pytest.mark.thorough
 async def test_episodes_are_requested_while_they_are_listed(fake, open_app):
     """Newest first, with the best, the worst and the median return marked."""
     listed(fake)
@@ -89,6 +90,7 @@ async def test_a_selected_episode_stays_selected(fake, open_app):
         assert isinstance(app.screen, EpisodesDialog)
 
 
+@pytest.mark.thorough
 async def test_an_episode_of_a_watched_script_is_not_replayed(fake, open_app):
     """The dialog says so; its seeds are unknown."""
     fake.facts = {"watched": True}
@@ -102,6 +104,7 @@ async def test_an_episode_of_a_watched_script_is_not_replayed(fake, open_app):
         assert not fake.commands
 
 
+@pytest.mark.thorough
 async def test_before_the_first_end_the_list_says_so(fake, open_app):
     """And Enter does nothing."""
     async with open_app(fake, (80, 24)) as (app, pilot):
@@ -112,6 +115,7 @@ async def test_before_the_first_end_the_list_says_so(fake, open_app):
         assert not fake.commands
 
 
+@pytest.mark.thorough
 async def test_an_episode_that_was_written_ends_the_app_for_its_replay(fake, open_app, tmp_path, monkeypatch):
     """With the file that the session names, whose task is trusted as the session's own."""
     path, *_ = recorded(tmp_path, "drmario")

@@ -50,6 +50,7 @@ async def opened(app, pilot):
     await until(lambda: isinstance(app.screen, RunPicker))
 
 
+@pytest.mark.thorough
 async def test_names_of_runs_are_not_cut_for_their_curves(fake, runs, open_app):
     """In 80 columns, a long name takes the room of the curve, which is shown below the table anyway."""
     name = "CartPole-v1-20261123-152426"

@@ -94,6 +94,7 @@ async def test_settings_are_saved_on_request(config_file, fake, open_app):
         await until(lambda: "not saved" not in screen_text(app))
 
 
+@pytest.mark.thorough
 async def test_a_file_with_an_error_is_reported_and_stays(config_file, fake, open_app):
     """The settings are in use all the same."""
     config_file.parent.mkdir(parents=True)

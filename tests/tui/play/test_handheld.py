@@ -45,6 +45,7 @@ async def test_keys_make_a_task(game: Handheld, tmp_path: Path):
     assert 'actions: ["", right]' in (tmp_path / "walk-1.yaml").read_text()
 
 
+@pytest.mark.thorough
 async def test_the_time_runs_unless_paused(game: Handheld):
     """Frames pass by the clock; a pause shows the last instructions."""
     app = HandheldApp(game)
@@ -61,6 +62,7 @@ async def test_the_time_runs_unless_paused(game: Handheld):
         assert game.console.clock < begun
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_no_panel_is_cut(game: Handheld, size: tuple[int, int]):
     """On every page of panels, all frames are closed, and every panel is on a page."""
@@ -77,6 +79,7 @@ async def test_no_panel_is_cut(game: Handheld, size: tuple[int, int]):
     assert all(title in seen for title in ("Task", "Search", "Registers", "Code", "Memory", "Sprites", "Keys"))
 
 
+@pytest.mark.thorough
 async def test_a_folder_that_cannot_be_written_is_explained(game: Handheld, tmp_path: Path):
     """A failed save is a message, and the game goes on."""
     shutil.rmtree(tmp_path)

@@ -79,6 +79,7 @@ def test_who_plays_both_seats_sees_the_cards_of_the_one_to_act():
     assert match.total == match.hand.won
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TASKS)
 def test_a_table_fits_into_80x24(name):
     """No line is wider, and there is room for table, prompt and keys at every point of a hand."""

@@ -111,6 +111,7 @@ async def test_a_command_that_a_replay_cannot_do_is_refused(path):
         await seen(app, "Observation")
 
 
+@pytest.mark.thorough
 def test_a_check_reports_that_the_episode_is_the_same(path, capsys):
     """With one sentence and exit code 0; also as JSON."""
     assert main(["replay", str(path), "--check"]) == 0
@@ -173,6 +174,7 @@ def test_an_unknown_ending_is_refused(path, tmp_path):
         export_episode(read(path), path, tmp_path / "pole.mp4")
 
 
+@pytest.mark.thorough
 async def test_recording_is_requested_and_marked(fake, open_app):
     """r requests the next episode of the shown environment; its board shows that it waits, and that it records."""
     async with open_app(fake) as (app, pilot):

@@ -75,6 +75,7 @@ def test_buckets_rise_with_equity(street, points):
         assert means[live & (street.table[0] == bucket)].mean() == pytest.approx(equity)
 
 
+@pytest.mark.thorough
 def test_hands_that_are_the_same_up_to_suits_share_a_bucket():
     """Where renaming suits leaves the board as it is, it leaves the buckets as they are."""
     board = cards_of("AhKdQdJd")

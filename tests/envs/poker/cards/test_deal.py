@@ -96,6 +96,7 @@ def test_buckets_are_those_of_the_tables(tables, deck):
             assert buckets[1 + street, player] == by_hand(boards, table, board, pair)
 
 
+@pytest.mark.thorough
 @given(st.permutations(range(52)))
 def test_the_better_hand_wins(tables, deck):
     """The showdown's sign is that of the best five cards of each, by the slow twin."""

@@ -60,6 +60,7 @@ def counted(board, holes):
     return bins[:, :BINS]
 
 
+@pytest.mark.thorough
 @given(st.permutations(range(52)))
 def test_a_rivers_equity_is_what_it_wins_against_all_others(deck):
     """The equity of a pair of cards on a river is two for each pair it beats and one for each it ties with."""

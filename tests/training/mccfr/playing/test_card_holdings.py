@@ -70,6 +70,7 @@ def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
         assert found[holdings.number(tuple(held[:2].tolist()))] == bucket[street, 0]
 
 
+@pytest.mark.thorough
 def test_the_hands_that_the_opponent_can_hold(holdings):
     """Every pair without own cards and cards of the board: 45 choose 2 after the flop."""
     free = holdings.against(0, hole("AsKs"), BOARDS[1])
@@ -78,6 +79,7 @@ def test_the_hands_that_the_opponent_can_hold(holdings):
     assert free[hole("AcAd")]
 
 
+@pytest.mark.thorough
 def test_the_best_hand_wins_against_all(holdings):
     """A royal flush on the river wins 1 against every possible hand."""
     hand = hole("AsKs")

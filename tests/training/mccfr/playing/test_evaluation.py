@@ -36,6 +36,7 @@ def test_runs_play_each_other(tmp_path):
     assert evaluate(good, tmp_path, hands=2, against="good").won.mean == pytest.approx(0)
 
 
+@pytest.mark.thorough
 def test_a_resolved_strategy_is_measured(tmp_path):
     """Re-solving every decision makes a poor strategy less exploitable."""
     run = solved(tmp_path, iterations=2)

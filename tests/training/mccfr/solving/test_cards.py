@@ -47,6 +47,7 @@ def test_hands_are_at_the_places_of_their_buckets(game, abstraction):
     assert (hands.signs[:, 1] == 1).all()
 
 
+@pytest.mark.thorough
 def test_a_hand_depends_on_its_iteration_alone(game, abstraction):
     """An iteration has the same deal for batches of any size; other iterations have other deals."""
     whole = CardDealer(game, abstraction).deal(3, 0, 60)[0].entries[:60].copy()
@@ -56,6 +57,7 @@ def test_a_hand_depends_on_its_iteration_alone(game, abstraction):
     assert len(np.unique(whole, axis=0)) > 50
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["external", "outcome"])
 def test_holdem_is_learned(game, abstraction, method):
     """Batches of any size give the same tables, and the mean winnings are within the stacks."""

@@ -39,6 +39,7 @@ def test_a_plain_recursion_gives_the_same_tables(game, iterations):
     assert np.array_equal(table, twin.table)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("game", "iterations", "least", "most"),
     [
@@ -111,6 +112,7 @@ def test_the_utility_nears_the_value_of_the_game(game, value):
     assert sampler.run(100_000, 400_000).utility_sum / 400_000 == pytest.approx(value, abs=0.02)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("old", [2.0**20, 2.0**24, 2.0**34])
 def test_every_visit_counts_however_many_there_were(method, old):

@@ -103,6 +103,7 @@ class Task:
         action_planes: Names of the indices of the first axis of that grid.
         masked: Whether the task publishes which actions are legal.
         players: Seats per environment.
+        agents: Names of the seats, if they have names; of a watched script, of the environments.
         native: Whether stepping releases the GIL, so that the `threads` backend is useful.
         frame_rate: Frames per second of the real game, in Hz; 0 if a step is a frame.
         reward_terms: Names of the terms whose sum is the reward.
@@ -150,6 +151,7 @@ class Task:
     action_planes: tuple[str, ...] = ()
     masked: bool = False
     players: int = 1
+    agents: tuple[str, ...] = ()
     native: bool = False
     kernels: str = ""
     frame_rate: float = 0.0

@@ -8,7 +8,6 @@ from textual.events import Click
 from ..backends.system.segment import human_bytes
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
-from ..training.units import STEPPED
 from .drawing.numbers import NA, clock, percent, whole
 from .drawing.styles import (
     ACCENT,
@@ -137,8 +136,9 @@ class Tabs(TextLines):
 
     def draw(self, view: str, env: int, snapshot: Snapshot | None, note: str) -> None:
         """Mark the current view."""
-        count, units = (snapshot.num_envs, snapshot.description.units) if snapshot is not None else (0, STEPPED)
-        name = f"{units.env.capitalize()} {min(env + 1, max(1, count)):,}/{count:,}"
+        name = "Env 1/0"
+        if snapshot is not None:
+            name = snapshot.description.env_title(min(env, max(1, snapshot.num_envs) - 1), f"/{snapshot.num_envs:,}")
         tail = (styled(f"{note} ", FAINT),) if note else (blank(1),)
         row = self._named(view, name, keys=True)
         if width_of(row) + width_of(tail) >= self.size.width:

@@ -22,6 +22,7 @@ from ..spaces.drawing import (
     pixels,
     written,
 )
+from ..spaces.names import labels_of
 from ..task import Task
 from .spaces import ObservationWriter
 
@@ -80,9 +81,5 @@ def _seen(item: Field, observation: Array) -> NDArray[np.uint8]:
 
 def _bars(writer: ObservationWriter) -> tuple[Panel, Field]:
     count = min(MOST_BARS, math.prod(writer.item.shape))
-    labels = [str(index) for index in range(count)]
-    for name, (lo, hi) in writer.slices.items():
-        for index in range(lo, min(hi, count)):
-            labels[index] = name if hi == lo + 1 else f"{name} {index - lo}"
-    panel = Panel("bars", "Observation", "bars", tuple(labels), main=True)
+    panel = Panel("bars", "Observation", "bars", tuple(labels_of(writer.slices, count)), main=True)
     return panel, Field("bars", "float32", (count,), timed=False)

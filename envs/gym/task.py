@@ -19,6 +19,7 @@ from ..panels import Panel
 from ..spaces.actions import describe_actions
 from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.kinds import UnsupportedSpaces
+from ..spaces.names import agent_names, names_of
 from ..task import Outcome, Task
 from .board import board_of
 from .making import closed, create, drawing_modes, is_parallel
@@ -85,6 +86,7 @@ def describe(
         observation=look.writer.item,
         slices=look.writer.slices,
         **look.actions,
+        agents=look.agents,
         masked=look.masked,
         players=look.players,
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
@@ -157,6 +159,7 @@ class _ProbeResult:
     actions: Mapping[str, Any]
     masked: bool
     players: int
+    agents: tuple[str, ...]
     parallel: bool
     panel: Panel
     board: Field
@@ -176,6 +179,9 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: boo
             _common_spaces(name, env, agents) if parallel else (env.action_space, env.observation_space)
         )
         facts, writer = describe_actions(name, actions), writer_of(name, observations)
+        if not parallel:
+            named, writer.slices = _named(facts, writer, env)
+            facts.update(named)
         try:
             first, infos = env.reset(seed=0)
         except Exception as error:
@@ -200,8 +206,35 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: boo
         state_bytes, unsaved = _offered_state(env, shown)
     players = max(1, len(agents))
     return _ProbeResult(
-        writer, facts, masked, players, parallel, panel, board, scalars, left_out, render_error, state_bytes, unsaved
+        writer,
+        facts,
+        masked,
+        players,
+        agent_names(agents),
+        parallel,
+        panel,
+        board,
+        scalars,
+        left_out,
+        render_error,
+        state_bytes,
+        unsaved,
     )
+
+
+def _named(
+    facts: Mapping[str, Any], writer: ObservationWriter, env: Any
+) -> tuple[Mapping[str, Any], Mapping[str, tuple[int, int]]]:
+    """Return the names of actions as a field of the task, and named parts of observations, where they are known."""
+    continuous = "bounds" in facts
+    layers, slices = [env], writer.slices
+    while isinstance(layers[-1], gymnasium.Wrapper):
+        layers.append(layers[-1].env)
+    spec = layers[-1].spec
+    names = names_of(spec.id if spec else "", layers, facts["num_actions"], writer.item.shape, continuous=continuous)
+    known = not names.actions or "choices" in facts or "component_names" in facts
+    named = {} if known else {"component_names" if continuous else "action_names": names.actions}
+    return named, slices or names.slices
 
 
 def _info_of_a_step(env: Any, agents: Sequence[Any], info: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -28,6 +28,7 @@ class Description:
     """What does not change about a session until it restarts with another N.
 
     Attributes:
+        agents: Names of the seats; of a watched script, of the environments. Empty if they have none.
         action: The field of the actions.
         info: The names of the task's scalars.
         boards: The fields per environment that are drawn or were drawn.
@@ -51,6 +52,7 @@ class Description:
     version: str
     pid: int
     players: int
+    agents: tuple[str, ...] = ()
     num_actions: int
     choices: tuple[int, ...]
     bounds: tuple[tuple[float, float], ...]
@@ -86,6 +88,16 @@ class Description:
         """The panel that the summary shows."""
         return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
 
+    def env_title(self, env: int, count: str = "") -> str:
+        """What an environment is called on screen: `Env 3/8`, or the name of its agent and `3/8`; `count` is `/8`."""
+        name = self.agents[env] if self.players == 1 and env < len(self.agents) else self.units.env.capitalize()
+        return f"{name} {env + 1:,}{count}"
+
+    def seat_title(self, seat: int) -> str:
+        """What a seat is called on screen: `seat 2/8`, or its name and `2/8`."""
+        name = self.agents[seat] if seat < len(self.agents) else "seat"
+        return f"{name} {seat + 1}/{self.players}"
+
 
 @cache
 def _adapter() -> Any:
@@ -106,6 +118,7 @@ def describe(task: Task, **facts: Any) -> Description:
         task=task.spec,
         title=task.title,
         players=task.players,
+        agents=task.agents,
         num_actions=task.num_actions,
         choices=task.choices,
         bounds=task.bounds,

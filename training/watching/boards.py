@@ -17,7 +17,7 @@ from ...envs.spaces.drawing import MODE_OF, as_picture, drawing, picture_in, wri
 from ...envs.spaces.drawing_budget import BUDGET, Turns
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import size_of
-from .observations import ObservationParts, host_array
+from .observations import NAMELESS, ObservationParts, Ranges, host_array
 from .step_log import StepLog
 
 Render: TypeAlias = Callable[[int], Any]
@@ -42,6 +42,7 @@ class WatchedBoards:
         observation: What one environment observes.
         text: Whether actions are text, which is shown.
         shared: Whether one picture shows all environments, as of agents in one place.
+        names: Named ranges of observations that are vectors.
 
     Attributes:
         parts: What the environments observe.
@@ -50,7 +51,15 @@ class WatchedBoards:
         in_use: The environments that could not be drawn last, since other threads used them.
     """
 
-    def __init__(self, render: Render | None, observation: Any, *, text: bool = False, shared: bool = False) -> None:
+    def __init__(
+        self,
+        render: Render | None,
+        observation: Any,
+        *,
+        text: bool = False,
+        shared: bool = False,
+        names: Ranges = NAMELESS,
+    ) -> None:
         self._render, self._shared, self._text = render, shared, text
         self._turns = Turns()
         self._changes = 0
@@ -58,7 +67,7 @@ class WatchedBoards:
         self._looked = self._stale = False
         self._notes: list[str] = []
         self.in_use: set[int] = set()
-        self.parts = ObservationParts(observation, self._notes)
+        self.parts = ObservationParts(observation, self._notes, names=names)
         self._arrange()
 
     @property

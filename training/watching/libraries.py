@@ -97,6 +97,7 @@ class SingleEnv(Followed):
             observation=observation,
             make_log=lambda num_envs, action: RowLog(num_envs, action, small, parts),
             parts=parts,
+            layers=chain(env),
         )
         session, count = group.session, len(group.members)
         if session is None or count < session.step_log.rows or session.step_log.ended:
@@ -209,6 +210,7 @@ class VectorEnv(Followed):
             make_log=batch_logs(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
+            layers=_layers_of(env),
         )
         before = self.group.session
         session = groups.open_session(self.group, shown, count)
@@ -370,6 +372,7 @@ class ParallelEnv(Followed):
 
     def join_session(self, env: Any, result: Any) -> Any:  # noqa: ARG002
         """Open the session."""
+        from ...envs.spaces.names import agent_names
         from .rendering import render_of_env
         from .row_log import RowLog
         from .script import ShownEnvs
@@ -391,6 +394,7 @@ class ParallelEnv(Followed):
             observation=first,
             make_log=lambda num_envs, action: RowLog(num_envs, action, small),
             shared=True,
+            agents=lambda: agent_names(self._rows),
         )
         log: Any = groups.open_session(self.group, shown, len(self._rows)).step_log
         for agent, observation in observations.items():
@@ -452,6 +456,13 @@ class TurnEnv(ParallelEnv):
                 log.note(self._row(agent), action, entered, observation, reward, terminated, truncated, info, end)
             else:
                 log.begin(self._row(agent), observation)
+
+
+def _layers_of(env: Any) -> list[Any]:
+    """Return the wrappers of a vector, and what is within: of environments in this process, the layers of the first."""
+    *wrappers, base = chain(env)
+    envs = stored(base, "envs")
+    return [*wrappers, *(chain(envs[0]) if isinstance(envs, list | tuple) and envs else [base])]
 
 
 def _vector_id(env: Any) -> str:

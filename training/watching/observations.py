@@ -15,10 +15,13 @@ from ...envs import Field, Panel
 from ...envs.fields import Array
 from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, pixels, story_panel, text_panel
 from ...envs.spaces.kinds import dotted, named
+from ...envs.spaces.names import labels_of
 
 NUMERIC = "biuf"
 """The kinds of dtypes that contain numbers."""
 Path: TypeAlias = tuple[str | int, ...]
+Ranges: TypeAlias = Mapping[str, tuple[int, int]]
+NAMELESS: Ranges = {}
 MOST_PARTS, DEEPEST = 64, 8
 """The most parts of an observation that are looked at, and the most Dicts and Tuples around one."""
 LEAST_GRID, MOST_GRID, MOST_PLANES = 3, 32, 16
@@ -116,6 +119,7 @@ class ObservationParts:
         observation: What one environment observes.
         notes: Gets a sentence about each part whose shape has changed.
         without: Parts that are not shown.
+        names: Named ranges of an observation that is a vector.
 
     Attributes:
         field: The numbers that are shown: the first ones of all parts but those that are shown in another way.
@@ -126,7 +130,9 @@ class ObservationParts:
         changed: An observation for which `boards` are not made any more; None if there was none.
     """
 
-    def __init__(self, observation: Any, notes: list[str], without: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, observation: Any, notes: list[str], without: Iterable[Path] = (), names: Ranges = NAMELESS
+    ) -> None:
         self._notes, self.unfit = notes, set(without)
         self.changed: Any = None
         parts = {path: part for path, part in _parts_of(observation) if path not in self.unfit}
@@ -140,13 +146,16 @@ class ObservationParts:
         for path, shape in self._shapes.items():
             if len(labels) < MOST_BARS and (not path or path not in self._paths.values()):
                 count = min(MOST_BARS, math.prod(shape))
-                names = named(path, count)[: MOST_BARS - len(labels)] if path else list(map(str, range(count)))
-                self._places[path] = slice(len(labels), len(labels) + len(names))
-                labels += names
+                own = named(path, count)[: MOST_BARS - len(labels)] if path else labels_of(names, count)
+                self._places[path] = slice(len(labels), len(labels) + len(own))
+                labels += own
         self.labels = tuple(labels)
         self.field = Field("observation", "float32", (len(labels),), per="seat")
         self.slices = {dotted(path): (place.start, place.stop) for path, place in self._places.items() if path}
-        if labels and (self.slices or not self.boards):
+        if () in self._places:
+            kept = len(labels)
+            self.slices = {name: (first, min(last, kept)) for name, (first, last) in names.items() if first < kept}
+        if labels and (() not in self._places or not self.boards):
             bars = Field("bars", "float32", (len(labels),), timed=False)
             self.boards.append((Panel("bars", "Observation", "bars", self.labels), bars))
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.util import Finalize
@@ -60,6 +60,8 @@ class ShownEnvs:
         parts: Number of parts of a reward; 0 if rewards are numbers.
         action: A first action, if the space is unknown.
         shared: Whether one picture shows all environments, as of agents in one place.
+        agents: Returns the names of the environments so far, if each is an agent.
+        layers: The wrappers of one environment, and the environment within them; none if it is out of reach.
     """
 
     kind: str
@@ -73,6 +75,8 @@ class ShownEnvs:
     parts: int = 0
     action: Any = None
     shared: bool = False
+    agents: Callable[[], tuple[str, ...]] = tuple
+    layers: Sequence[Any] = ()
 
 
 class ScriptCommands(BaseCommands):
@@ -116,7 +120,7 @@ class WatchedScript(BaseSession):
 
     def __init__(self, name: str, environments: ShownEnvs, num_envs: int) -> None:
         remove_dead_sessions()
-        self._shown, self.name = replace(environments, observation=None, action=None), name
+        self._shown, self.name = replace(environments, observation=None, action=None, layers=()), name
         super().__init__(self._describe(environments), new_directory())
         self.lock = threading.RLock()
         self._figures = LoggedFigures()
@@ -148,10 +152,14 @@ class WatchedScript(BaseSession):
     def _describe(self, shown: ShownEnvs) -> Task:
         """Return the task that the environments are."""
         self._read = WatchedActions(shown.actions, shown.action)
-        self._boards = WatchedBoards(shown.render, shown.observation, text=self._read.text, shared=shown.shared)
-        return describe_script(
+        names = self._read.names(shown.task, shown.layers, shown.observation)
+        self._boards = WatchedBoards(
+            shown.render, shown.observation, text=self._read.text, shared=shown.shared, names=names
+        )
+        task = describe_script(
             shown.task, self._read, self._boards, begins_at_once=shown.begins_at_once, reward_parts=shown.parts
         )
+        return replace(task, agents=shown.agents())
 
     def _mirror(self, num_envs: int, before: ScriptMirror | None = None) -> ScriptMirror:
         """Return a buffer and a log for N environments."""
@@ -189,6 +197,7 @@ class WatchedScript(BaseSession):
     def _grow(self, num_envs: int) -> None:
         """Show more environments, whose steps may be in the log already."""
         self.counter.count()
+        self.task = replace(self.task, agents=self._shown.agents())
         self.mirror = self._mirror(num_envs, self.mirror)
         self._publish_segment()
 
@@ -198,7 +207,7 @@ class WatchedScript(BaseSession):
             self.step_log.settle_all()
             self._flush()
             self.counter.count()
-            self._shown = replace(environments, observation=None, action=None)
+            self._shown = replace(environments, observation=None, action=None, layers=())
             self.state.backend = environments.kind
             self.task = task = self._describe(environments)
             self.rewinder.update_task(task)

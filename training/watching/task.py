@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import chain
@@ -15,9 +15,10 @@ from ...envs import Outcome, Task
 from ...envs.fields import Array
 from ...envs.spaces.actions import ActionPart, action_parts, component_names
 from ...envs.spaces.kinds import kind_of
+from ...envs.spaces.names import names_of
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards
-from .observations import host_array, numbers_of
+from .observations import Ranges, host_array, numbers_of
 
 MOST_CHOICES, MOST_NUMBERS = 4096, 256
 """The most choices of an action that are counted, and the most numbers of an action that are kept."""
@@ -93,6 +94,22 @@ class WatchedActions:
         self.facts: Mapping[str, Any] = self._described() if self.reads else UNKNOWN
         several = self.reads and self._kind in {"Dict", "Tuple"}
         self.flatten: Callable[[Any], Array] | None = self._flat if several else None
+
+    def names(self, env_id: str, layers: Sequence[Any], observation: Any) -> Ranges:
+        """Name the actions, as far as that is certain; return the named ranges of observations that are vectors.
+
+        Args:
+            env_id: The id of the environments.
+            layers: The wrappers of one environment, and the environment within them.
+            observation: What it observes.
+        """
+        if not layers or not self.reads or "choices" in self.facts or self.facts.get("component_names"):
+            return {}
+        continuous, shape = "bounds" in self.facts, observation.shape if isinstance(observation, np.ndarray) else ()
+        names = names_of(env_id, layers, self.facts["num_actions"], shape, continuous=continuous)
+        if names.actions:
+            self.facts = {**self.facts, "component_names" if continuous else "action_names": names.actions}
+        return names.slices
 
     def _described(self) -> Mapping[str, Any]:
         names = {"component_names": component_names(self._parts)[: self._width]}

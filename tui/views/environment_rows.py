@@ -82,9 +82,9 @@ def _ended(label: str, value: str, width: int, color: str) -> Row:
 
 
 def seat_of(snapshot: Snapshot) -> str:
-    """Return the selected seat, `seat 2/8`; an empty text if there is only one."""
-    players = snapshot.description.players
-    return f"seat {snapshot.seat + 1}/{players}" if players > 1 else ""
+    """Return the selected seat, `seat 2/8` or `archer_0 2/8`; an empty text if there is only one."""
+    about = snapshot.description
+    return about.seat_title(snapshot.seat) if about.players > 1 else ""
 
 
 def last_actions(snapshot: Snapshot, env: int) -> Array:

@@ -26,13 +26,13 @@ NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice
 def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[BoardFrame]:
     """Return the frames of the boards `first..first + count`."""
     table = snapshot.environments[first : first + count]
-    total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
+    total, title = f"/{len(snapshot.environments):,}", snapshot.description.env_title
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return", "last_return"))
     since = now - _outcome_seconds(snapshot)
     frames = [
         _frame(
             snapshot,
-            BoardFrame(f"{name} {first + index + 1:,}/{total:,}", selected=first + index == selected),
+            BoardFrame(title(first + index, total), selected=first + index == selected),
             since,
             values,
         )

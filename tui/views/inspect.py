@@ -139,7 +139,7 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     name = min(NAME, width // 3) + 1
     room = max(0, (width - name - 14) // 2)
     rows: list[Row] = [
-        (blank(name), styled(f"Env {env + 1}".ljust(room + 7), FAINT), styled("all".ljust(room + 7), FAINT)),
+        (blank(name), *(styled(fit(of, room + 6) + " ", FAINT) for of in (snapshot.description.env_title(env), "all"))),
     ]
     most_first = np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS]
     for action in most_first.tolist() if counts.shape[1] > MOST_ACTIONS else range(counts.shape[1]):

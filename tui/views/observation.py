@@ -41,15 +41,17 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         values = values if about.slices else channels_first(values)
         return _planes(about, np.asarray(values, np.float32), width, height)
     flat = np.asarray(values, np.float64).reshape(-1)
-    if about.slices and values.ndim == 1:
+    names = [name for name, first, last in about.slices if last == first + 1]
+    if about.slices and values.ndim == 1 and not (len(names) == len(flat) <= height):
         parts = [
             (name, flat[first:last], _pictures(about, first, flat[first:last])) for name, first, last in about.slices
         ]
         return [row for part in parts for row in _part(*part, width, height)]
     if len(flat) <= height:
         most = float(np.abs(_finite(flat)).max())
-        wide = min(_label(width), len(str(len(flat))) + 2)
-        return [_number(str(index), value, most, width, wide) for index, value in enumerate(flat.tolist())]
+        names = names or [str(index) for index in range(len(flat))]
+        wide = min(width // 2, max(map(len, names)) + 2)
+        return [_number(name, value, most, width, wide) for name, value in zip(names, flat.tolist(), strict=True)]
     return _slice("all", flat, width)
 
 

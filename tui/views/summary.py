@@ -96,9 +96,7 @@ class SummaryView(BaseView):
             self._inspector.styles.dock = "left" if beside_it else "right"
         width, height = self._inspector.size
         rows, _ = inspected(update.snapshot, width - FRAME, height - 2)
-        return framed(
-            f"{update.snapshot.description.units.env.capitalize()} {update.env + 1}", rows, width, height, "i closes"
-        )
+        return framed(update.snapshot.description.env_title(update.env), rows, width, height, "i closes")
 
     def _prepare(self, snapshot: Snapshot) -> None:
         """Set up another task or number of environments."""

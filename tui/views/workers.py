@@ -10,7 +10,7 @@ from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.records import Level
-from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..drawing.numbers import figure, spoken
 from ..drawing.panels import Section, column, taken
 from ..drawing.styles import BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, fit, styled
@@ -69,7 +69,7 @@ class WorkersView(LinesView):
             sections.append(load)
         log = Section(
             "Events",
-            lambda width, height: event_rows(snapshot.events, width, height),
+            lambda width, height: event_rows(snapshot, width, height),
             fills=True,
             note=str(len(snapshot.events)),
         )
@@ -120,13 +120,13 @@ def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     return [(styled(text, TEXT if at else FAINT),) for at, text in enumerate(texts)]
 
 
-def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:
+def event_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Return as many of the newest events as fit, the newest first."""
     rows: list[Row] = []
-    for event in reversed(events[-height:]):
+    for event in reversed(snapshot.events[-height:]):
         word, color = LEVELS[event.level]
         when = time.strftime("%H:%M:%S", time.localtime(event.time))
-        env = f"env {event.env + 1}: " if event.env >= 0 else ""
+        env = f"{snapshot.description.env_title(event.env)}: " if event.env >= 0 else ""
         rows.append(
             (
                 styled(f"{when} ", FAINT),

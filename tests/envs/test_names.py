@@ -1,6 +1,8 @@
 """Names of actions, agents and numbers in observations: only those that are certain."""
 
-from enum import Enum, IntEnum
+import enum
+from enum import IntEnum
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -40,7 +42,9 @@ def test_documented_environments_have_a_name_for_each_number(env_id):
     env = gym.make(env_id)
     names = named(env, continuous=env_id == "Pendulum-v1")
     assert names.actions == DOCUMENTED[env_id.partition("-")[0]][0]
-    assert list(names.slices.values()) == [(at, at + 1) for at in range(env.observation_space.shape[0])]
+    assert list(names.slices.values()) == [
+        (at, at + 1) for at in range(int(np.prod(env.observation_space.shape or ())))
+    ]
 
 
 def test_an_enumeration_names_the_actions_of_an_own_environment():
@@ -51,11 +55,8 @@ def test_an_enumeration_names_the_actions_of_an_own_environment():
 @pytest.mark.parametrize("members", [{"A": 0}, {"A": 1, "B": 2}, {"A": "x", "B": "y"}])
 def test_an_enumeration_that_does_not_number_the_actions_names_none(members):
     """One of another length, or with other numbers."""
-    env = Maze()
-    env.actions = Enum("Actions", members)
-    Plain = type("Plain", (gym.Env,), {"action_space": env.action_space, "observation_space": env.observation_space})
-    plain = Plain()
-    plain.actions = env.actions
+    plain: Any = type("Plain", (gym.Env,), {})()
+    plain.actions = vars(enum)["Enum"]("Actions", members)
     assert names_of("", [plain], 2, (4,), continuous=False).actions == ()
 
 

@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> int:
         if code != 1 or not failed:
             return code
         report.unlink()
+        command = [part for part in command if part != "--record-durations"]  # which are those of all tests
         code = subprocess.run([*command, *AGAIN, f"--junitxml={report}"], check=False).returncode
         late = {name: text for name, text in failed.items() if name not in failures(report)}
     sys.stdout.write(f"\n{len(late)} passed only when it was tried again, alone:\n" if late else "")

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from ...envs import PacError
 from ...envs.entries import open_regular
+from .descriptors import out_of_reach, untracked_map
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -129,7 +130,7 @@ def new_directory() -> Path:
     pid = os.getpid()
     path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
     path.mkdir(mode=0o700)
-    _locks[path] = os.open(path, os.O_RDONLY)
+    _locks[path] = out_of_reach(os.open(path, os.O_RDONLY))
     with suppress(OSError):  # a file system without locks
         fcntl.flock(_locks[path], fcntl.LOCK_EX)
     atexit.register(remove_directory, path)
@@ -234,7 +235,7 @@ class Segment:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             _reserve(descriptor, size)
-            return cls(path, mmap.mmap(descriptor, size))
+            return cls(path, untracked_map(descriptor, size))
         except OSError as error:
             path.unlink()
             most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-LOWEST = 600
-"""The lowest descriptor of sockets that are out of reach."""
+from . import descriptors
+
 LONGEST_PATH = 103
 """The longest path that fits into an address on all systems, in bytes."""
 
@@ -37,15 +36,8 @@ def connect(wire: socket.socket, path: Path) -> None:
 
 
 def out_of_reach(wire: socket.socket) -> socket.socket:
-    """Return a socket with a descriptor that programs which close "all" descriptors do not close, if it can have one.
-
-    They would then open files with its number, and we would use and close those.
-    """
-    with suppress(OSError):
-        moved = socket.socket(fileno=fcntl.fcntl(wire.fileno(), fcntl.F_DUPFD_CLOEXEC, LOWEST))
-        wire.close()
-        return moved
-    return wire
+    """Return a socket with a high descriptor, see `descriptors.out_of_reach`."""
+    return socket.socket(fileno=descriptors.out_of_reach(wire.detach()))
 
 
 @contextmanager

@@ -27,7 +27,6 @@ OFTEN = (
 WITH_APP = ("closes_then_saves", "error_in_step", "exits_with_3", "study")
 FAILING = {"details": "what only the implementation knows"}
 """The cases that are known to fail."""
-FAILING_WITH_APP = {**FAILING, "closes_descriptors": "a mapping has a descriptor that Python closes with it"}
 
 
 class Harmed(AssertionError):
@@ -38,8 +37,7 @@ def _cases(often, failing):
     for case in own_cases():
         marks = [] if case.name in often else [pytest.mark.slow]
         if case.name in failing:
-            strict = case.name in FAILING
-            marks.append(pytest.mark.xfail(strict=strict, raises=Harmed, reason=failing[case.name]))
+            marks.append(pytest.mark.xfail(strict=True, raises=Harmed, reason=failing[case.name]))
         yield pytest.param(case, id=case.name, marks=marks)
 
 
@@ -57,7 +55,7 @@ def test_a_script_is_unharmed(case):
     _expect_unharmed(case, "headless")
 
 
-@pytest.mark.parametrize("case", [*_cases(WITH_APP, FAILING_WITH_APP)])
+@pytest.mark.parametrize("case", [*_cases(WITH_APP, FAILING)])
 def test_a_script_is_unharmed_by_the_app(case):
     """What is on the terminal, its exit code and its files are those of a plain run on a terminal."""
     _expect_unharmed(case, "app")

@@ -109,6 +109,7 @@ class Task:
         reward_terms: Names of the terms whose sum is the reward.
         outcomes: Reasons for which an episode ends. In the field `outcome`, 0 means that it has not ended.
         info: The task's own scalars, per environment or per seat.
+        late: Fields with room for scalars that become known later, see `late_infos.py`.
         headline: What the summary shows: names of info fields, and of panels whose longest bars it shows.
         panels: What can be drawn; their fields are in `boards`.
         boards: The untimed fields that panels draw.
@@ -158,6 +159,7 @@ class Task:
     reward_terms: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     info: tuple[Field, ...] = ()
+    late: tuple[Field, ...] = ()
     headline: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
     boards: tuple[Field, ...] = ()
@@ -213,7 +215,7 @@ class Task:
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
-        own = (*self.info, *self.boards, *self.last_boards, *self.shared, *state)
+        own = (*self.info, *self.late, *self.boards, *self.last_boards, *self.shared, *state)
         return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *own)
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:

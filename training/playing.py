@@ -25,6 +25,7 @@ from ..backends.workers.worker import read_instructions
 from ..envs import Task, episode_seed, find
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
+from ..envs.spaces.late_infos import ADAPTED
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
@@ -45,8 +46,6 @@ ENVIRONMENTS = 64
 SEED = 0x5EED_0000
 """Added to the run's seed, so that evaluations play other episodes than the training."""
 MASK_63 = (1 << 63) - 1
-ADAPTED = "pac.envs.gym."
-"""What the factories of Gymnasium and PettingZoo environments begin with."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..processes import StartedProcesses
 from ..spaces.drawing import MODE_OF
 from ..spaces.drawing_budget import BUDGET, Turns
 from ..spaces.infos import number_at
+from ..spaces.late_infos import LateInfos
 from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
 from .board import draw
 from .making import create
@@ -34,11 +35,10 @@ class AdaptedEnvironments:
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self._task, self._lo, self._seed = task, lo, seed
-        seats = {item.name for item in task.fields if item.per == "seat"}
-        self._part: dict[str, Array] = {
-            name: array[:, lo * task.players : hi * task.players] if name in seats else array[:, lo:hi]
-            for name, array in buffers.items()
-        }
+        rows = {"seat": slice(lo * task.players, hi * task.players), "env": slice(lo, hi), "all": slice(None)}
+        self._part: dict[str, Array] = {item.name: buffers[item.name][:, rows[item.per]] for item in task.fields}
+        self._infos = [(item.name, item.name) for item in task.info]  # names of numbers, and of their fields
+        self._late = LateInfos(task, self._part)
         self._envs: list[Any] = []
         self._started = StartedProcesses()
         self._make(hi - lo)
@@ -61,13 +61,16 @@ class AdaptedEnvironments:
     def _show_info(self, row: int, slot: int, info: Mapping[str, Any]) -> None:
         """Write the task's scalars at the start of an episode, unless the slot has those of the ended one."""
         part = self._part
+        if not self._late.keys.issuperset(info):
+            self._late.look(info)
         if not part["terminated"][slot, row] and not part["truncated"][slot, row]:
-            for item in self._task.info:
-                part[item.name][slot, row] = number_at(info, item.name)
+            for name, field in self._infos:
+                part[field][slot, row] = number_at(info, name)
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked environments, write their observations, and draw on request."""
         players = self._task.players
+        self._find_late_infos()
         rows = np.repeat(mask, players)
         for name in ZERO_AT_FIRST:
             part = self._part[name][slot]
@@ -76,6 +79,11 @@ class AdaptedEnvironments:
         for index in np.flatnonzero(mask).tolist():
             self._begin(index, slot)
         self._finish(slot, 0.0 if mask.any() else math.inf)  # without a mask, between two steps: see `redraw`
+
+    def _find_late_infos(self) -> None:
+        """Read the numbers whose names have been assigned since the last call, too."""
+        if self._task.late:
+            self._infos += self._late.exchange()
 
     def close(self) -> None:
         """Close the environments, and end the processes that they started when they were made."""

@@ -34,7 +34,7 @@ class GymSlotViews:
         rewards: One number per environment.
         returns: The returns of the current episodes.
         lengths: The lengths of the current episodes.
-        infos: The task's scalars by name, one number per environment each.
+        infos: Scalars by name, one number per environment each.
         settled: Whether the fields that are the same at every step within an episode are written.
     """
 
@@ -80,6 +80,8 @@ class GymEnvironments(AdaptedEnvironments):
         views = self._views
         target = next_slot(slot, len(views))
         into = views[target]
+        self._find_late_infos()
+        known = self._late.keys
         actions = self._actions_of(views[slot].actions)
         observations, rewards, returns, lengths = into.observations, into.rewards, into.returns, into.lengths
         totals, born, beats = self._returns, self._born, self._beats
@@ -101,6 +103,8 @@ class GymEnvironments(AdaptedEnvironments):
                 beats[index] = beat
                 if mask_of:
                     masks[index][...] = mask_of[index](info)  # type: ignore[misc]
+                if not known.issuperset(info):
+                    self._late.look(info)
                 for name, numbers in infos:
                     numbers[index] = number_at(info, name)
                 if terminated or truncated:
@@ -112,6 +116,13 @@ class GymEnvironments(AdaptedEnvironments):
         if ended:
             self._end(ended, target)
         self._finish(target)
+
+    def _find_late_infos(self) -> None:
+        before = len(self._infos)
+        super()._find_late_infos()
+        for name, field in self._infos[before:]:
+            for slot, views in enumerate(self._views):
+                views.infos.append((name, memoryview(self._part[field][slot])))
 
     def _settle(self, target: int) -> None:
         part = self._part
@@ -201,7 +212,7 @@ class GymEnvironments(AdaptedEnvironments):
         part["active"][slot, index] = DECIDES
         part["observation"][slot, index] = saved["seen"]
         self._masks[index] = saved["mask"]
-        for (_, numbers), value in zip(self._views[slot].infos, saved["info"].tolist(), strict=True):
+        for (_, numbers), value in zip(self._views[slot].infos, saved["info"].tolist(), strict=False):
             numbers[index] = value
         self._returns[index], self._born[index] = saved["return"], self._beat - saved["length"]
         part["episode_return"][slot, index], part["episode_length"][slot, index] = saved["return"], saved["length"]

@@ -35,6 +35,7 @@ class ParallelEnvironments(AdaptedEnvironments):
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
         target, part = next_slot(slot, len(self._part["action"])), self._part
+        self._find_late_infos()
         actions = self._actions_of(part["action"][slot])
         for name in ("terminated", "truncated", "outcome", "reward"):
             part[name][target] = 0
@@ -73,8 +74,8 @@ class ParallelEnvironments(AdaptedEnvironments):
             absent = [row for row in range(*self._rows(index).indices(len(self._masks))) if row not in present]
             self._part["observation"][slot, absent] = 0
             self._masks[absent] = True
-            for item in self._task.info:
-                self._part[item.name][slot, absent] = UNKNOWN
+            for _, field in self._infos:
+                self._part[field][slot, absent] = UNKNOWN
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
         """Write the results of the agents that acted in one environment."""
@@ -85,9 +86,12 @@ class ParallelEnvironments(AdaptedEnvironments):
             part["reward"][target, row] = rewards[agent]
             part["truncated"][target, row] = truncations[agent] and not terminations[agent]
             self._returns[row] += part["reward"][target, row]
-            self._show_mask(row, infos.get(agent, {}))
-            for item in self._task.info:
-                part[item.name][target, row] = number_at(infos.get(agent, {}), item.name)
+            info = infos.get(agent, {})
+            self._show_mask(row, info)
+            if not self._late.keys.issuperset(info):
+                self._late.look(info)
+            for name, field in self._infos:
+                part[field][target, row] = number_at(info, name)
 
     def _show_mask(self, row: int, info: Any) -> None:
         if self._task.masked:

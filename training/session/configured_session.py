@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ...backends import backend_names, default_num_envs
 from ...envs import BadParameter, UnknownName, find
+from ...envs.spaces.late_infos import ADAPTED, LATE_INFOS
+from ...envs.task import transformed
 from ..config import Config
 from ..torchrun import join_ranks, started_by_torchrun
 from ..trainers import trainer_kind, trainer_settings, transformed_task
@@ -19,6 +21,8 @@ from .system_sampler import SystemSampler
 
 IN_SEVERAL = ("ppo", "random")
 """The built-in trainers whose processes can decide and learn together."""
+NAMING = ("inline", "shm", "threads")
+"""The backends whose environments read the buffer of the session, in which it names numbers that are found later."""
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +50,8 @@ class ConfiguredSession(BaseSession):
         self.kind = kind = trainer_kind(config.trainer or game.trainer)
         self.settings = trainer_settings(kind.name, game, config.settings)
         task = transformed_task(kind.name, game, self.settings)
+        if config.backend in NAMING and task.factory.startswith(ADAPTED):
+            task = transformed(task, LATE_INFOS)
         if started_by_torchrun() and kind.name not in IN_SEVERAL:
             raise BadParameter(f"{kind.name} trains in one process; train in several with {' or '.join(IN_SEVERAL)}")
         linger = math.inf if headless else config.linger

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...backends import TooManyEnvironments, usable_cores
 from ...backends import make as make_backend
 from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
 from ...backends.ray_backend.reach import check_cluster
+from ...backends.system.segment import SharedMemoryFull
 from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
 from ...envs.spaces.drawing_budget import SHARE, limit_text
+from ...envs.spaces.infos import with_room
+from ...envs.spaces.late_infos import ROOM, LateNames, number_field
 from ..device import envs_device
 from ..past.history import MIN_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase
@@ -57,6 +61,9 @@ class SessionEnvs:
         self._session, self._config, self._planner = session, session.config, session.planner
         self._record, self._checkpoints, self._units = record, checkpoints, session.kind.units
         self._envs: GatedEnvs | None = None
+        self._task = session.task  # as trainers and workers know it: without names that are found later
+        self._late_names: tuple[str, ...] = ()
+        self._left_out = False
         self._request_lock = threading.Lock()  # a request and its interruption are atomic
 
     @property
@@ -223,7 +230,7 @@ class SessionEnvs:
             check_cluster(config.ray_address, self._show_wait)
         session.set_phase(session.state.phase, self._units.translate("starting the environments"))
         backend = make_backend(
-            session.task,
+            self._task,
             num_envs,
             config.backend,
             strict=config.strict,
@@ -241,10 +248,33 @@ class SessionEnvs:
         )
         if config.device_sync:
             self._check_each_step(backend)
-        self._envs = GatedEnvs(backend, session, self._checkpoints, self._detach)
+        late = LateNames(backend.buffer, self._late_names) if session.task.late else None
+        self._envs = GatedEnvs(
+            backend, session, self._checkpoints, self._detach, on_report=self._name_numbers, late=late
+        )
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
+
+    def _name_numbers(self, late: LateNames) -> None:
+        """Show numbers that workers have found in infos since the environments were described."""
+        session, known = self._session, [item.name for item in self._session.task.info]
+        reported, room = late.take(), ROOM - len(self._late_names)
+        names, left_out = with_room(reported[:room], known)
+        for name in reported[room:]:
+            left_out = left_out or f"the number {name} in info is not shown: at most {ROOM} that appear late are"
+        if left_out and not self._left_out:
+            self._left_out = True
+            session.events.add(Level.WARNING, left_out)
+        if new := names[len(known) :]:
+            for name in new:
+                late.add(name)
+            self._late_names += new
+            fields = (number_field(self._task, name) for name in new)
+            try:
+                session.update_task(replace(session.task, info=(*session.task.info, *fields)))
+            except SharedMemoryFull as error:
+                session.events.add(Level.WARNING, f"{', '.join(new)} cannot be shown: {error}")
 
     def _show_wait(self, seconds: float) -> None:
         """Show for how long a cluster has not answered; raise `Stopped` if the session is to end before its start."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from ...backends.core.base import Backend
 from ...backends.system.segment import Segment
 from ...envs.slots import SlotOrder
+from ...envs.spaces.late_infos import LateNames
 from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
 
@@ -23,6 +24,8 @@ class GatedEnvs:
         session: Its gate is passed before each step, and its monitor gets each step.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
         detach: Called with the backend before it is closed.
+        on_report: Called after a step in which workers have reported names, with `late`.
+        late: The names of numbers in infos that are found later; None without room for them.
 
     Attributes:
         backend: The same.
@@ -37,6 +40,9 @@ class GatedEnvs:
         session: BaseSession,
         checkpoints: CheckpointManager,
         detach: Callable[[Backend], None],
+        *,
+        on_report: Callable[[LateNames], None],
+        late: LateNames | None,
     ) -> None:
         self.backend = backend
         self.buffer = backend.buffer
@@ -44,6 +50,7 @@ class GatedEnvs:
         self.stepping = False
         self._session, self._timer, self._monitor = session, session.timer, session.monitor
         self._checkpoints, self._detach = checkpoints, detach
+        self._late, self._on_report = late, on_report
         self._manual_control = session.debugger.manual_control
 
     @property
@@ -80,6 +87,8 @@ class GatedEnvs:
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step()
+        if self._late:
+            self._on_report(self._late)
         self._checkpoints.feed()
         if check is not None:
             check.end_step()

@@ -128,7 +128,8 @@ class Counts:
             setattr(self, name, state[name])
         outcomes = state.get("outcomes", {})
         self.outcomes[:] = [outcomes.get(name, 0) for name in self._reasons]
-        self._recent.extend(row for row in state.get("recent", ()) if len(row) == 2 + len(self._scalars))
+        width = 2 + len(self._scalars)  # scalars that were found later come last
+        self._recent.extend(row[:width] for row in state.get("recent", ()) if len(row) >= width)
 
     def end_iteration(self) -> dict[str, float]:
         """End an iteration; return rates and quantiles by name. They are empty until an episode has ended.

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from .episode_choice import EpisodeChoice
-from .limits import MAX_ENVS
+from .limits import COUNTED, MAX_ENVS, MAX_PROCESSES, MAX_TIMEOUT
 
 RUNS = Path("runs")
 """Default folder of the runs."""
@@ -91,6 +91,7 @@ class Config(StrictModel):
     )
     workers: PositiveInt | None = Field(
         None,
+        le=MAX_PROCESSES,
         description="Number of worker processes or threads. Default: 1 per usable core.",
         json_schema_extra={"names": "processes"},
     )
@@ -100,13 +101,19 @@ class Config(StrictModel):
         json_schema_extra={"names": "nothing"},
     )
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Random seed.")
-    steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
-    frames: PositiveInt | None = Field(
-        None, description="Stop after this many frames, or iterations of a poker solver."
+    steps: PositiveInt | None = Field(
+        None, description="Stop after this many environment steps.", json_schema_extra=COUNTED
     )
-    episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
+    frames: PositiveInt | None = Field(
+        None,
+        description="Stop after this many frames, or iterations of a poker solver.",
+        json_schema_extra=COUNTED,
+    )
+    episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.", json_schema_extra=COUNTED)
     seconds: PositiveFloat | None = Field(
-        None, description="Stop after this many seconds of training since the start or the resume."
+        None,
+        description="Stop after this many seconds of training since the start or the resume.",
+        json_schema_extra=COUNTED,
     )
     runs_dir: Path = Field(RUNS, description="Folder that contains the runs.", json_schema_extra={"names": "folder"})
     name: str | None = Field(
@@ -126,21 +133,31 @@ class Config(StrictModel):
     )
     strict: bool = Field(False, description="Fail instead of falling back to another backend or fewer environments.")
     linger: NonNegativeFloat = Field(
-        60.0, description="Seconds that a session continues without a viewer. No limit with --headless."
+        60.0,
+        description="Seconds that a session continues without a viewer. No limit with --headless.",
+        json_schema_extra=COUNTED,
     )
     checkpoint_every: NonNegativeFloat = Field(
-        300.0, description="Seconds of training between checkpoints. 0 saves only at the end."
+        300.0,
+        description="Seconds of training between checkpoints. 0 saves only at the end.",
+        json_schema_extra=COUNTED,
     )
     hang_timeout: PositiveFloat = Field(
-        10.0, description="Seconds without a heartbeat after which a worker is replaced. Set it above the longest step."
+        10.0,
+        le=MAX_TIMEOUT,
+        description="Seconds without a heartbeat after which a worker is replaced. Set it above the longest step.",
     )
     stop_timeout: PositiveFloat = Field(
-        30.0, description="Seconds without progress after which a stopping session is killed."
+        30.0,
+        le=MAX_TIMEOUT,
+        description="Seconds without progress after which a stopping session is killed.",
     )
     eval_every: PositiveInt | None = Field(
-        None, description="Iterations between evaluations. They run in the background, with the most likely actions."
+        None,
+        description="Iterations between evaluations. They run in the background, with the most likely actions.",
+        json_schema_extra=COUNTED,
     )
-    eval_episodes: PositiveInt = Field(20, description="Number of episodes of an evaluation.")
+    eval_episodes: PositiveInt = Field(20, le=1_000_000, description="Number of episodes of an evaluation.")
     record: Annotated[str | None, AfterValidator(_check_record)] = Field(
         None,
         description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER).",

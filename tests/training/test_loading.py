@@ -115,7 +115,7 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
         ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
         ({"sac.clip": "1"}, ["unknown trainer 'sac'"]),
         ({"ppo.max_grad_norm": "wide"}, ["--ppo.max-grad-norm expects a number above 0, got 'wide'"]),
-        ({"ppo.epochs": True}, ["ppo.epochs expects a whole number of at least 1, got True"]),
+        ({"ppo.epochs": True}, ["ppo.epochs expects a whole number from 1 to 1,000, got True"]),
         ({"ppo.learning_rate": "fast"}, ["--ppo.learning-rate expects a number of at least 0", "'fast'"]),
         ({"ppo.learning_rate": "-1"}, ["--ppo.learning-rate", "at least 0", "'-1'"]),
         ({"ppo.learning_rate": "nan"}, ["--ppo.learning-rate", "'nan'"]),

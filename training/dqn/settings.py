@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from ..limits import COUNTED, MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS, MAX_MINIBATCH, MAX_PROCESSES
 from ..settings import Schedule, TrainerSettings
 
 
@@ -17,12 +18,14 @@ class QLearningSettings(TrainerSettings):
     gamma_per_frame: bool = Field(
         default=False, description="Discount by gamma^frames, with the frames until the next decision."
     )
-    replay_size: int = Field(100_000, gt=0, description="Decisions that the replay keeps.")
-    learning_starts: int = Field(1_000, ge=0, description="Decisions before the first gradient step.")
-    train_frequency: int = Field(4, gt=0, description="Decisions between updates.")
-    gradient_steps: int = Field(1, gt=0, description="Gradient steps per update.")
-    batch: int = Field(64, gt=0, description="Transitions per gradient step.")
-    target_update: int = Field(500, gt=0, description="Decisions between updates of the target network.")
+    replay_size: int = Field(100_000, gt=0, le=2**32, description="Decisions that the replay keeps.")
+    learning_starts: int = Field(1_000, ge=0, le=2**32, description="Decisions before the first gradient step.")
+    train_frequency: int = Field(4, gt=0, le=2**32, description="Decisions between updates.")
+    gradient_steps: int = Field(1, gt=0, le=1_000_000, description="Gradient steps per update.")
+    batch: int = Field(64, gt=0, le=MAX_MINIBATCH, description="Transitions per gradient step.")
+    target_update: int = Field(
+        500, gt=0, description="Decisions between updates of the target network.", json_schema_extra=COUNTED
+    )
     tau: float = Field(
         1.0, gt=0, le=1, description="Share of the weights that an update copies to the target network; 1 is a copy."
     )
@@ -47,10 +50,13 @@ class QLearningSettings(TrainerSettings):
     dueling: bool = Field(default=False, description="Add up the value and the advantages of the actions (dueling).")
     max_grad_norm: float = Field(10.0, gt=0, description="Maximum norm of the gradient.")
     frame_stack: int = Field(1, gt=0, le=16, description="Newest observations that the network gets, for images.")
-    layers: int = Field(2, gt=0, description="Number of hidden layers.")
-    hidden: int = Field(128, gt=0, description="Width of the fully connected layers.")
+    layers: int = Field(2, gt=0, le=MAX_LAYERS, description="Number of hidden layers.")
+    hidden: int = Field(128, gt=0, le=MAX_HIDDEN, description="Width of the fully connected layers.")
     channels: int = Field(
-        64, ge=0, description="Channels of the convolutional layers for small boards; 0 for fully connected ones alone."
+        64,
+        ge=0,
+        le=MAX_CHANNELS,
+        description="Channels of the convolutional layers for small boards; 0 for fully connected ones alone.",
     )
     save_replay: bool = Field(
         default=False, description="Save the replay in checkpoints, so that a resumed run equals an uninterrupted one."
@@ -58,6 +64,7 @@ class QLearningSettings(TrainerSettings):
     threads: int = Field(
         1,
         ge=0,
+        le=MAX_PROCESSES,
         description="CPU threads of PyTorch. 0 is one per usable core.",
         json_schema_extra={"names": "processes"},
     )

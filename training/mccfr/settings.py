@@ -24,11 +24,12 @@ class MccfrSettings(TrainerSettings):
         "ones less.",
     )
     discount_interval: int = Field(
-        10_000, gt=0, description="Iterations between two discounts, if weighting is discounted."
+        10_000, gt=0, le=10**12, description="Iterations between two discounts, if weighting is discounted."
     )
     batch: int = Field(
         0,
         ge=0,
+        le=10**9,
         description="Iterations per batch of a worker. 0 is 30 ms of them. Set it for reproducible runs.",
     )
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from ...envs import Task
+from ..limits import MAX_BATCH, MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS, MAX_MINIBATCH, MAX_PROCESSES
 from ..settings import Schedule, TrainerSettings
 
 MIN_STEPS = 8
@@ -49,13 +50,13 @@ class PpoSettings(TrainerSettings):
     normalize_reward: bool = Field(
         default=False, description="Divide rewards by the standard deviation of the discounted returns seen so far."
     )
-    batch: int = Field(2048, gt=0, description="Decisions per update, summed over all environments.")
-    epochs: int = Field(4, gt=0, description="Passes over the batch per update.")
-    minibatch: int = Field(256, gt=0, description="Decisions per gradient step.")
+    batch: int = Field(2048, gt=0, le=MAX_BATCH, description="Decisions per update, summed over all environments.")
+    epochs: int = Field(4, gt=0, le=1000, description="Passes over the batch per update.")
+    minibatch: int = Field(256, gt=0, le=MAX_MINIBATCH, description="Decisions per gradient step.")
     target_kl: float | None = Field(None, gt=0, description="End the update early above this KL divergence.")
-    channels: int = Field(64, gt=0, description="Channels of the convolutional layers.")
-    layers: int = Field(2, gt=0, description="Number of hidden layers.")
-    hidden: int = Field(64, gt=0, description="Width of the fully connected layers.")
+    channels: int = Field(64, gt=0, le=MAX_CHANNELS, description="Channels of the convolutional layers.")
+    layers: int = Field(2, gt=0, le=MAX_LAYERS, description="Number of hidden layers.")
+    hidden: int = Field(64, gt=0, le=MAX_HIDDEN, description="Width of the fully connected layers.")
     overlap: bool = Field(
         default=False, description="Collect the next rollout while learning from the last one, in a thread."
     )
@@ -66,6 +67,7 @@ class PpoSettings(TrainerSettings):
     threads: int = Field(
         0,
         ge=0,
+        le=MAX_PROCESSES,
         description="CPU threads of PyTorch. 0 is one per usable core.",
         json_schema_extra={"names": "processes"},
     )

@@ -15,6 +15,7 @@ from cyclopts.validators import Number
 from ...training.config import RUNS
 from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
+from ...training.limits import MAX_PROCESSES
 from ..output import json_text
 from .errors import describe_error
 from .flags import (
@@ -57,7 +58,7 @@ def run(
     json: bool = False,
     report: Path | None = None,
     in_process: bool = False,
-    ranks: Annotated[int, Parameter(validator=Number(gte=1))] = 1,
+    ranks: Annotated[int, Parameter(validator=Number(gte=1, lte=MAX_PROCESSES))] = 1,
 ) -> int:
     """Start training and show it in the app.
 

@@ -38,8 +38,9 @@ MODULES = {
     "pac.training.session.host",
     "pac.training.playing",
     "pac.backends.workers.worker",
+    "pac.envs.gym.probing",
 }
-ALONE = {"pac.backends.workers.worker", "pac.training.playing"}
+ALONE = {"pac.backends.workers.worker", "pac.training.playing", "pac.envs.gym.probing"}
 """Those that start no processes of the product, and need no warm process of their own."""
 LIBRARIES = (
     *("torch", "numba", "gymnasium", "psutil", "pydantic", "yaml", "safetensors.torch", "cyclopts", "rich.console"),

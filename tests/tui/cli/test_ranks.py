@@ -31,7 +31,10 @@ from pac.tui.cli.ranks import without_ranks
 from ...waiting import until
 from ..commands import Terminal, kill_all, left, start, tidy
 
-GAME = ("--task", "drmario", "--backend", "inline", "--num-envs", "2", "--ppo.batch", "128", "--ppo.minibatch", "64")
+GAME = (
+    *("--task", "noop", "--backend", "inline", "--num-envs", "2"),
+    *("--ppo.batch", "128", "--ppo.minibatch", "64", "--ppo.hidden", "16"),
+)
 INTERVAL, SLACK, BATCH = 0.5, 2.0, 128
 """Seconds between two checkpoints and for writing one; steps of an iteration."""
 TRAINING = ("run", "--headless", "--ranks", "2", *GAME)
@@ -106,28 +109,51 @@ def test_ranks_share_a_limit_and_write_one_run(shared: Path, tmp_path: Path) -> 
     assert len(list(tmp_path.glob("runs/*"))) == 1
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[FoundSession]]]:
+    """Two ranks that have trained and are paused, and their runtime directory. A stop of one ends all."""
+    with tidy() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PAC_RUNTIME_DIR", str(folder))
+        with started(TRAINING, folder, tmp_path_factory.mktemp("trained")) as process:
+            ranks = both(process)
+            with closing(SessionClient(ranks[1].directory)) as client:
+                client.call("pause")
+            yield folder, ranks
+            patch.setenv("PAC_RUNTIME_DIR", str(folder))
+            assert process.poll() is None
+            with closing(SessionClient(ranks[1].directory)) as client:
+                client.call("stop")
+            _, err = ended(process)
+        assert process.returncode == 0, err
+        assert "checkpoint at" in err
+
+
+@pytest.fixture
+def ranks(trained: tuple[Path, list[FoundSession]], monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[FoundSession]]:
+    """The same, which are found in this test."""
+    monkeypatch.setenv("PAC_RUNTIME_DIR", str(trained[0]))
+    return trained
+
+
 @pytest.mark.session
-def test_a_pause_of_one_rank_holds_all_and_a_stop_ends_all(shared: Path, tmp_path: Path) -> None:
+def test_a_pause_of_one_rank_holds_all(ranks: tuple[Path, list[FoundSession]]) -> None:
     """Between the same two steps: each makes exactly the steps that the other is allowed."""
 
     def steps() -> list[int]:
         return [int(each.snapshot.state["steps"]) for each in sessions()]
 
-    with started(TRAINING, shared, tmp_path) as process:
-        first, second = both(process)
-        assert second.name == f"{first.name}.rank1"
-        with contextlib.closing(SessionClient(second.directory)) as client:
-            client.call("pause")
-            until(lambda: any(each.snapshot.phase is Phase.PAUSED for each in sessions()), "a paused session")
-            until(lambda: len(set(steps())) == 1, "both ranks at the same step")
-            before = steps()[0]
-            client.call("step", count=3)
-            until(lambda: steps() == [before + 3 * 2] * 2, "three steps of each environment")
-            client.call("resume")
-            client.call("stop")
-        _, err = ended(process)
-    assert process.returncode == 0, err
-    assert "checkpoint at" in err
+    first, second = ranks[1]
+    assert second.name == f"{first.name}.rank1"
+    with closing(SessionClient(second.directory)) as client:
+        trained = steps()[0]
+        client.call("resume")
+        until(lambda: min(steps()) > trained, "steps of both ranks")
+        client.call("pause")
+        until(lambda: any(each.snapshot.phase is Phase.PAUSED for each in sessions()), "a paused session")
+        until(lambda: len(set(steps())) == 1, "both ranks at the same step")
+        before = steps()[0]
+        client.call("step", count=3)
+        until(lambda: steps() == [before + 3 * 2] * 2, "three steps of each environment")
 
 
 @pytest.mark.session
@@ -271,39 +297,22 @@ def test_one_screen_shows_all_ranks_and_ends_them(shared: Path, tmp_path: Path, 
 
 
 @pytest.mark.session
-def test_attach_shows_all_ranks_of_a_run(shared: Path, tmp_path: Path) -> None:
-    """Whichever rank is the newest session."""
-    with started(TRAINING, shared, tmp_path) as process:
-        both(process)
-        with closing(Terminal(("attach", "latest"), shared, tmp_path)) as terminal:
-            until(lambda: terminal.has_drawn("rank 1"), "the names of the ranks")
-            terminal.press("q")
-            until(lambda: terminal.has_drawn("save and end"), "the question")
-            terminal.press("s")
-            until(lambda: terminal.process.poll() is not None, "the end")
-        _, err = ended(process)
-    assert process.returncode == 0, err
-
-
-@pytest.mark.session
-def test_ranks_on_several_hosts_are_on_one_screen(shared: Path, tmp_path: Path) -> None:
-    """Each through a relay of its own; leaving them ends the relays and not the ranks."""
+@pytest.mark.parametrize("through", ["nothing", "relays"])
+def test_attached_ranks_are_on_one_screen(ranks: tuple[Path, list[FoundSession]], tmp_path: Path, through: str) -> None:
+    """Of this host, whichever is newest, or each through a relay of its own. Leaving them ends the relays only."""
+    folder, (first, second) = ranks
     transport = tmp_path / "rsh"
     transport.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
     transport.chmod(0o700)
-    with started(TRAINING, shared, tmp_path) as process:
-        first, second = both(process)
-        places = ("--rsh", str(transport), "--command", f"{sys.executable} -m pac.tui")
-        with closing(Terminal(("attach", *places, f"b:{second.pid}", f"a:{first.pid}"), shared, tmp_path)) as terminal:
-            until(lambda: terminal.has_drawn("rank 0") and terminal.has_drawn("rank 1"), "the names of the ranks")
-            terminal.press("a")
-            until(lambda: terminal.has_drawn("All ranks"), "the page of all ranks")
-            terminal.press("qd")
-            until(lambda: terminal.process.poll() is not None, "the end of the app")
-            assert terminal.process.returncode == 0
-        assert process.poll() is None
-        os.kill(first.pid, signal.SIGTERM)
-        ended(process)
+    places = ("--rsh", str(transport), "--command", f"{sys.executable} -m pac.tui", f"b:{second.pid}", f"a:{first.pid}")
+    with closing(Terminal(("attach", *(places if through == "relays" else ("latest",))), folder, tmp_path)) as terminal:
+        until(lambda: terminal.has_drawn("rank 0") and terminal.has_drawn("rank 1"), "the names of the ranks")
+        terminal.press("a")
+        until(lambda: terminal.has_drawn("All ranks"), "the page of all ranks")
+        terminal.press("qd")
+        until(lambda: terminal.process.poll() is not None, "the end of the app")
+        assert terminal.process.returncode == 0
+    assert all(psutil.pid_exists(each.pid) for each in (first, second))
 
 
 def test_several_names_are_of_hosts(capsys: pytest.CaptureFixture[str]) -> None:

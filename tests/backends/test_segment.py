@@ -133,9 +133,9 @@ def test_a_limit_of_the_size_of_files_is_named(tmp_path):
 
 def test_a_segment_has_no_descriptor(tmp_path):
     """A program that closes all descriptors would give its number to a file of its own, which we would close."""
-    before = os.listdir("/proc/self/fd")
+    before = set(Path("/proc/self/fd").iterdir())
     segment = Segment.create("segment", 5000, directory=tmp_path)
-    assert os.listdir("/proc/self/fd") == before
+    assert set(Path("/proc/self/fd").iterdir()) == before
     segment.map[4999] = 7
     assert segment.path.read_bytes()[4999] == 7
     segment.map.close()

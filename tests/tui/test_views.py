@@ -6,8 +6,6 @@ import pytest
 
 from .fake_session import FakeSession, play, seen, until
 
-LEGEND = (("▸", "running"), ("✓", "cleared"), ("✗", "topped out"))
-
 
 def counted(app, steps):
     """Return whether the newest snapshot has so many steps."""

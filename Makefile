@@ -10,6 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
+# The game that is compiled with the installation.
+FIRST ?= drmario
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$python"; break; }; done)
 
@@ -31,7 +33,7 @@ $(STAMP): pyproject.toml setup.py
 	[[ -x $(BIN)/python ]] || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --disable-pip-version-check --editable . --group dev
-	@$(BIN)/python -m pac.envs drmario
+	@$(if $(FIRST),$(BIN)/python -m pac.envs $(FIRST))
 	@touch $(STAMP)
 
 # Compiles all kernels once, so that the workers of the tests need not.

@@ -113,10 +113,12 @@ class SessionConnection:
             PacError: It was refused, or the session does not answer.
         """
         session = self.wait()
-        if self._client is None:
-            self._join(SessionClient(self._reader.directory if self._reader is not None else session.directory))
-        assert self._client is not None
-        return self._client.call(command, **arguments)
+        with self._joining:  # commands come from several threads, of which one joins
+            if self._client is None:
+                self._join(SessionClient(self._reader.directory if self._reader is not None else session.directory))
+            client = self._client
+        assert client is not None
+        return client.call(command, **arguments)
 
     def follow(self) -> None:
         """Turn to the session that is to be shown now, if it is another."""
@@ -135,12 +137,18 @@ class SessionConnection:
 
     def _join(self, client: SessionClient) -> None:
         """Join the session's viewers, unless the app has left in the meantime."""
-        with self._joining:
-            if self._closed:
-                client.close()
-                raise SessionGone("this viewer has left")
-            self._client = client
-        self.number = int(client.call("join", name=viewer_name())["number"])
+        # `close` sets `_closed` before it looks for a client, so that one of the two closes this one. It takes no lock:
+        # a session may never answer.
+        self._client = client
+        if self._closed:
+            client.close()
+            raise SessionGone("this viewer has left")
+        try:
+            self.number = int(client.call("join", name=viewer_name())["number"])
+        except PacError:
+            self._client = None
+            client.close()
+            raise
 
     def members(self) -> tuple[Any, ...]:
         """Return the sessions of a group; nothing for a single session."""
@@ -197,8 +205,7 @@ class SessionConnection:
 
     def close(self) -> None:
         """Close the connection, which the session notices."""
-        with self._joining:
-            self._closed = True
+        self._closed = True
         if self._client is not None:
             self._client.close()
 

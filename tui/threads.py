@@ -64,6 +64,7 @@ class SnapshotThread:
             if selected != self._selected:
                 self._selected, self._lost = selected, False
             members = self._connection.members()
+            code = connection.exit_code()  # before the snapshot, which then shows all that an ended process published
             snapshot = connection.take(self._look)
         except Exception as error:
             # The end of the process says more than the error.
@@ -74,7 +75,6 @@ class SnapshotThread:
         if snapshot is not self._shown or members is not self._members:
             self._shown, self._members = snapshot, members
             self._post(SnapshotTaken(snapshot, members, selected))
-        code = connection.exit_code()
         if code is not None and not snapshot.phase.over:
             self._lose(_gone(code))
 

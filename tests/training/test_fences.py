@@ -4,6 +4,8 @@ Without a fence, another core may see the announcement before the content. So a 
 has changed since the last one. Readers, which change nothing, have a fence after and before they read what announces.
 """
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -13,9 +15,12 @@ from pac.backends.system.segment import Segment
 from pac.backends.workers import control
 from pac.training.independent.board import Board, board_specs
 from pac.training.independent.mailbox import Mailbox
+from pac.training.relay.frames import changes
+from pac.training.relay.mirror import Mirror
 from pac.training.session.gate import Gate, Word
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Phase
 from pac.training.telemetry.timeline import SharedLaps, laps_specs
 
 from ..toys import FACTS, toy
@@ -65,6 +70,24 @@ def blocks(folder):
     }
 
 
+def mirror(folder):
+    original = folder / "original"
+    original.mkdir()
+    TelemetryWriter(describe(toy(), **FACTS), 1, 1, original)
+    copy = Mirror(folder, folder)
+    copy.open(json.dumps(TelemetryReader(original).header).encode())
+    assert copy._mapped is not None
+    block = copy._mapped.arrays["state"]
+    now = block.reshape(-1).view("u1") + np.uint8(1)
+    sent = b"".join(changes(copy._names.index("state"), np.zeros_like(now), now))
+    memory = {"block": block, "sequence": copy._mapped.sequences["state"]}
+    expected = [{"sequence"}, {"block"}, {"sequence"}]
+    return memory, {
+        "apply": (lambda: copy.apply(sent), expected),
+        "say": (lambda: copy.say(Phase.DISCONNECTED, "gone"), expected),
+    }
+
+
 def gate(folder):
     session = Gate(folder)
     words = np.frombuffer(session._words, np.int64)
@@ -80,20 +103,22 @@ def worker(folder):
     return memory, {"post": (lambda: block.post(control.CLOSE), [{"order"}, {"request"}])}
 
 
-CASES = {
-    "training.telemetry.timeline": (laps, ["lap", "read"]),
-    "training.telemetry.blocks": (blocks, ["put", "read"]),
-    "training.independent.mailbox": (mailbox, ["publish", "read"]),
-    "training.independent.board": (board, ["set_place", "place", "listen"]),
-    "training.session.gate": (gate, ["pause"]),
-    "backends.workers.control": (worker, ["post"]),
-}
+CASES = [
+    ("training.telemetry.timeline", laps, ["lap", "read"]),
+    ("training.telemetry.segment_layout", blocks, ["put"]),
+    ("training.telemetry.segment_layout", mirror, ["apply", "say"]),
+    ("training.telemetry.blocks", blocks, ["read"]),
+    ("training.independent.mailbox", mailbox, ["publish", "read"]),
+    ("training.independent.board", board, ["set_place", "place", "listen"]),
+    ("training.session.gate", gate, ["pause"]),
+    ("backends.workers.control", worker, ["post"]),
+]
 
 
-@pytest.mark.parametrize(("module", "name"), [(module, name) for module, (_, names) in CASES.items() for name in names])
-def test_content_and_announcement_are_separated(monkeypatch, folder, module, name):
+@pytest.mark.parametrize(("module", "made", "name"), [(*case, name) for *case, names in CASES for name in names])
+def test_content_and_announcement_are_separated(monkeypatch, folder, module, made, name):
     """In this order, and nothing else changes."""
-    memory, operations = CASES[module][0](folder)
+    memory, operations = made(folder)
     operation, expected = operations[name]
     seen, changes = {key: array.copy() for key, array in memory.items()}, []
 

@@ -6,6 +6,7 @@ import pytest
 from textual.message import Message
 
 from pac.training.session.control import SessionClient, SessionGone
+from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest
 from pac.tui.connection import SessionConnection
 from pac.tui.messages import Refused, SessionLost, SnapshotTaken
@@ -112,3 +113,48 @@ def test_a_viewer_that_leaves_while_joining_does_not_join(fake, monkeypatch):
         connection.call("pause")
     assert ways[0]._socket.fileno() == -1
     assert not fake.commands
+
+
+def test_two_threads_that_send_the_first_commands_join_once(fake, monkeypatch):
+    """The second one waits while the first one connects."""
+    connection, ways = SessionConnection(lambda: fake), []
+    entered, second = threading.Event(), threading.Event()
+
+    def slow(directory):
+        entered.set()
+        second.wait(0.2)
+        ways.append(SessionClient(directory))
+        return ways[-1]
+
+    monkeypatch.setattr("pac.tui.connection.SessionClient", slow)
+    threads = [threading.Thread(target=connection.call, args=("pause",)) for _ in range(2)]
+    threads[0].start()
+    assert entered.wait(10)
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+    second.set()
+    assert len(ways) == 1
+    assert len(fake.viewers) == 1
+    connection.close()
+
+
+def test_a_session_that_ends_while_it_is_read_is_not_lost(fake, monkeypatch):
+    """It publishes its end and its process ends after the snapshot was taken; the next snapshot shows that."""
+    connection, posted = SessionConnection(lambda: fake), list[Message]()
+    take = connection.take
+
+    def then_end(look):
+        snapshot = take(look)
+        fake.say(phase=Phase.ENDED)
+        fake.code = 0
+        return snapshot
+
+    monkeypatch.setattr(connection, "take", then_end)
+    watcher = SnapshotThread(connection, posted.append)
+    watcher.request(ViewRequest())
+    until(lambda: posted)
+    watcher.request(ViewRequest())
+    until(lambda: isinstance(posted[-1], SnapshotTaken) and posted[-1].snapshot.phase is Phase.ENDED)
+    assert not any(isinstance(message, SessionLost) for message in posted)
+    watcher.close()

@@ -83,7 +83,8 @@ class EpisodeRecorder:
         self._choice = choice
         self._ended = 0
         self._chosen: deque[tuple[int, ReplaySpan, FolderEntry]] = deque(maxlen=MAX_WAITING)
-        self._writing: threading.Thread | None = None
+        self._writing = False  # whether a thread writes them; that and the episodes are changed with the lock
+        self._choosing = threading.Lock()
         self._failures: set[str] = set()
         if choice is not None and choice.kind != EVERY:
             choice.record = self._recorded_return(choice.kind)
@@ -167,15 +168,22 @@ class EpisodeRecorder:
                 continue
             number = self._number(env, len(results.episodes))
             path = self._path(number, span.episode) if choice.kind == EVERY else self._folder / f"{choice.kind}{SUFFIX}"
-            self._chosen.append((number, span, path))
-        if self._chosen and (self._writing is None or not self._writing.is_alive()):
-            self._writing = threading.Thread(target=self._write_chosen, name="recorder")
-            self._writing.start()
+            with self._choosing:
+                self._chosen.append((number, span, path))
+                if not self._writing:
+                    threading.Thread(target=self._write_chosen, name="recorder").start()
+                    self._writing = True
 
     def _write_chosen(self) -> None:
         """Write the chosen episodes that wait."""
-        while self._chosen:
-            number, span, path = self._chosen.popleft()
+        while True:
+            with self._choosing:
+                if not self._chosen:
+                    # Whether the thread is alive would not tell: an episode could be added after this look, before it
+                    # has ended. With the lock, it is either seen here, or starts another thread.
+                    self._writing = False
+                    return
+                number, span, path = self._chosen.popleft()
             try:
                 self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
             except Exception as error:

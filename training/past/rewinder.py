@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 
 import numpy as np
 
@@ -52,10 +52,11 @@ class Rewinder:
         *,
         ranks: Ranks | None = None,
     ) -> None:
-        self._task, self._seed, self._ranks = task, seed, ranks or SingleRank()
+        self._newest_task = self._task = task  # requests that are computed keep to one task, and so to one dtype
+        self._seed, self._ranks = seed, ranks or SingleRank()
         self._current, self._publish, self._report = history, publish, report
         self._reported: set[str] = set()
-        self._history: History | None = None
+        self._history: History | None = None  # with task and dtype that of the thread that computes, as `_known`
         self._dtype = moment_dtype(task)
         self._known: OrderedDict[tuple[int, int, int, bool], Array] = OrderedDict()
         self._refusal = "environments that share memory cannot be replayed" if task.shared else ""
@@ -65,10 +66,8 @@ class Rewinder:
         self._thread: threading.Thread | None = None
 
     def update_task(self, task: Task) -> None:
-        """Compute moments of a task that has more scalars."""
-        with self._requested:
-            self._task, self._dtype = task, moment_dtype(task)
-            self._known.clear()
+        """Compute moments of a task that has more scalars, from the next request on; any thread may call this."""
+        self._newest_task = task
 
     def request(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> None:
         """Publish a moment soon; the parameters are those of `moment`."""
@@ -86,15 +85,20 @@ class Rewinder:
         episode has ended.
         """
         history, step = self._current(), self._current().now
-        if not (self._task.trace and step):
+        if not (self._newest_task.trace and step):
             return {}
+        # Another thread fills `_known`, and replaces it before `_history`: so it never has moments of another history.
         moment = self._known.get((env, 0, step, False)) if history is self._history else None
         if moment is None:
             if self._traced != (history, env, step):
                 self._traced = history, env, step
                 self.request(env, 0)
             return {}
-        return {} if moment["end"] else {item.name: moment[f"board:{item.name}"] for item in drawn_fields(self._task)}
+        return (
+            {}
+            if moment["end"]
+            else {item.name: moment[f"board:{item.name}"] for item in drawn_fields(self._newest_task)}
+        )
 
     def state(self, env: int, back: int) -> tuple[str, Array]:
         """Return a name and the state of environment `env` `back` steps ago, as in the buffer.
@@ -111,7 +115,7 @@ class Rewinder:
         if span is None:
             raise NotReplayable(self._refusal or TOO_OLD)
         number = self._ranks.first_env(history.num_envs) + env + 1
-        return f"env{number}-step{step}", replayed_state(self._task, self._own_seed(history), span)
+        return f"env{number}-step{step}", replayed_state(self._newest_task, self._own_seed(history), span)
 
     def _own_seed(self, history: History) -> int:
         return seed_from(self._seed, self._ranks.first_env(history.num_envs))
@@ -122,16 +126,20 @@ class Rewinder:
                 while self._wanted is None:
                     self._requested.wait()
                 wanted, self._wanted = self._wanted, None
+            env, back, seat, begun = wanted
+            if env >= self._current().num_envs:  # there may have been a restart with another N
+                continue
             try:
-                if wanted[0] < self._current().num_envs:  # there may have been a restart with another N
-                    env, back, seat, begun = wanted
-                    self._publish(self.moment(env, back, seat, begun=begun))
+                self._publish(self.moment(env, back, seat, begun=begun))
             except Exception as error:  # the thread continues with the next request
                 reason = f"{type(error).__name__}: {error}"
-                text = f"an earlier step of environment {wanted[0] + 1} cannot be shown: {reason}"
+                text = f"an earlier step of environment {env + 1} cannot be shown: {reason}"
                 if text not in self._reported:
                     self._reported.add(text)
                     self._report(text)
+            with self._requested:
+                if self._newest_task is not self._task and self._wanted is None:  # the new segment lacks this answer
+                    self._wanted = wanted
 
     def moment(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> Array:
         """Return the state of a seat of environment `env` `back` steps ago.
@@ -142,10 +150,10 @@ class Rewinder:
             seat: The seat, from 0.
             begun: If the step ended an episode: the next episode's first state instead of the last state.
         """
-        history = self._current()
-        if history is not self._history:
+        history, task = self._current(), self._newest_task
+        if history is not self._history or task is not self._task:
+            self._known, self._task, self._dtype = OrderedDict(), task, moment_dtype(task)
             self._history = history
-            self._known.clear()
         step = max(0, history.now - back)
         before = history.decision(env, step, seat)
         begun = begun and self._task.begins_at_once and before is not None and before.end > 0
@@ -236,7 +244,8 @@ class Rewinder:
         """Publish the progress of a replay."""
         moment = self._blank(history, span.env, seat, span.first + len(span.actions))
         moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
-        self._publish(moment)
+        with suppress(Exception):  # which is no fault of the replay: the answer fails in the same way
+            self._publish(moment)
 
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
         """Return a moment with only the decision that led to it."""

@@ -67,13 +67,8 @@ class Mirror:
         """
         if self._mapped is None:
             raise BadRelay("changes came before a header")
-        for sequence in self._mapped.sequences.values():
-            sequence[0] += 1
-        try:
+        with self._mapped.write(*self._names):  # a change of one block belongs to those of others
             apply_changes(data, self._bytes)
-        finally:
-            for sequence in self._mapped.sequences.values():
-                sequence[0] += 1
 
     def log(self, data: bytes) -> None:
         """Append to the log, up to a limit."""
@@ -85,9 +80,9 @@ class Mirror:
     def say(self, phase: Phase, message: str) -> None:
         """Show a message instead of the session's."""
         if self._mapped is not None:
-            state: Any = self._mapped.arrays["state"]
-            state["phase"], state["message"] = phase, message.encode()[:100]
-            state["now"] += 1e-3
+            with self._mapped.write("state") as state:
+                state["phase"], state["message"] = phase, message.encode()[:100]
+                state["now"] += 1e-3
 
 
 def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import os
 import socket
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -85,6 +88,7 @@ class BaseSession:
         self._facts: dict[str, Any] = {}
         self._generation = self._published_events = 0
         self._writer: TelemetryWriter | None = None
+        self._segment_lock = threading.Lock()
 
     @property
     def writer(self) -> TelemetryWriter:
@@ -133,11 +137,22 @@ class BaseSession:
             SharedMemoryFull: There is no room for the segment; nothing was changed.
         """
         before, writer = self.writer, self._next_segment(task, self.monitor.num_envs)
-        writer.copy(before)
-        self.task, self._writer = task, writer
+        with self._segment_lock:  # other threads write into the old segment before the copy, or into the new one
+            writer.copy(before)
+            self.task, self._writer = task, writer
         self.rewinder.update_task(task)
         self.monitor.update_task(task, writer)
         before.hand_over(self._generation)
+
+    @contextmanager
+    def publishing(self) -> Iterator[TelemetryWriter]:
+        """Yield the telemetry segment in use, for threads other than the training thread.
+
+        Meanwhile, `update_task` does not copy this segment into the next one, which would lack what is written here.
+        The training thread replaces the segment itself, so it writes without the lock.
+        """
+        with self._segment_lock:
+            yield self.writer
 
     def _next_segment(self, task: Task, num_envs: int) -> TelemetryWriter:
         first = self.ranks.first_env(num_envs)
@@ -169,8 +184,10 @@ class BaseSession:
         self.events.write(self.writer)
 
     def _show_moment(self, moment: Array) -> None:
-        """Publish an earlier state of an environment."""
-        self.writer.put("moment", moment)
+        """Publish an earlier state of an environment, from the rewinder's thread; it repeats one of an earlier task."""
+        with self.publishing() as writer:
+            if moment.dtype == writer.array("moment").dtype:
+                writer.put("moment", moment)
 
     # -- at the gate --------------------------------------------------------------------------------------------------
 

@@ -144,6 +144,7 @@ class CheckpointManager:
         if self._record.folder is None or point is None:
             return
         begun = time.perf_counter()
+        self._writer.wait()  # its thread reads the fields that are set below, and sets `_unsaved` and `_written`
         self._saved_at = self._counter.clock.now()
         try:
             tensors, data = trainer.state()
@@ -196,6 +197,7 @@ class CheckpointManager:
         return f"{counters[self._units.over]:,} {self._units.counted}"
 
     def _on_written(self, step: int, error: CheckpointNotWritten | None) -> None:
+        """Report a checkpoint, from the writer's thread, which `save` waits for before it changes what is read here."""
         self._unsaved = error
         if error is None:
             self._written = step

@@ -87,8 +87,9 @@ class Evaluator:
         self._waiting: tuple[int, dict[str, Any], dict[str, Any]] | None = None
         self._busy = self._playing = False
         self._timer = Timer(phases=(EVALUATING, IDLE), kept=SHOWN)
+        self._timing = threading.Lock()  # of the timer and `_playing`: two threads lap, and one of them shows the laps
         if self._every and kind.player:
-            show_lane("evaluation", lambda: self._timer.laps_until_now(EVALUATING if self._playing else IDLE))
+            show_lane("evaluation", self._laps)
         elif self._every:
             players = ", ".join(known.name for known in BUILT_IN.values() if known.player)
             raise BadParameter(
@@ -165,8 +166,8 @@ class Evaluator:
             with suppress(OSError):  # room for the next one
                 self._weights.unlink()
             return
-        self._timer.lap(IDLE)
-        self._busy = self._playing = True
+        self._lap(IDLE, playing=True)
+        self._busy = True
         process = self._started()
         assert process.stdin is not None
         try:
@@ -192,13 +193,21 @@ class Evaluator:
             threading.Thread(target=self._read, args=(self._process,), name="evaluation", daemon=True).start()
         return self._process
 
+    def _lap(self, phase: str, *, playing: bool) -> None:
+        with self._timing:
+            self._timer.lap(phase)
+            self._playing = playing
+
+    def _laps(self) -> Iterable[Lap]:
+        with self._timing:
+            return self._timer.laps_until_now(EVALUATING if self._playing else IDLE)
+
     def _read(self, process: subprocess.Popen[str]) -> None:
         """Put answers into the queue, in a thread; None at the end."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
-                self._timer.lap(EVALUATING)  # the training may be paused, and take the answer much later
-                self._playing = False
+                self._lap(EVALUATING, playing=False)  # the training may be paused, and take the answer much later
                 self._answers.put(line)
         self._answers.put(None)
 

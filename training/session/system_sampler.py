@@ -92,7 +92,7 @@ class SystemSampler:
 
     def _write_viewers(self) -> None:
         viewers, controller = self._session.viewers, self._session.viewers.controller
-        with self._session.writer.write("audience") as block:
+        with self._session.publishing() as writer, writer.write("audience") as block:
             block["viewers"] = viewers.joined
             block["controller"] = controller.number if controller else 0
             block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
@@ -123,7 +123,9 @@ class SystemSampler:
         return [actor, *found]
 
     def _write_processes(self) -> None:
-        left_out = self._table.write(self._session.writer, self._processes())
+        processes = self._processes()
+        with self._session.publishing() as writer:
+            left_out = self._table.write(writer, processes)
         if left_out:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
 
@@ -144,7 +146,7 @@ class SystemSampler:
             "pulse": time.time(),
             **self._gpu.read(self._session.state.device),
         }
-        with self._session.writer.write("system") as system:
+        with self._session.publishing() as writer, writer.write("system") as system:
             for name in SYSTEM.names or ():
                 system[name] = values[name]
 

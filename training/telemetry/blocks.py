@@ -11,8 +11,8 @@ to `telemetry.<next_generation>` in the same directory.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,17 +54,9 @@ class TelemetryWriter:
         """Return the block for reading by its writer."""
         return self._mapped.arrays[name]
 
-    @contextmanager
-    def write(self, name: str) -> Iterator[Array]:
+    def write(self, name: str) -> AbstractContextManager[Array]:
         """Yield a block for writing; readers retry until the `with` ends."""
-        sequence = self._mapped.sequences[name]
-        sequence[0] += 1
-        fence()
-        try:
-            yield self._mapped.arrays[name]
-        finally:
-            fence()
-            sequence[0] += 1
+        return self._mapped.write(name)
 
     def put(self, name: str, values: ArrayLike) -> None:
         """Write a whole block."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import prod
 from operator import index
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.system.futex import fence
 from ...backends.system.segment import Segment
 from ...envs import PacError, Task
 from ...envs.fields import Array
@@ -136,6 +138,20 @@ class MappedSegment:
             data = np.frombuffer(segment.map, "u1", block.nbytes, offset + ALIGN)
             self.arrays[block.name] = data.view(np.dtype(block.dtype)).reshape(block.shape)
             offset += ALIGN + block.nbytes
+
+    @contextmanager
+    def write(self, *names: str) -> Iterator[Array]:
+        """Yield the first of some blocks, which are written until the `with` ends; readers retry until then."""
+        sequences = [self.sequences[name] for name in names]
+        for sequence in sequences:
+            sequence[0] += 1
+        fence()
+        try:
+            yield self.arrays[names[0]]
+        finally:
+            fence()
+            for sequence in sequences:
+                sequence[0] += 1
 
     def hand_over(self, generation: int) -> None:
         """Redirect readers to the segment of `generation` and remove this one's name."""

@@ -135,7 +135,8 @@ def noted(folder, monkeypatch):
         parts: dict[str, Any] = {"sequence": side._mapped.sequences, "data": side._mapped.arrays}
         for kind, held in parts.items():
             held["state"] = Noted(held["state"], kind, notes)
-    monkeypatch.setattr("pac.training.telemetry.blocks.fence", lambda: notes.append("fence"))
+    for module in ("blocks", "segment_layout"):
+        monkeypatch.setattr(f"pac.training.telemetry.{module}.fence", lambda: notes.append("fence"))
     return writer, reader, notes
 
 

@@ -16,6 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeAlias
 
+from .descriptors import out_of_reach
+
 KINDS = {
     stat.S_IFREG: "a file",
     stat.S_IFDIR: "a directory",
@@ -149,7 +151,7 @@ class FolderEntry:
             OSError: It is missing or is not a folder.
         """
         with self.folder() as descriptor:
-            return HeldFolder(os.dup(descriptor))
+            return HeldFolder(out_of_reach(os.dup(descriptor)))
 
     def open(self, flags: int = os.O_RDONLY, mode: int = 0o644) -> int:
         """Open this regular file; return the descriptor.

@@ -34,6 +34,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
 
+# Watched scripts leave no runs, except where a test wants them.
+os.environ["PAC_WATCHED_RUNS"] = ""
+
 # Without bytecode on disk, each process that a test starts would compile every module.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

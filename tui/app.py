@@ -373,7 +373,8 @@ class PacApp(TerminalApp):
             self.draw_footer()
         self.painter.draw()
         others = (member for index, member in enumerate(self.state.members) if index != self.state.selected)
-        if not self.state.runs_script and snapshot.phase is Phase.ENDED and all(member.over for member in others):
+        over = snapshot.phase is Phase.ENDED and all(member.over for member in others)
+        if over and not self.state.runs_script and self.connection.leaves_at_end:
             self.ending.leave()
 
     def _toast(self, snapshot: Snapshot) -> None:

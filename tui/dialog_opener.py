@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..training.config import RUNS
+from ..training.runs.folder import watched_runs
 from ..training.telemetry.records import Phase
 from ..training.units import plural
 from .connection import SessionConnection
@@ -207,5 +208,5 @@ class DialogOpener:
 
 
 def _parent(folder: str) -> Path:
-    """Return the folder of all runs, by that of one."""
-    return Path(folder).parent if folder else RUNS
+    """Return the folder of all runs, by that of one; those of watched scripts are listed besides."""
+    return Path(folder).parent if folder and Path(folder).parent != watched_runs() else RUNS

@@ -66,8 +66,11 @@ def attach_app(session: ConnectedSession) -> int:
     """
     preferences()
     connection = SessionConnection(lambda: session, "elsewhere")
+    connection.leaves_at_end = session.ended() is None  # otherwise, it is the last state of one that has ended before
     left = show_app(connection)
     over = session.ended()
+    if not connection.leaves_at_end:
+        return open_next_run(left)
     if over is not None and over.phase is Phase.FAILED and left.next_run is None:
         raise SessionFailed("Session failed", over.message)
     now = "has ended or is no longer watched" if over else f"continues: pac-tui attach {left.name}"
@@ -136,6 +139,8 @@ def open_next_run(left: AppExit, *, in_process: bool = False) -> int:
         return left.code
     if run.pid is not None:
         return attach_app(ConnectedSession(find_session(run.name, RUNS)))
+    if not run.resumable:
+        return attach_app(ConnectedSession(find_session(str(run.folder), RUNS)))
     return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 

@@ -131,16 +131,17 @@ def _is_over(reader: TelemetryReader) -> bool:
     return not reader.directory.exists() or Phase(int(reader.read("state")["phase"])).over
 
 
-def run_script_app(interpreter: str, arguments: list[str], *, leaves: bool) -> int:
+def run_script_app(interpreter: str, arguments: list[str], *, leaves: bool, keep: bool = True) -> int:
     """Run a script and show its environments; return its exit code.
 
     Args:
         interpreter: What runs it.
         arguments: The script and its arguments, or `-m`, a module and its arguments.
         leaves: Whether the app leaves when the script has ended, instead of at a key.
+        keep: Whether a run of it is kept.
     """
     preferences()  # an error in them is reported before anything is started
-    script = ScriptProcess(interpreter, arguments)
+    script = ScriptProcess(interpreter, arguments, keep=keep)
     importing = threading.Thread(target=_import_app, daemon=True)
     importing.start()
     with _forwarded_signals(script):

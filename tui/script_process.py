@@ -47,12 +47,12 @@ class ScriptProcess:
         replaced: Whether it has executed another program in its place, which is not watched.
     """
 
-    def __init__(self, interpreter: str, arguments: Sequence[str]) -> None:
+    def __init__(self, interpreter: str, arguments: Sequence[str], **request: Any) -> None:
         self.directory = new_directory()
         self.reads_terminal = self.replaced = False
         self._freed = self._lines_freed = 0
         path = self.directory / OUTPUT
-        environment = watched_environment(output=str(path), quiet=True)
+        environment = watched_environment(output=str(path), quiet=True, **request)
         with path.open("ab", buffering=0) as output:
             self._process = subprocess.Popen(
                 [interpreter, *arguments],

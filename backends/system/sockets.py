@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import descriptors
+from ...envs import descriptors
 
 LONGEST_PATH = 103
 """The longest path that fits into an address on all systems, in bytes."""

@@ -182,7 +182,7 @@ class Place:
     def environment(self, case: Case) -> dict[str, str]:
         """Return the variables that the script is run with."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        own = {"HOME": "home", "TMPDIR": "tmp", "PAC_RUNTIME_DIR": "run"}
+        own = {"HOME": "home", "TMPDIR": "tmp", "PAC_RUNTIME_DIR": "run", "PAC_WATCHED_RUNS": "kept"}
         return {**kept, **FIXED, **{name: str(self.root / folder) for name, folder in own.items()}, **case.environment}
 
     def files(self) -> dict[str, bytes]:

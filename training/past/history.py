@@ -21,10 +21,11 @@ from ...envs import Task
 from ...envs.fields import Array, Field
 from ...envs.task import LAST_DRAWN
 from ...envs.unknown import UNKNOWN
-from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields, field_named
+from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields, field_named, info_scalars
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.step_results import StepResults, fingerprints
 from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
+from .seen_steps import SeenSteps
 
 MAX_DEPTH, MIN_DEPTH = 4096, 1024
 MAX_UNCOUNTED = 64
@@ -130,6 +131,7 @@ class History:
         self._most_frames = frames if frames >= 2 else 0  # as many as the budget holds; none if it does not hold two
         self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
         self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
+        self._seen = _seen_steps(task, num_envs)
         self.now = 0
         self._expected, self._framed = 0, 0  # the newest step that was requested, and the newest with its states
 
@@ -158,6 +160,8 @@ class History:
         with self._lock:
             if drawn_fields(task) != drawn_fields(self._task) and self._boards is not None:
                 self._boards = DrawnBoards(task, self.num_envs)
+            if task.watched:
+                self._seen = _seen_steps(task, self.num_envs)
             self._task = task
 
     def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
@@ -173,6 +177,7 @@ class History:
             self._frames.clear()
             if self._boards is not None:
                 self._boards.forget()
+            self._seen.forget()
         rows = self.num_envs * self._task.players
         if self._stride and source.save(0):
             self._keep_states(source.buffer["state"][0], np.zeros((rows, len(self._task.reward_terms)), "f4"))
@@ -227,6 +232,11 @@ class History:
                 with self._lock:
                     self._boards.keep_last(buffer, self._expected + ahead)
 
+    def keep_seen(self, ahead: int, observations: Array, infos: Array) -> None:
+        """Keep what was observed in the newest steps, `ahead` of which are not expected yet, see `SeenSteps.keep`."""
+        with self._lock:
+            self._seen.keep(self._expected + ahead, observations, infos)
+
     # -- other threads ------------------------------------------------------------------------------------------------
 
     def line(self, env: int, seat: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -265,6 +275,15 @@ class History:
             ended = self._keeps(step) and self._ends[step % self._depth, env]
             last = self._task.begins_at_once and not begun and ended
             return self._boards.last(env, step) if last else self._boards.at(env, step)
+
+    def seen(self, env: int, step: int, *, begun: bool = False) -> tuple[Array, Array] | None:
+        """Return the observation and the numbers of the info of a state; None if they are not kept.
+
+        The observation of a step that ended an episode and began the next one belongs to the latter, `begun`.
+        """
+        with self._lock:
+            ended = self._keeps(step) and self._ends[step % self._depth, env]
+            return None if self._task.begins_at_once and ended and not begun else self._seen.at(env, step)
 
     def episode_at(self, env: int, step: int, seat: int = 0, *, begun: bool = False) -> EpisodeSoFar:
         """Return the episode of a step up to that step, without return and length if its first steps are not kept.
@@ -350,6 +369,10 @@ class History:
             ends=self._ends[at, env],
             prints=self._prints[prints, env] if len(self._prints) else np.zeros(0, "u8"),
         )
+
+
+def _seen_steps(task: Task, num_envs: int) -> SeenSteps:
+    return SeenSteps(task.observation.shape[0] if task.watched else 0, len(info_scalars(task)), num_envs)
 
 
 def step_bytes(task: Task, num_envs: int) -> int:

@@ -27,6 +27,8 @@ PROGRESS_SECONDS = 0.2  # s between two reports of progress
 WINDOW = 32
 """Moments up to the requested one that are kept, for the next steps back."""
 TOO_OLD = "its episode began before the oldest step that is kept"
+BARS = "bars"
+"""The board that shows the numbers that a script's environment observes."""
 MAX_CACHE_BYTES = 64 * 2**20  # bytes
 
 
@@ -187,6 +189,12 @@ class Rewinder:
         boards = history.boards(env, step, begun=begun)
         moment["source"] = MomentSource.MISSING if boards is None else MomentSource.STORED
         moment["note"] = encode_clipped(reason, NOTE_BYTES)
+        seen = history.seen(env, step, begun=begun)
+        if seen is not None:
+            moment["full"], moment["reward_terms"], moment["terms"] = 1, UNKNOWN, UNKNOWN
+            moment["observation"], moment["info"] = seen
+            if boards is None and {item.name for item in drawn_fields(self._task)} == {BARS}:
+                boards, moment["source"] = {BARS: seen[0]}, MomentSource.STORED
         if boards is not None:
             for item in drawn_fields(self._task):
                 moment[f"board:{item.name}"] = boards[item.name]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...envs import BadParameter, UnknownName
+from ...envs.descriptors import out_of_reach
 from ...envs.entries import FolderEntry, HeldFolder
 from . import metadata, metrics, tensorboard_log
 from .errors import RunFolderError
@@ -29,6 +30,8 @@ WORKERS = "workers.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
+WATCHED = "PAC_WATCHED_RUNS"
+"""The variable with the folder of watched scripts' runs; if it is empty, they leave none."""
 STARTING = "starting"
 """The state of a run before its session trains."""
 DIED = "died"
@@ -104,7 +107,7 @@ class RunFolder:
             UnknownName: There is no such run; the known ones are listed.
             BadParameter: There are no runs at all.
         """
-        for path in (Path(name), parent / name):
+        for path in (Path(name), parent / name, *((watched_runs() or parent) / name,)):
             if is_run(path):
                 return cls(path.resolve())
         runs = cls.all(parent)
@@ -136,7 +139,7 @@ class RunFolder:
         try:
             self._held = self._held or self.entry().hold()
             # Only its owner may open it: whoever can open a file can lock it.
-            descriptor = self.entry(CLAIM).open(os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = out_of_reach(self.entry(CLAIM).open(os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise RunFolderError(
                 f"cannot write into {self.path}: {error.strerror}; to train or remove a run, you must own its files, "
@@ -230,6 +233,15 @@ class RunFolder:
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
         metrics.append(self.entry(), row)
+
+
+def watched_runs() -> Path | None:
+    """Return the folder of the runs that watched scripts leave; None if they leave none."""
+    chosen = os.environ.get(WATCHED)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "pac-tui" / "watched"
 
 
 def is_run(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 
 from ...backends.system.segment import directories
@@ -23,17 +24,20 @@ def keep_last_telemetry(directory: Path) -> None:
     folder = session.snapshot.description.folder  # empty without a run
     if not folder or not Path(folder).is_dir():
         return
-    run, generation = RunFolder(Path(folder)), session.snapshot.generation
+    run, path = RunFolder(Path(folder)), segment_path(directory, session.snapshot.generation)
     _mark_died(run)
-    telemetry, last = segment_path(directory, generation), run.entry(LAST)
+    with suppress(OSError), open_binary(path) as telemetry:
+        write_telemetry(run, path.name, telemetry.read())
+
+
+def write_telemetry(run: RunFolder, name: str, telemetry: bytes | mmap) -> None:
+    """Write the telemetry of a session into its run's folder, in a file with a name; if that fails, it is lost."""
+    last = run.entry(LAST)
     last.discard()
     try:
         last.mkdir()
-        with (
-            open_binary(telemetry) as source,
-            os.fdopen((last / telemetry.name).open(os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as kept,
-        ):
-            shutil.copyfileobj(source, kept)
+        with os.fdopen((last / name).open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
+            kept.write(telemetry)
     except OSError:
         last.discard()
 

@@ -14,7 +14,7 @@ from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
 from . import metadata, metrics
 from .errors import RunFolderError
-from .folder import DIED, UNFINISHED, RunFolder
+from .folder import DIED, LAST, UNFINISHED, RunFolder, watched_runs
 from .sessions import FoundSession, sessions
 
 MAX_POINTS = 256
@@ -87,6 +87,11 @@ class RunOverview:
         """Whether it has a checkpoint and no session is training it."""
         return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
 
+    @property
+    def viewable(self) -> bool:
+        """Whether its last state was kept and cannot be resumed, as that of a watched script."""
+        return self.pid is None and self.folder is not None and RunFolder(self.folder).entry(LAST).is_folder
+
 
 def goal_of(metadata: Mapping[str, Any], names: Iterable[str]) -> Figure:
     """Return the most important figure of a run that has figures of these names."""
@@ -104,9 +109,19 @@ def overviews(parent: Path, stopped: Callable[[], bool] = lambda: False) -> list
     training = {session.snapshot.description.folder: session for session in live}
     folder = parent.resolve()
     kept = [_of_folder(run, training.get(str(folder / run.name))) for run in RunFolder.all(parent) if not stopped()]
+    if folder != watched_runs():
+        kept += _watched_here(training, stopped)
     listed = {run.pid for run in kept}
     others = [_of_session(session) for session in live if session.pid not in listed]
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
+
+
+def _watched_here(training: Mapping[str, FoundSession], stopped: Callable[[], bool]) -> list[RunOverview]:
+    """Return the runs of watched scripts that were started in the working directory."""
+    folder, here = watched_runs(), str(Path.cwd())
+    runs = RunFolder.all(folder) if folder is not None else []
+    found = [_of_folder(run, training.get(str(run.path.resolve()))) for run in runs if not stopped()]
+    return [run for run in found if run.metadata.get("config", {}).get("cwd") == here]
 
 
 def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:

@@ -16,7 +16,7 @@ from ...envs.entries import FolderEntry
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import MALFORMED, OtherVersion, read_header
 from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
-from .folder import LAST, LATEST
+from .folder import LAST, LATEST, watched_runs
 
 UNKNOWN_EXIT_CODE = 255
 """The exit code of a session that another process started."""
@@ -213,7 +213,7 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
             return min(begun, key=lambda session: session.rank)
         if begun:
             raise AmbiguousSession(name, begun)
-    for folder in (runs_dir / name, Path(name)):
+    for folder in (runs_dir / name, Path(name), *((watched_runs() or runs_dir) / name,)):
         if (left := _last_session(folder)) is not None:
             return left
     live = [session.name for session in running]

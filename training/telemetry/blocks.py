@@ -50,6 +50,11 @@ class TelemetryWriter:
         self._mapped = create_segment(description, num_envs, generation, directory)
         self._mapped.arrays["policy"]["env"] = -1
 
+    @property
+    def segment(self) -> Segment:
+        """The segment."""
+        return self._mapped.segment
+
     def array(self, name: str) -> Array:
         """Return the block for reading by its writer."""
         return self._mapped.arrays[name]

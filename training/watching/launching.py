@@ -65,8 +65,8 @@ def watched_environment(**request: Any) -> Mapping[str, str]:
     return {**os.environ, "PYTHONPATH": path_with_startup(before), VARIABLE: json.dumps(asked)}
 
 
-def exec_script(interpreter: str, arguments: Sequence[str]) -> int:
+def exec_script(interpreter: str, arguments: Sequence[str], **request: Any) -> int:
     """Replace this process by the script, so that terminal, signals and exit code are the script's own."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(interpreter, [interpreter, *arguments], dict(watched_environment()))  # noqa: S606
+    os.execve(interpreter, [interpreter, *arguments], dict(watched_environment(**request)))  # noqa: S606

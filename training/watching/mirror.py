@@ -29,6 +29,7 @@ class ScriptMirror:
         environments: Number of environments N.
         workers: Always empty.
         unknown: The environments whose observations contained NaN, in the steps that were flushed last.
+        seen: Observations and numbers of infos of the steps that were flushed last; None if they are unknown.
 
     Args:
         task: What is stepped.
@@ -54,6 +55,7 @@ class ScriptMirror:
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.unknown: list[int] = []
+        self.seen: tuple[Array, Array] | None = None
         self.buffer["active"][0], self.buffer["episode"][0] = DECIDES, 0
         self._later, self._actions = begins_later, actions
         self.step_log = step_log
@@ -121,6 +123,7 @@ class ScriptMirror:
 
     def _write(self, steps: LoggedSteps) -> None:
         self.unknown = steps.unknown
+        self.seen = None if steps.observations is None else (steps.observations, steps.infos)
         buffer, order, count = self.buffer, self.buffer.order, len(steps.rewards)
         if order.full:
             order.carried()  # nothing is copied: no step reads what the one before it wrote

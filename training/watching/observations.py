@@ -124,6 +124,7 @@ class ObservationParts:
     Attributes:
         field: The numbers that are shown: the first ones of all parts but those that are shown in another way.
         labels: A name for each number.
+        vector: How many of its first numbers are shown, if the whole observation is one array; else 0.
         slices: The ranges of named parts.
         boards: How observations are drawn: the first picture, grid and text, and the numbers.
         unfit: The parts that are not shown.
@@ -150,6 +151,7 @@ class ObservationParts:
                 self._places[path] = slice(len(labels), len(labels) + len(own))
                 labels += own
         self.labels = tuple(labels)
+        self.vector = len(labels) if () in self._places else 0
         self.field = Field("observation", "float32", (len(labels),), per="seat")
         self.slices = {dotted(path): (place.start, place.stop) for path, place in self._places.items() if path}
         if () in self._places:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from .arrays import flags, numbers
 from .observations import each_part, host_array
 from .step_log import (
@@ -348,6 +349,7 @@ class RowLog(StepLog):
             numbers_of,
             self._taken_unknown(),
             parts,
+            observations=self._seen(seen, shape, at) if self.watched else None,
         )
 
     def _rewards(self, rewards: Any, shape: tuple[int, int], at: Any) -> tuple[Array, Array | None]:
@@ -375,6 +377,16 @@ class RowLog(StepLog):
             return np.zeros((*shape, 0))
         placed: Array = np.zeros((*shape, given.shape[1]), given.dtype)
         placed[at] = given
+        return placed
+
+    def _seen(self, seen: Any, shape: tuple[int, int], at: Any) -> Array | None:
+        """Return the copied observations; None if there are none."""
+        known = [index for index, one in enumerate(seen) if one]
+        if not known:
+            return None
+        flat = np.frombuffer(b"".join(seen), self._kind).reshape(len(known), -1)
+        placed = np.full((*shape, flat.shape[1]), UNKNOWN, np.float32)
+        placed[at[0][known], at[1][known]] = flat
         return placed
 
     def _check(self, seen: Any, rows: Any) -> None:

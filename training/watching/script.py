@@ -31,6 +31,7 @@ from . import requested
 from .boards import Render, WatchedBoards, renew
 from .figures import LoggedFigures
 from .infos import Infos
+from .kept_run import KeptRun
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .step_log import StepLog
@@ -128,6 +129,7 @@ class WatchedScript(BaseSession):
         self._iterated = self._marked = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self.state.backend = environments.kind
+        self._run = KeptRun(name, environments.task, keep=requested.keep)
         # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
         self._probe = PolicyProbe(num_envs, 0, 0)
@@ -136,8 +138,11 @@ class WatchedScript(BaseSession):
         self._publish_segment()
         if self.task.note:
             self.events.add(Level.INFO, self.task.note)
+        if self._run.problem:
+            self.events.add(Level.WARNING, self._run.problem)
         self.set_phase(Phase.RUNNING, "")
         self.sampler = SystemSampler(self)
+        self.sampler.add_check(self._run.write)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
@@ -183,7 +188,14 @@ class WatchedScript(BaseSession):
         mirror, shown, task = self.mirror, self._shown, self.task
         self._looked_at = memoryview(mirror.buffer["looked_at"][0])
         self.open_segment(
-            mirror.environments, run=self.name, trainer="script", backend=shown.kind, device="", seed=0, watched=True
+            mirror.environments,
+            run=self.name,
+            trainer="script",
+            backend=shown.kind,
+            device="",
+            seed=0,
+            watched=True,
+            folder=self._run.path,
         )
         self.monitor.begin(mirror)
         self._probe.stop()
@@ -331,6 +343,9 @@ class WatchedScript(BaseSession):
         while mirror.flush():
             drawing += self._draw()
             mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, :1] = math.nan
+            if mirror.seen is not None and (numbers := self._boards.parts.vector):
+                observations, infos = mirror.seen
+                self.debugger.keep_seen(self.counter.uncounted, observations[..., :numbers], infos)
             self.monitor.step()
         return drawing
 
@@ -372,7 +387,8 @@ class WatchedScript(BaseSession):
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
         self._iteration_due = float("inf") if self._figures else now + ITERATION
-        self.monitor.end_iteration(self._figures.take())
+        row, counter = self.monitor.end_iteration(self._figures.take()), self.counter
+        self._run.add(row, counter.counts.totals(), self.clock.now(), self.mirror.environments)
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show those of the figures that are numbers as curves, from the next step on."""
@@ -390,37 +406,39 @@ class WatchedScript(BaseSession):
         self.gate.set_speed(0)
         self.gate.resume()
 
-    def close(self, error: BaseException | None = None) -> None:
+    def close(self, error: BaseException | None = None, *, interrupted: bool = False) -> None:
         """Publish how the script ended, and remove everything that the session created."""
         with self.lock:
             if self.step_log.ended:
                 return
             self.step_log.settle_all()
             self._flush()
-            if self._figures:  # also what the script has logged last
+            if self._figures or self._run.folder is not None:  # also what the script has logged last
                 self._end_iteration(perf_counter())
             self._probe.stop()
             self.step_log.end()
             self._at_exit.cancel()
             _open.discard(self)
             self.gate.close()
-            if error is None:
-                self.set_phase(Phase.ENDED, "ended")
-            else:
-                self.set_phase(Phase.FAILED, f"{type(error).__name__}: {error}")
+            failure = "" if error is None else f"{type(error).__name__}: {error}"
+            self.set_phase(Phase.FAILED if failure else Phase.ENDED, failure or "ended")
         self.sampler.stop()
         self._server.close()
+        state = "interrupted" if interrupted or self.stopped else "failed" if failure else "completed"
+        self._run.close(state, failure, self.writer.segment, requested.output)
         remove_directory(self.directory)
 
     def _exit(self) -> None:
         """Show viewers how the process ended."""
         error = getattr(sys, "last_value", None)
-        self.close(None if isinstance(error, KeyboardInterrupt) else error)
+        interrupted = isinstance(error, KeyboardInterrupt)
+        self.close(None if interrupted else error, interrupted=interrupted)
 
     def forget(self) -> None:
         """Stop watching in a fork of the watched process."""
         self._probe.stop()
         self.step_log.end()
+        self._run.forget()
 
 
 def np_dtype(task: Task) -> Any:

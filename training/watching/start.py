@@ -29,13 +29,14 @@ def start(request: Mapping[str, Any]) -> None:
 
     Args:
         request: What `pac-tui watch` asks for: `output`, the file that gets the script's output, if it is a file;
-            `quiet`, if it is not to be told how to attach; `folder` and `pythonpath`, see `startup.sitecustomize`.
+            `quiet`, if it is not to be told how to attach; `keep`, if a run is kept; `folder` and `pythonpath`, see
+            `startup.sitecustomize`.
     """
     from .intercept import stop_in_fork
     from .libraries import environment_hooks
 
     requested.output = request.get("output")
-    requested.quiet = bool(request.get("quiet"))
+    requested.quiet, requested.keep = bool(request.get("quiet")), bool(request.get("keep", True))
     if requested.output:
         for stream in (sys.stdout, sys.stderr):  # a line is shown when it is printed, as in a terminal
             if hasattr(stream, "reconfigure"):

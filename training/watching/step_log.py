@@ -20,7 +20,7 @@ from .arrays import on_device
 from .infos import InfoReader, Infos
 from .observations import host_array
 
-SMALL_BYTES = 4096
+SMALL_BYTES = 16384
 """Maximum size in bytes of observations that are copied and checked for NaN together, which is faster."""
 TERMINATED, TRUNCATED, RESET, DROPPED = 1, 2, 3, 4
 """How an episode ended: by a flag, by a reset without a flag, or with its environment, which is no end."""
@@ -53,6 +53,8 @@ class LoggedSteps(NamedTuple):
         unknown: The environments whose observations contained NaN.
         parts: The parts of rewards that have several, `(steps, N, parts)`; None if rewards are numbers.
         sums: What the log has added up itself; None: nothing.
+        observations: `(steps, N, numbers)` while somebody looks, if they are small arrays of floating-point numbers;
+            all unknown of environments that made no step.
     """
 
     actions: Array
@@ -63,6 +65,7 @@ class LoggedSteps(NamedTuple):
     unknown: list[int]
     parts: Array | None = None
     sums: RunningSums | None = None
+    observations: Array | None = None
 
     def until(self, step: int) -> LoggedSteps:
         """Return the first steps."""
@@ -77,7 +80,8 @@ class LoggedSteps(NamedTuple):
         parts = None if self.parts is None else self.parts[steps]
         arrays = self.actions[steps], self.rewards[steps], self.ends[steps], stepped, self.infos[:, steps]
         sums = None if self.sums is None else RunningSums(*(array[steps] for array in self.sums))
-        return LoggedSteps(*arrays, self.unknown, parts, sums)
+        observations = None if self.observations is None else self.observations[steps]
+        return LoggedSteps(*arrays, self.unknown, parts, sums, observations)
 
 
 class StepLog:

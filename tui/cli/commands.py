@@ -135,6 +135,7 @@ def watch(
     python: str | None = None,
     headless: bool = False,
     leaves: Annotated[bool, Parameter(name="--exit", negative=())] = False,
+    keep: Annotated[bool, Parameter(name="--keep-run", negative="--no-run")] = True,
 ) -> int:
     """Run a training script unchanged, and show its environments and curves in the app.
 
@@ -149,10 +150,12 @@ def watch(
             environments.
         leaves: Leave the app when the script has ended. Without it, the app shows the last state until a key is
             pressed.
+        keep: Keep curves, episodes, events and output as a run, which `R` and `pac-tui runs` show. It is in the folder
+            ~/.local/state/pac-tui/watched.
     """
     from .watch import watch_script
 
-    return watch_script(arguments, module=module, python=python, headless=headless, leaves=leaves)
+    return watch_script(arguments, module=module, python=python, headless=headless, leaves=leaves, keep=keep)
 
 
 @app.command(name="eval")

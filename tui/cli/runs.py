@@ -14,7 +14,7 @@ from ...backends.system.segment import human_bytes
 from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED
-from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder
+from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder, watched_runs
 from ...training.runs.overview import RunOverview, goal_of, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
 from ...training.units import STEPPED, Figure, Units, plural
@@ -40,7 +40,8 @@ OF_EPISODES = frozenset({"episodes", "return_mean", "length_mean"})
 @app.command(name="list")
 def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """List the runs, newest last."""
-    runs = [run for run in reversed(overviews(runs_dir)) if run.folder is not None and run.folder.parent == runs_dir]
+    folders = {runs_dir, watched_runs()}
+    runs = [run for run in reversed(overviews(runs_dir)) if run.folder is not None and run.folder.parent in folders]
     if json:
         return show_json({"runs": [_facts(run) for run in runs]})
     if not runs:
@@ -191,7 +192,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: bool = False) -> int:
     """
     if not names:
         raise BadParameter("name the runs to remove; `pac-tui runs` lists them")
-    removals = [check_removal(runs_dir, name) for name in dict.fromkeys(names)]
+    removals = [check_removal(_parent_of(name, runs_dir), name) for name in dict.fromkeys(names)]
     if not yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise BadParameter(
             "runs rm asks for confirmation, but stdin is not a terminal; add --yes to remove without confirmation"
@@ -208,6 +209,13 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: bool = False) -> int:
         for removal in removals:
             removal.run.release()
     return DONE
+
+
+def _parent_of(name: str, runs_dir: Path) -> Path:
+    """Return the folder that contains a run: that of all runs, or that of watched scripts."""
+    watched = watched_runs()
+    alone = watched is not None and not (runs_dir / name).exists() and Path(name).name == name
+    return watched if alone and watched is not None and (watched / name).is_dir() else runs_dir
 
 
 def _confirmed(removals: Sequence[Removal]) -> bool:

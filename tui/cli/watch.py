@@ -10,7 +10,7 @@ from ..terminal import check_terminal
 
 
 def watch_script(
-    arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool, leaves: bool
+    arguments: Sequence[str], *, module: str | None, python: str | None, headless: bool, leaves: bool, keep: bool
 ) -> int:
     """Run a script and watch its environments; return its exit code.
 
@@ -20,6 +20,7 @@ def watch_script(
         python: The interpreter; None for the default one.
         headless: Run the script in this terminal, without the app.
         leaves: Whether the app leaves when the script has ended, instead of at a key.
+        keep: Whether a run is kept.
 
     Raises:
         BadParameter: There is no script, or the interpreter cannot run it.
@@ -30,8 +31,8 @@ def watch_script(
     interpreter = find_interpreter(python)
     command = [*(["-m", module] if module is not None else []), *arguments]
     if headless:
-        return exec_script(interpreter, command)
+        return exec_script(interpreter, command, keep=keep)
     check_terminal("use --headless, and run `pac-tui attach` in a terminal")
     from ..script_app import run_script_app
 
-    return run_script_app(interpreter, command, leaves=leaves)
+    return run_script_app(interpreter, command, leaves=leaves, keep=keep)

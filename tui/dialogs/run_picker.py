@@ -132,7 +132,7 @@ class RunPicker(InputDialog[RunOverview | None]):
         """Open a run, if that is possible."""
         if self._is_shown(run):
             self.dismiss(None)
-        elif run.pid is not None or run.resumable:
+        elif run.pid is not None or run.resumable or run.viewable:
             self.dismiss(run)
 
     def draw(self) -> None:
@@ -182,7 +182,9 @@ class RunPicker(InputDialog[RunOverview | None]):
         """Return what Enter does."""
         if run.pid is not None:
             return "Enter returns to it" if self._is_shown(run) else "Enter shows it"
-        return "Enter resumes it" if run.resumable else "no checkpoint to resume from"
+        if run.resumable:
+            return "Enter resumes it"
+        return "Enter shows its last state" if run.viewable else "no checkpoint to resume from"
 
 
 def _key(run: RunOverview) -> tuple[str, Path | None]:

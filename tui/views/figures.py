@@ -284,7 +284,8 @@ def learning(snapshot: Snapshot, width: int) -> list[Row]:
         if name not in above and not ONLY_CURVES.match(name):
             values.setdefault(split_metric_name(name)[1], []).append(snapshot.metrics[name])
     if not values:
-        return hint("waiting for the first iteration", width)
+        watched = snapshot.description.watched
+        return hint("nothing was logged yet" if watched else "waiting for the first iteration", width)
     return pairs([Entry(name, _range(found)) for name, found in values.items()], width)
 
 

@@ -61,7 +61,8 @@ def with_messages(
     if kept and (main is None or main.kind not in DRAWN_ON_REQUEST or snapshot.phase.over):
         return shown
     for index in np.flatnonzero(~boards.any(axis=tuple(range(1, boards.ndim)))).tolist():
-        shown[index] = shown[index]._replace(message="drawing..." if kept else "not kept")
+        missing = "not kept" if moment is None or moment.observation is None else "not kept: i shows what was observed"
+        shown[index] = shown[index]._replace(message="drawing..." if kept else missing)
     return shown
 
 

@@ -55,7 +55,7 @@ class Overlay:
     name: str
     folder: Path
     curves: Mapping[str, Curve] = field(default_factory=dict)
-    version: tuple[int, int] = (-1, -1)
+    version: tuple[int, int, int] = (-1, -1, -1)
 
 
 @dataclass(frozen=True)

@@ -55,24 +55,39 @@ class RunFolder:
     Attributes:
         path: The folder.
         name: Its name.
-        checkpoints: The folder of the checkpoints.
-        episodes: The folder of recorded episodes.
-        states: The folder of states that viewers have saved.
-        last: The folder of the last telemetry of a session that died.
-        log: The file with what the session printed. What is in these folders and files is reached by `entry`.
     """
 
     def __init__(self, path: Path, *, first: bool = False, held: HeldFolder | None = None) -> None:
         self.path = path
         self.name = path.name
-        self.checkpoints = path / CHECKPOINTS
-        self.episodes = path / EPISODES
-        self.states = path / STATES
-        self.last = path / LAST
-        self.log = path / LOG
         self._first = first
         self._claim: int | None = None
         self._held = held
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints. What is in this and the other folders and files is reached by `entry`."""
+        return self.path / CHECKPOINTS
+
+    @property
+    def episodes(self) -> Path:
+        """The folder of recorded episodes."""
+        return self.path / EPISODES
+
+    @property
+    def states(self) -> Path:
+        """The folder of states that viewers have saved."""
+        return self.path / STATES
+
+    @property
+    def last(self) -> Path:
+        """The folder of the last telemetry of a session that died."""
+        return self.path / LAST
+
+    @property
+    def log(self) -> Path:
+        """The file with what the session printed."""
+        return self.path / LOG
 
     @classmethod
     def create(cls, parent: Path, name: str) -> RunFolder:
@@ -122,8 +137,12 @@ class RunFolder:
     @classmethod
     def all(cls, parent: Path) -> list[RunFolder]:
         """Return the runs below `parent`, the newest last."""
-        found = [cls(path) for path in parent.iterdir() if is_run(path)] if parent.is_dir() else []
-        return sorted(found, key=lambda run: run.written)
+        return sorted(cls.each(parent), key=lambda run: run.written)
+
+    @classmethod
+    def each(cls, parent: Path) -> list[RunFolder]:
+        """Return the runs below `parent`, in any order."""
+        return [cls(path) for path in parent.iterdir() if is_run(path)] if parent.is_dir() else []
 
     def entry(self, *names: str) -> FolderEntry:
         """Return what has a name in this run, or in a folder of it; no link is followed."""
@@ -213,9 +232,9 @@ class RunFolder:
     @property
     def written(self) -> float:
         """When `run.json` was written, or if it is missing, when the folder was changed, in s since the epoch."""
-        for path in (self.path / METADATA, self.path):
+        for path in (f"{self.path}/{METADATA}", self.path):
             with suppress(OSError):
-                return path.lstat().st_mtime
+                return os.lstat(path).st_mtime
         return 0.0
 
     def read_metrics(self) -> Metrics:
@@ -247,7 +266,7 @@ def watched_runs() -> Path | None:
 def is_run(path: Path) -> bool:
     """Whether a folder is a run's: it has a `run.json`, or nothing but what a run has before that is written."""
     try:
-        if os.path.lexists(path / METADATA):
+        if os.path.lexists(f"{path}/{METADATA}"):  # not as a `Path`: a list of runs may be long
             return True
         names = {entry.name for entry in path.iterdir()}
     except (OSError, ValueError):  # not a folder, not readable, or not even a path

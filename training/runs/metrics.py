@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ...envs.entries import Place, entry_of
@@ -85,13 +86,13 @@ def _read(folder: Place, choose: Callable[[BinaryIO], Iterable[bytes]]) -> Metri
         raise RunFolderError(f"{entry} cannot be read ({error.strerror}): remove it or restore it") from error
 
 
-def version(folder: Place) -> tuple[int, int]:
-    """Return the time in ns and the size in bytes of a run's metrics, which change with them; zeros without a file."""
+def version(folder: Path, name: str = FILE) -> tuple[int, int, int]:
+    """Return numbers that change with the metrics of a run, or another file of it; zeros without a file."""
     try:
-        found = (entry_of(folder) / FILE).stat()
+        found = os.lstat(f"{folder}/{name}")  # not as a `Path`: a list of runs may be long
     except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -33,7 +33,7 @@ class RunOverview:
         metadata: The contents of `run.json`.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
         when: When it ended, or began if it is running, in s since the epoch.
-        version: The time and the size of its metrics, which are read when they are asked for.
+        version: Numbers that change with its metrics, which are read when they are asked for.
         pid: The process that trains it; None if it is not running.
         damage: What is wrong with its metadata; empty if nothing is.
     """
@@ -43,7 +43,7 @@ class RunOverview:
     metadata: Mapping[str, Any]
     state: str
     when: float
-    version: tuple[int, int] = (0, 0)
+    version: tuple[int, int, int] = (0, 0, 0)
     pid: int | None = None
     damage: str = ""
 
@@ -108,7 +108,7 @@ def overviews(parent: Path, stopped: Callable[[], bool] = lambda: False) -> list
     live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
     training = {session.snapshot.description.folder: session for session in live}
     folder = parent.resolve()
-    kept = [_of_folder(run, training.get(str(folder / run.name))) for run in RunFolder.all(parent) if not stopped()]
+    kept = [_of_folder(run, training.get(str(folder / run.name))) for run in RunFolder.each(parent) if not stopped()]
     if folder != watched_runs():
         kept += _watched_here(training, stopped)
     listed = {run.pid for run in kept}
@@ -119,7 +119,7 @@ def overviews(parent: Path, stopped: Callable[[], bool] = lambda: False) -> list
 def _watched_here(training: Mapping[str, FoundSession], stopped: Callable[[], bool]) -> list[RunOverview]:
     """Return the runs of watched scripts that were started in the working directory."""
     folder, here = watched_runs(), str(Path.cwd())
-    runs = RunFolder.all(folder) if folder is not None else []
+    runs = RunFolder.each(folder) if folder is not None else []
     found = [_of_folder(run, training.get(str(run.path.resolve()))) for run in runs if not stopped()]
     return [run for run in found if run.metadata.get("config", {}).get("cwd") == here]
 
@@ -135,19 +135,15 @@ def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure,
 
 def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
     """Return the overview of a run's folder, with the counters of the session that trains it."""
-    try:
-        found = (run.path / metadata.FILE).lstat()
-        facts = _metadata_of(run.path, found.st_mtime_ns, found.st_size, found.st_ino)
-    except OSError:
-        facts = _metadata_of(run.path, 0, 0, 0)
-    version = metrics.version(run.entry())
+    written = metrics.version(run.path, metadata.FILE)
+    facts, version, when = _metadata_of(run.path, *written), metrics.version(run.path), written[0] / 1e9 or run.written
     if isinstance(facts, str):
-        return RunOverview(run.name, run.path, {}, DAMAGED, run.written, damage=facts)
+        return RunOverview(run.name, run.path, {}, DAMAGED, when, damage=facts)
     if session is not None:
         began = float(session.snapshot.state["started"])
         return RunOverview(run.name, run.path, {**facts, **_counters(session)}, LIVE, began, version, session.pid)
     state = str(facts.get("state", ""))
-    return RunOverview(run.name, run.path, facts, DIED if state in UNFINISHED else state, run.written, version)
+    return RunOverview(run.name, run.path, facts, DIED if state in UNFINISHED else state, when, version)
 
 
 @lru_cache(maxsize=MOST)
@@ -165,7 +161,7 @@ def _of_session(session: FoundSession) -> RunOverview:
     began = float(state["started"])
     facts = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
     folder = Path(about.folder) if about.folder else None
-    version = metrics.version(RunFolder(folder).entry()) if folder is not None else (0, 0)
+    version = metrics.version(folder) if folder is not None else (0, 0, 0)
     return RunOverview(about.run, folder, facts, LIVE, began, version, session.pid)
 
 
@@ -175,7 +171,7 @@ def _counters(session: FoundSession) -> dict[str, int]:
 
 
 @lru_cache(maxsize=512)
-def _metrics_of(folder: Path, _version: tuple[int, int]) -> tuple[tuple[Mapping[str, Any], ...], str]:
+def _metrics_of(folder: Path, _version: tuple[int, int, int]) -> tuple[tuple[Mapping[str, Any], ...], str]:
     """Return some lines of a run's metrics, and why they cannot be read, if so; they are kept until they change."""
     try:
         return tuple(RunFolder(folder).sample_metrics(MAX_POINTS)), ""

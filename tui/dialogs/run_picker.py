@@ -24,7 +24,7 @@ from ..views.figures import hint
 from .dialog import SELECT, InputDialog, first_shown
 from .run_rows import columns_of, curve, facts, heading, line
 
-PERIOD, MOST_PERIOD, SHARE = 2.0, 20.0, 0.01
+PERIOD, MOST_PERIOD, SHARE = 2.0, 60.0, 0.01
 """Seconds between two readings of the disk, and the share of a core that they may take if they are not rarer."""
 FACTS, LEAST_CHART = 34, 30
 

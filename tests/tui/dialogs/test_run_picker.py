@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from functools import partial
 
 import pytest
@@ -58,6 +59,35 @@ async def test_names_of_runs_are_not_cut_for_their_curves(fake, runs, open_app):
     async with open_app(fake, (80, 24)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, f"{name} ", "best")
+
+
+async def test_reading_the_disk_takes_less_than_a_fiftieth_of_a_core(fake, runs, open_app, monkeypatch):
+    """However many runs there are: the longer it takes, the rarer it is."""
+    async with open_app(fake) as (app, pilot):
+        await opened(app, pilot)
+        pauses = []
+        monkeypatch.setattr(app.screen, "set_timer", lambda seconds, _: pauses.append(seconds))
+        costs = (0.01, 0.1, 1.0)
+        for cost in costs:
+            app.screen.on_run_picker_listed(RunPicker.Listed([], cost))
+        assert all(cost / pause < 0.02 for cost, pause in zip(costs, pauses, strict=True))
+
+
+async def test_reading_the_disk_ends_with_the_app(fake, open_app, monkeypatch):
+    """The thread is told to stop, so that a signal ends the process."""
+    reading, stopped = threading.Event(), threading.Event()
+
+    def read(_folder, over):
+        reading.set()
+        wait(over)
+        stopped.set()
+        return []
+
+    monkeypatch.setattr("pac.tui.dialogs.run_picker.overviews", read)
+    async with open_app(fake) as (app, pilot):
+        await opened(app, pilot)
+        await until(reading.is_set)
+    assert stopped.wait(10)
 
 
 async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):

@@ -28,7 +28,9 @@ from .trainers import BUILT_IN, default_trainer, trainer_kind, trainer_names, tr
 MAX_BYTES = 256 * KIB
 """Size limit of a configuration file."""
 PREFIX = "PAC_"
-OTHER_VARIABLES = frozenset({"PAC_CACHE_DIR", "PAC_DEVICE_MEMORY", "PAC_RUNTIME_DIR", "PAC_TOKEN"})
+OTHER_VARIABLES = frozenset(
+    {"PAC_CACHE_DIR", "PAC_DEVICE_MEMORY", "PAC_RUNTIME_DIR", "PAC_TOKEN", "PAC_WATCH", "PAC_WATCHED_RUNS"}
+)
 ALIASES = {"TRAINING_NUM_ENVS": "num_envs", "TRAINING_TRANSPORT": "backend"}
 GPU_INFERENCE, GPU_COMBAT = "TRAINING_GPU_INFERENCE", "TRAINING_GPU_COMBAT"
 WITHOUT_EFFECT = {

@@ -186,7 +186,7 @@ def test_an_all_in_player_against_a_player_who_waits_for_aces(game, few):
 @pytest.mark.parametrize("street", [1, 2, 3])
 def test_a_decision_is_resolved(game, few, street):
     """The probabilities of every possible hand sum to 1 and differ from the blueprint's."""
-    settings = ResolverSettings.read("resolver", {"iterations": 100, "deals": 300, "time_budget_ms": 60_000.0})
+    settings = ResolverSettings.read("resolver", {"iterations": 100, "deals": 300, "time_budget_ms": 600_000.0})
     resolver = Resolver(game, bot(game, "uniform"), few, settings)
     tree = game.tree
     node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == street) & (tree.degree > 2))[0])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,53 +61,33 @@ def are_within(limits: Limits, states: NDArray[np.int64]) -> NDArray[np.bool_]:
     return found
 
 
-class NativeGame(NamedTuple):
-    """What differs between native games.
-
-    Attributes:
-        table: The table of the game's arrays.
-        views_of: Returns the arrays of a task's buffers.
-        episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
-        possible: Given the arrays, returns which of `(environments, words)` int64 states the game can be in, as far as
-            its kernels rely on it.
-    """
-
-    table: KernelTable[Any]
-    views_of: Callable[[Task, Buffers], Any]
-    episodes: int
-    possible: Callable[[Any, NDArray[np.int64]], NDArray[np.bool_]]
-
-
 class NativeEnvironments:
     """Environments `lo..hi` of a native game.
 
     Args:
-        task: The task.
         lo: First environment.
         hi: One past the last.
         buffers: The arrays of the task's fields, for all environments.
         seed: The run's seed.
+        game: The task's game.
 
     Attributes:
-        game: The game.
-        kernels: Its kernels.
-        packed: The table of its arrays.
+        kernels: The kernels of the task.
+        packed: The table of the game's arrays.
         table: The numbers that kernels get.
     """
 
-    game: ClassVar[NativeGame]
-    kernels: Kernels
-
-    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int, *, game: NativeGame) -> None:
         self._slots, rows = buffers["action"].shape[:2]
         if not 0 <= lo < hi <= rows // task.players:
             raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
         self.lo, self.hi = lo, hi
-        self._views = self.game.views_of(task, buffers)
-        self.packed = self.game.table.pack(self._views)
+        self._possible, self.kernels = game.possible, game.kernels(task)
+        self._views = game.views_of(task, buffers)
+        self.packed = game.table.pack(self._views)
         self.table = self.packed.words
         self._task, self._buffers, self._seed = task, buffers, np.uint64(seed & MASK_64)
-        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, self.game.episodes].astype(np.int64) - 1
+        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, game.episodes].astype(np.int64) - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked environments, `(hi - lo,)`, and write their observations to `slot`."""
@@ -146,7 +127,7 @@ class NativeEnvironments:
         Raises:
             ImpossibleState: The game cannot be in one of them.
         """
-        possible = self.game.possible(self._views, states.view(np.int64))
+        possible = self._possible(self._views, states.view(np.int64))
         if not possible.all():
             env = self.lo + int(possible.argmin())
             raise ImpossibleState(
@@ -177,13 +158,39 @@ class NativeEnvironments:
         )
 
 
-def compile_kernels(spec: str) -> None:
-    """Compile every kernel of a native task, or load it from the cache on disk."""
-    task = find(spec)
-    buffers = allocate(task, 1, 2)
-    envs = cast("NativeEnvironments", task.make(0, 1, buffers, 0))
-    envs.reset(np.ones(1, np.bool_), 0)
-    if task.masked:
-        buffers["action"][0, 0] = np.unpackbits(buffers["action_mask"][0, 0], bitorder="little").argmax()
-    envs.step(0)
-    envs.show(0)
+@dataclass(frozen=True)
+class NativeGame:
+    """A native game: what differs between them. It is the `factory` of its tasks, which makes `NativeEnvironments`.
+
+    Attributes:
+        table: The table of the game's arrays.
+        views_of: Returns the arrays of a task's buffers.
+        episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
+        kernels: Returns the kernels of a task.
+        possible: Given the arrays, returns which of `(environments, words)` int64 states the game can be in, as far as
+            its kernels rely on it; they do not check it again.
+        specs: Tasks that have, together, all kernels of the game.
+    """
+
+    table: KernelTable[Any]
+    views_of: Callable[[Task, Buffers], Any]
+    episodes: int
+    kernels: Callable[[Task], Kernels]
+    possible: Callable[[Any, NDArray[np.int64]], NDArray[np.bool_]]
+    specs: tuple[str, ...]
+
+    def __call__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> NativeEnvironments:
+        """Return environments `lo..hi` of a task; the arguments are those of `NativeEnvironments`."""
+        return NativeEnvironments(task, lo, hi, buffers, seed, game=self)
+
+    def compile_all(self) -> None:
+        """Compile every kernel of the game, or load it from the cache on disk."""
+        for spec in self.specs:
+            task = find(spec)
+            buffers = allocate(task, 1, 2)
+            envs = self(task, 0, 1, buffers, 0)
+            envs.reset(np.ones(1, np.bool_), 0)
+            if task.masked:
+                buffers["action"][0, 0] = np.unpackbits(buffers["action_mask"][0, 0], bitorder="little").argmax()
+            envs.step(0)
+            envs.show(0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
+from inspect import getfile
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -67,6 +69,28 @@ def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Func
         return cast("Function", made)
 
     return compiled
+
+
+@cache
+def _compilers(folder: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    return compiler(Path(folder)), compiler(Path(folder), inlined=True)
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel of a game, cached on disk until any source in the folder of its file changes."""
+    return cast("Function", _compilers(str(Path(getfile(function)).parent))[0](function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile a kernel as `compiled` does, and inline it: for functions of every step, or with many arguments."""
+    return cast("Function", _compilers(str(Path(getfile(function)).parent))[1](function))
+
+
+def called(function: Function) -> Function:
+    """Compile a kernel that few steps need as `compiled` does; on a GPU, it is called and not inlined."""
+    made: Any = function
+    made.called_on_gpu = True
+    return compiled(function)
 
 
 @kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -237,9 +238,12 @@ class Task:
 
 
 def load(path: str, package: str | None = None) -> Any:
-    """Return the object that `module:attribute` names; a module that begins with a dot is one of `package`."""
+    """Return the object that `module:attribute` names; a module that begins with a dot is one of `package`.
+
+    The attribute may be one of an attribute: `module:GAME.compile_all`.
+    """
     module, _, attribute = path.partition(":")
-    return getattr(import_module(module, package), attribute)
+    return attrgetter(attribute)(import_module(module, package))
 
 
 def transformed(task: Task, transform: TaskTransform | None) -> Task:

@@ -48,7 +48,7 @@ LIBRARIES = (
 )
 PACKAGES = ("pac.envs", "pac.backends", "pac.training")
 NOT_PRELOADED = re.compile(r".*(__main__|\.bench|\.watching|\.ray_backend|cuda|\.device\.gpu|tensorboard)")
-KERNELS = ("pac.envs.drmario.driver:compile_all",)
+KERNELS = ("pac.envs.drmario.driver:GAME.compile_all",)
 HANDLED = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "PAC_WATCH", "LD_", "NUMBA_DISABLE", "NUMBA_CACHE", "NUMBA_THREADING")
 """Beginnings of environment variables that are read when an interpreter starts or a library is imported."""

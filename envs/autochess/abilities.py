@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..native import compiled
 from . import arena as at
 from .blows import SPECIAL, TRUE, blow, distance, heal
-from .compiled import compiled
 from .creatures import BLAST, DRAIN, FRENZY, LANCE, MEND, RALLY, SNIPE, STRIKE, STUN, WARD
 from .kinds import ATTACK, HP, POWER, PP, SHIELD, SPEED
 from .layout import Ints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import compiled
+from ..native import compiled
 from .layout import BAG, BENCH, CELLS, GEAR, GEAR_SLOTS, HELD, LEVEL, PLAYER_WORDS, PLAYERS, UNIT, Ints
 from .tables import LINE_COST
 

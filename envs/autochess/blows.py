@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..native import compiled
 from . import arena as at
-from .compiled import compiled
 from .kinds import DEFENCE, DRAINING, HP, PP, RANGE, SHIELD, SPECIAL_DEFENCE
 from .layout import Ints
 

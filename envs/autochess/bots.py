@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below
+from ..native import below, compiled
 from . import layout as at
 from .bag import NO_CELL, board_size, copies_in, free_bench, line_of, shift, worth
-from .compiled import compiled
 from .layout import Ints
 from .legal import pair, pick_legal, survey
 from .market import buy, has_room, sell

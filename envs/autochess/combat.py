@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below
+from ..native import below, compiled
 from . import arena as at
 from .abilities import cast
 from .blows import PHYSICAL, blow, charge, distance, target_of
-from .compiled import compiled
 from .display import DUE as PICTURE_DUE
 from .display import take_last, take_picture
 from .kinds import ATTACK, CRIT, HP, PP, RANGE, SPEED

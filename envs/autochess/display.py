@@ -6,9 +6,9 @@ then a word for every creature of every picture.
 
 from __future__ import annotations
 
+from ..native import compiled
 from .arena import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
 from .bag import line_of, player
-from .compiled import compiled
 from .kinds import HP, PP
 from .layout import ALIVE, FILM, FILM_WORDS, PICTURES, SEATS, Ints
 from .looks import DARK, ENEMY

@@ -6,11 +6,10 @@ import numpy as np
 
 from ..fields import DECIDES, OUT, WAITS, Array
 from ..kernel_tables import forget
-from ..native import ALL_LEGAL, episode_seed
+from ..native import ALL_LEGAL, compiled, episode_seed
 from . import layout as at
 from .bag import board_size, held_count, player
 from .bots import bot_turn
-from .compiled import compiled
 from .display import draw_film
 from .layout import Floats, Ints
 from .legal import is_legal, survey

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..native import compiled
 from . import layout as at
 from .bag import NO_CELL, gear_count, held_count, line_of, team_room
-from .compiled import compiled
 from .layout import Ints
 from .market import has_room
 from .tables import COMPONENT_COUNT, LINE_COST

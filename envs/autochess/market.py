@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..native import below
+from ..native import below, compiled
 from .bag import NO_CELL, copies_in, free_bench, hand_over, line_of, stars_of
-from .compiled import compiled
 from .creatures import COMMON, ULTRA, UNIQUE
 from .layout import CELLS, GOLD, LEVEL, POOL, POOL_LINES, RANDOM, SHOP, SHOP_SLOTS, START_LEVEL, UNIT, Ints
 from .tables import COPIES, FIRST_LINE, LINE_COST, LINE_RARITY, SHOP_ODDS

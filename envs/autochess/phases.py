@@ -9,11 +9,10 @@ it.
 from __future__ import annotations
 
 from ..fields import Array
-from ..native import ALL_LEGAL
+from ..native import ALL_LEGAL, compiled
 from . import layout as at
 from .bag import player
 from .combat import fight
-from .compiled import compiled
 from .kernels import draw_fight, end_round, finish, first_illegal, play_turns
 from .layout import Floats, Ints
 from .rounds import close_turns, has_fight, pair_up, prepare_fight, run_fights, settle_fight

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bag import count_units
-from .compiled import compiled
 from .layout import Floats, Ints
 from .rounds import interest
 

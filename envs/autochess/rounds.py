@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below
+from ..native import below, compiled
 from . import layout as at
 from .arena import NO_WINNER, SURVIVORS, WINNER
 from .bag import keep, player
 from .combat import fight
-from .compiled import compiled
 from .creatures import COMMON
 from .display import VIEWER, keep_film, load, shown_seat
 from .layout import Ints

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..native import compiled
 from .arena import ABILITY, ABILITY_POWER, MAX_PP, SIDE_SIZE, SPECIES, TEAM_WORDS, X, Y
 from .bag import gear_at, gear_count, line_of
-from .compiled import compiled
 from .kinds import KINDS, POWER, STATS, WEATHER_POWER, WEATHERS
 from .layout import BENCH, CELLS, GEAR_SLOTS, KIND, NOBODY, TIERS, TOP_KINDS, UNIT, Ints
 from .tables import ABILITY_POWER as POWER_OF

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..native import below
+from ..native import below, compiled
 from . import layout as at
 from .bag import NO_CELL, equip, gear_count, held_count, keep, line_of, shift, take_out, team_room, worth
-from .compiled import compiled
 from .layout import Ints
 from .legal import mover, pair, survey
 from .market import buy, fill_shop, give_back, receive, sell

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bag import board_size, gear_at, gear_count, line_of, player, stars_of
-from .compiled import compiled
 from .display import shown_seat, square
 from .kinds import ATTACK, HP, RANGE
 from .layout import Floats, Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiled import compiled
+from ..native import compiled
 from .layout import BOTTOM, COLORS, LEFT, NO_BITS, PLANES, RIGHT, ROWS, TOP, VIRUS, Words, signed
 
 ONE = np.uint64(1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bottle import occupied, put, row_of
-from .compiled import compiled
 from .layout import Ints, Words, signed
 
 POWER_ON = 0x8988

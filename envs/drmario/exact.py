@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bottle import free_lanes, occupied
-from .compiled import compiled
 from .lanes import NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, turned, turned_left
 from .layout import Bytes, Words, signed
 from .rules import BLOCKED, CHARGED, RECHARGE

@@ -6,9 +6,8 @@ import numpy as np
 
 from ..fields import Array
 from ..kernel_tables import forget
-from ..native import ALL_LEGAL, episode_seed
+from ..native import ALL_LEGAL, compiled, episode_seed, inlined
 from . import layout as at
-from .compiled import compiled, inlined
 from .layout import Ints, Words, signed
 from .plan import place_of, plan
 from .reach import survey

@@ -6,7 +6,7 @@ with the lower half in the row, in turn 1 with the first half below and in turn 
 
 from __future__ import annotations
 
-from .compiled import compiled
+from ..native import compiled
 from .rules import SPAWN_COLUMN
 
 SPAWN = 1 << SPAWN_COLUMN

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bottle import free_lanes, occupied
-from .compiled import compiled
 from .exact import first_time, search, trace
 from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
 from .layout import Bytes, Ints, Words, signed

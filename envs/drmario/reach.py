@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from .bottle import free_lanes, occupied
-from .compiled import compiled
 from .exact import search
 from .lanes import ALL_LANES, SPAWN, spread
 from .layout import LOCKS, MASK, NO_BITS, REACHED, ROWS, Ints, Words, signed

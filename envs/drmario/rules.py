@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bottle import drop, free_lanes, matched, occupied, put, remove
-from .compiled import compiled
 from .deal import deal, show_pills
 from .layout import Ints, Words, signed
 

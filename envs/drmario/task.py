@@ -6,10 +6,33 @@ from typing import Any
 
 from ..family import Parameter, TaskFamily
 from ..fields import Field
-from ..panels import Panel
+from ..panels import Glyph, Panel
 from ..task import Outcome, Task
 from .layout import ACTIONS, BUTTONS, COLUMNS, LEVELS, ROWS, SPEEDS, WORDS
-from .looks import COLOR_NAMES, GLYPHS
+
+COLOR_NAMES = ("amber", "rose", "sky")
+BRIGHT = ("#e3b55b", "#e0708f", "#67a5ea")
+DIM = ("#3b2f17", "#3d1f2b", "#1b2d44")
+INK = ("#7a5a1a", "#7d2a44", "#22588f")
+EYES = ("oo", "><", "^^")
+GLASS = "#13151d"
+
+# Pills are filled cells with their outline drawn in: half-block glyphs leave seams in many fonts.
+SHAPES = ("()", "( ", " )", "/\\", "\\/")
+
+EMPTY = Glyph(wide="  ", narrow=" ", color=GLASS, ground=GLASS)
+HALVES = tuple(
+    Glyph(wide=shape, narrow=name[0], color=ink, ground=bright)
+    for shape in SHAPES
+    for name, ink, bright in zip(COLOR_NAMES, INK, BRIGHT, strict=True)
+)
+VIRUSES = tuple(
+    Glyph(wide=eyes, narrow=name[0].upper(), color=bright, ground=dim)
+    for name, eyes, bright, dim in zip(COLOR_NAMES, EYES, BRIGHT, DIM, strict=True)
+)
+GLYPHS = (EMPTY, *HALVES, *VIRUSES)
+"""Nothing, then amber, rose and sky of: single half, left, right, top, bottom, virus."""
+
 
 TITLE = "Capsule Bottle"
 FRAME_TITLE = "Capsule Bottle, frame by frame"
@@ -110,9 +133,9 @@ def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
     """Return the arguments that both tasks have in common."""
     return {
         "spec": spec,
-        "factory": f"{__package__}.driver:BottleEnvironments",
+        "factory": f"{__package__}.driver:GAME",
         "native": True,
-        "kernels": f"{__package__}.driver:compile_all",
+        "kernels": f"{__package__}.driver:GAME.compile_all",
         "frame_rate": FRAME_RATE,
         "reward_terms": ("virus_clear", "clear", "topout"),
         "outcomes": OUTCOMES,

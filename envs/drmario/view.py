@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import compiled
 from . import layout as at
 from .bottle import row_of
-from .compiled import compiled
 from .layout import Bytes, Ints, Words
 
 EVERY_BYTE = np.uint64(0x0101_0101_0101_0101)

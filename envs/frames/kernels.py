@@ -6,9 +6,8 @@ import numpy as np
 
 from ..fields import DECIDES, Array
 from ..kernel_tables import forget
-from ..native import ALL_LEGAL, episode_seed
+from ..native import ALL_LEGAL, compiled, episode_seed, inlined
 from . import layout as at
-from .compiled import compiled, inlined
 from .layout import Bytes
 from .rules import begin, begin_stage, distance_to_goal, draw_picture, move
 from .views import FrameBoards, FrameScene, FrameViews, views

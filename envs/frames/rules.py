@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below
+from ..native import below, compiled, inlined
 from ..packed_kernels import packed_distance
 from . import layout as at
-from .compiled import compiled, inlined
 from .layout import Bytes, Ints
 from .views import FrameScene
 

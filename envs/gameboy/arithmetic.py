@@ -6,7 +6,7 @@ Code 6 means memory at HL in operations; its place holds the flags Z N H C, in t
 
 from __future__ import annotations
 
-from .compiled import called, inlined
+from ..native import called, inlined
 
 ZERO, NEGATIVE, HALF_CARRY, CARRY = 0x80, 0x40, 0x20, 0x10
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..native import called, inlined
 from . import layout as at
 from .cartridge_memory import read_cartridge_ram, write_cartridge_ram, write_mapper
-from .compiled import called, inlined
 from .layout import Machine
 from .lines import draw_recorded_lines
 from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word

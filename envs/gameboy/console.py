@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native import compiled
 from ..packed import unpack_pixels
 from . import layout as at
 from .bus import press, read
 from .cartridge import Cartridge
 from .cartridge_memory import map_banks
-from .compiled import compiled
 from .layout import Machine, block_bytes
 from .memory import word
 from .operations import TABLES

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..fields import Array
+from ..native import compiled, inlined
 from . import looks as at
 from .arithmetic import af, pair
 from .bus import read_register
-from .compiled import compiled, inlined
 from .disassembly import LENGTH, PAIR, PREFIX, TARGET, TEXT_COLUMNS
 from .layout import (
     CARTRIDGE_RAM,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..native import called, inlined
 from . import operations as op
 from .arithmetic import (
     add_pair,
@@ -27,7 +28,6 @@ from .arithmetic import (
     with_flags,
 )
 from .bus import catch_up, read, write
-from .compiled import called, inlined
 from .layout import ENABLING, HALTED, HIGH_PAGE, INTERRUPTS_ON, LOCKED, LOW_BANK, NEXT, REPEATS, Machine
 from .memory import byte, load_byte, set_word, word
 from .registers import IE, IF

@@ -9,19 +9,18 @@ import numpy as np
 
 from ..fields import DECIDES, Array
 from ..kernel_tables import forget
-from ..native import ALL_LEGAL, episode_seed, mixed
+from ..native import ALL_LEGAL, compiled, episode_seed, inlined, mixed
 from ..packed_kernels import packed_distance
 from . import layout as at
 from .bus import press
 from .cartridge_memory import map_banks
-from .compiled import compiled, inlined
-from .drawing import draw_boards, value_of
-from .inspector import memory_byte
+from .inspector import draw_code, draw_memory, draw_registers, draw_sprites, memory_byte
 from .layout import Machine
 from .lines import clear_frame
+from .looks import HALF_PAGE
 from .memory import byte, set_byte, set_word, word
 from .processor import run
-from .views import GameViews, views
+from .views import GameBoards, GameViews, views
 
 signed = cast("Callable[[np.generic | int], int]", np.int64)
 
@@ -29,6 +28,56 @@ STEP_REWARD, REACHED_REWARD, CLOSER = -0.01, 1.0, 5.0 / at.FARTHEST
 VALUES, STEP, NEARER, REACHED = 0, 1, 2, 3
 """Terms of the reward."""
 RUNNING = 0
+
+
+@compiled
+def value_of(m: Machine, values: Array, index: int) -> int:
+    """Return a number in memory; digits that are not decimal count as 0."""
+    found, size, kind = 0, values[index, 1], values[index, 2]
+    for place in range(size):
+        one = memory_byte(m, (values[index, 0] + place) & 0xFFFF)
+        if kind == 0:
+            found |= one << (8 * min(place, 7))
+        elif kind == 1:
+            found = 100 * found + 10 * (one >> 4 if one >> 4 < 10 else 0) + (one & 15 if one & 15 < 10 else 0)
+        else:
+            found = 10 * found + (one & 15 if one < 0x80 and one & 15 < 10 else 0)
+    return found
+
+
+@inlined
+def draw_values(m: Machine, v: GameViews, board: Array) -> None:
+    """Write the numbers in memory."""
+    for index in range(v.values.shape[0]):
+        board[index] = value_of(m, v.values, index)
+
+
+@inlined
+def draw_progress(m: Machine, v: GameViews, progress: Array) -> None:
+    """Write the bars: the distance as a share of the stage's first one, and the stages that were reached."""
+    distance = np.float32(word(m, at.DISTANCE))
+    progress[0, 0] = min(distance / np.float32(max(word(m, at.FIRST_DISTANCE), 1)), np.float32(1))
+    progress[0, 1] = distance / np.float32(at.FARTHEST)
+    progress[1, 0] = np.float32(word(m, at.STAGE)) / np.float32(v.numbers.goals)
+    progress[1, 1] = word(m, at.STAGE)
+
+
+@compiled
+def draw_boards(m: Machine, v: GameViews, b: GameBoards, env: int) -> None:
+    """Draw all boards."""
+    for place in range(at.FRAME_BYTES):
+        b.frame[env, place] = byte(m, at.FRAME + place)
+    if v.numbers.goals:
+        stage = min(word(m, at.STAGE), v.numbers.goals - 1)
+        for place in range(at.FRAME_BYTES):
+            b.goal[env, place] = v.goals[stage, place]
+        draw_progress(m, v, b.progress[env])
+    draw_values(m, v, b.values[env])
+    draw_registers(m, v.looks, b.registers[env])
+    draw_code(m, v.looks, b.code[env])
+    draw_sprites(m, v.looks, b.sprites[env])
+    draw_memory(m, v.numbers.page << 8, b.memory[env])
+    draw_memory(m, (v.numbers.page << 8) + HALF_PAGE, b.memory_end[env])
 
 
 @inlined

@@ -7,8 +7,8 @@ this memory changes, `draw_recorded_lines` draws the lines that were recorded wi
 
 from __future__ import annotations
 
+from ..native import called, inlined
 from . import layout as at
-from .compiled import called, inlined
 from .layout import Machine
 from .memory import byte, records, set_word, store_byte, store_word, word
 from .registers import BGP, LCDC, OBP0, OBP1, SCX, SCY, WX, WY

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..native import called, compiled, inlined
 from . import layout as at
 from . import operations as op
 from .bus import catch_up, write
-from .compiled import called, compiled, inlined
 from .instructions import control, fetch, jump, load, operate, operate_wide
 from .layout import Machine
 from .memory import byte, load_byte, set_byte, set_word, word

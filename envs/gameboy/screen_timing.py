@@ -5,8 +5,8 @@ Times within a line are T-cycles ("dots"). Mode 3 begins at dot 84, and its leng
 
 from __future__ import annotations
 
+from ..native import called, inlined
 from . import layout as at
-from .compiled import called, inlined
 from .layout import Machine
 from .lines import begin_frame, draw_line, draw_recorded_lines
 from .memory import byte, set_byte, set_word, word

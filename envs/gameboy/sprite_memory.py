@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..native import called, inlined
 from .cartridge_memory import read_cartridge_ram
-from .compiled import called, inlined
 from .layout import DMA_AT, DMA_BEGIN, DMA_COPIED, DMA_END, FAR, HIGH_PAGE, LOW_BANK, OAM, Machine
 from .lines import draw_recorded_lines
 from .memory import byte, load_byte, set_byte, set_word, word

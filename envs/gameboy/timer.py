@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..native import called, inlined
 from . import layout as at
-from .compiled import called, inlined
 from .layout import Machine
 from .memory import byte, set_byte, set_word, word
 from .registers import IF, SB, SC, TAC, TIMA, TMA

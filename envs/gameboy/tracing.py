@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields import Array
+from ..native import compiled
 from ..task import Task
-from .compiled import compiled
 from .console import Console
 from .inspector import draw_instruction
 from .layout import CLOCK, ENABLING, FRAME_CYCLES, HALTED, HIDDEN, IN_TIME, INTERRUPTS_ON, PC, STOP, STUCK, Machine

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below
-from .compiled import compiled, inlined
+from ..native import below, compiled, inlined
 from .layout import AGENT_WORDS, AGENTS, COLUMN, NOTHING, RANDOM, ROW, STAG
 from .looks import AGENT
 from .views import Scene

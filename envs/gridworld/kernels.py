@@ -6,10 +6,9 @@ import numpy as np
 
 from ..fields import DECIDES, Array
 from ..kernel_tables import forget
-from ..native import ALL_LEGAL, episode_seed
+from ..native import ALL_LEGAL, compiled, episode_seed, inlined
 from .bots import bot_action
 from .cells import agent_at, draw_grid
-from .compiled import compiled, inlined
 from .layout import ACTION_NAMES, EPISODES, HARE, RETURN, RUN_SEED, STAG, STEPS, TAKEN, TERMS
 from .rules import begin, play_turn
 from .view import observe_seats

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..native import below, draw
+from ..native import below, compiled, draw, inlined
 from .cells import (
     DOWN,
     RIGHT,
@@ -35,7 +35,6 @@ from .cells import (
     paint,
     place,
 )
-from .compiled import compiled, inlined
 from .layout import AGENTS, ALONE, COLUMN, GOAL, HARE, NOTHING, RANDOM, ROW, STAG, STEPS, TAKEN, TERMS
 from .looks import AGENT
 from .views import Scene

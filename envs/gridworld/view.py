@@ -14,9 +14,9 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from ..fields import Array
+from ..native import compiled, inlined
 from ..simulated import in_python_or
 from .cells import NO_BITS, ONE, agent_at, flip
-from .compiled import compiled, inlined
 from .layout import COLUMN, ROW, STEPS, TIMES, Bytes
 from .views import Scene
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ..fields import Array
-from ..native import below
+from ..native import below, inlined
 from .cards.deal import deal
 from .cards.evaluator import strength
 from .cards.words import word_of
-from .compiled import inlined
 from .layout import BOARD, CHIPS, DEAL, HANDS, HISTORY, NODE, PLAYERS, RANDOM, STEPS
 from .tree import DECISION, FOLD, STREET
 from .views import GameArrays, PokerDimensions

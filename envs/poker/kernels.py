@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, WAITS, Array
-from ..native import ALL_LEGAL, episode_seed
-from .compiled import compiled, inlined
+from ..native import ALL_LEGAL, compiled, episode_seed, inlined
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
 from .picture import draw

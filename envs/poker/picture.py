@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..fields import Array
+from ..native import compiled, inlined
 from ..text import LETTER
-from .compiled import compiled, inlined
 from .layout import BOARD, HANDS, HISTORY, LAST, NODE, PLAYERS, STEPS
 from .looks import (
     BOARD_LINE,

@@ -11,13 +11,13 @@ from typing import cast
 import numpy as np
 
 from pac.envs.autochess.bag import player
-from pac.envs.autochess.driver import AutochessEnvironments
 from pac.envs.autochess.kernels import play_bots
 from pac.envs.autochess.layout import ALIVE, ENDED, FOE, NOBODY, SEATS, STAGE, Ints
 from pac.envs.autochess.rounds import close_turns, match, run_fight
 from pac.envs.autochess.tables import WILD_TEAMS
 from pac.envs.autochess.turn import take
 from pac.envs.autochess.work import RoundMemory, new_work
+from pac.envs.driver import NativeEnvironments
 from pac.envs.registry import find
 from pac.envs.task import allocate
 from pac.training.bench.facts import Figures, Progress
@@ -50,7 +50,7 @@ def measure_fights(*, seconds: float = 10.0, players: tuple[int, ...] = (1, 8), 
 def _measured(players: int, seconds: float) -> Figures:
     task = find(f"autochess:players={players}")
     buffers = allocate(task, 1, 2)
-    envs = cast("AutochessEnvironments", task.make(0, 1, buffers, SEED))
+    envs = cast("NativeEnvironments", task.make(0, 1, buffers, SEED))
     envs.reset(np.ones(1, np.bool_), 0)
     random, work, spent, games = np.array([SEED]), new_work(), 0.0, 0
     fights: list[float] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -17,12 +18,12 @@ from torch import Tensor
 from pac.backends.core.layout import Layout
 from pac.envs import Task, find
 from pac.envs.fields import Array
-from pac.envs.frames.compiled import compiled
-from pac.envs.frames.driver import FrameEnvironments
+from pac.envs.frames import rules
+from pac.envs.frames.driver import GAME
 from pac.envs.frames.kernels import scene_of
 from pac.envs.frames.layout import NAME
-from pac.envs.frames.rules import draw_picture
 from pac.envs.frames.views import views
+from pac.envs.native import compiler
 from pac.envs.packed import packed_distances, unpack_pixels
 from pac.envs.task import allocate
 from pac.training.bench.facts import Figures, Progress
@@ -193,17 +194,17 @@ def _memory(task: Task) -> Figures:
 # -- the parts of PPO -------------------------------------------------------------------------------------------------
 
 
-@compiled
+@compiler(Path(rules.__file__).parent)
 def draw_all(table: Array, num_envs: int) -> None:
     """Draw the pictures of all environments into slot 0."""
     v = views(table)
     for env in range(num_envs):
-        draw_picture(scene_of(v, env), v.observation[0, env])
+        rules.draw_picture(scene_of(v, env), v.observation[0, env])
 
 
 def _engine(task: Task, num_envs: int) -> Figures:
     buffers = allocate(task, num_envs, 2)
-    envs = FrameEnvironments(task, 0, num_envs, buffers, 0)
+    envs = GAME(task, 0, num_envs, buffers, 0)
     envs.reset(np.ones(num_envs, np.bool_), 0)
     buffers["action"][:] = np.random.default_rng(0).integers(task.num_actions, size=buffers["action"].shape)
 

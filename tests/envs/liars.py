@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 
 from pac.envs import next_slot
-from pac.envs.drmario.driver import BottleEnvironments
+from pac.envs.driver import NativeEnvironments
+from pac.envs.drmario.driver import GAME
 
 
-class Liar(BottleEnvironments):
+class Liar(NativeEnvironments):
     """Plays as it should, then spoils the slot it wrote."""
 
     def __init__(self, task, lo, hi, buffers, seed):
-        super().__init__(task, lo, hi, buffers, seed)
+        super().__init__(task, lo, hi, buffers, seed, game=GAME)
         self.buffers = buffers
 
     def step(self, slot):

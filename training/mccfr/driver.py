@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task, find
 from ...envs.fields import DECIDES, Array, Buffers
-from ...envs.poker.driver import compile_all as compile_hands
+from ...envs.poker.driver import GAME
 from ...envs.poker.game import PokerGame
 from ...envs.poker.task import game_of
 from ...envs.slots import next_slot
@@ -44,7 +44,6 @@ class ExactSolver:
     """Makes exact iterations and copies their results into the tables.
 
     Args:
-        game: The game.
         tables: The tables, in float64.
         method: The algorithm.
     """
@@ -279,4 +278,4 @@ def _compile(settings: MccfrSettings) -> None:
     game = game_of(find("kuhn"))
     warm_up(game, settings)
     nash_conv(game, average_strategy(game, SolverTables.private(game, settings).table))
-    compile_hands()
+    GAME.compile_all()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...fields import Array
-from .compiled import compiled
+from ...native import compiled
 from .notation import DECK
 from .words import after, place_of, renamed, renaming_of
 

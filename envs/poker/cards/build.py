@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...fields import Array
+from ...native import compiled
 from .boards import CardBoards, boards
 from .clusters import cluster, nearest, totals_of
-from .compiled import compiled
 from .equity import BINS, FULL, IMPOSSIBLE, RiverEquities, histograms, river_equities
 from .parallel import ThreadCrew
 from .words import HOLE_WORDS, HOLES, renamings

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ...fields import Array
-from .compiled import compiled
+from ...native import compiled
 from .parallel import ThreadCrew
 
 ROUNDS = 100

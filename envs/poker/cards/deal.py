@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...fields import Array
-from ...native import draw, stream
+from ...native import compiled, draw, stream
 from .boards import RENAMING, RENAMING_BITS
-from .compiled import compiled
 from .evaluator import strength
 from .notation import DECK
 from .words import class_of, hole_of, place_of, renamed_card, word_of

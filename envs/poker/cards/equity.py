@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...fields import Array
+from ...native import compiled
 from .boards import RENAMING, RENAMING_BITS
-from .compiled import compiled
 from .evaluator import CATEGORY, strength
 from .notation import DECK
 from .words import HOLE_CARDS, HOLE_WORDS, HOLES, place_of, word_of

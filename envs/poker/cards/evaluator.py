@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .compiled import compiled, highest, ones
+from ...native import compiled
+from .bits import highest, ones
 from .words import LANE, LANE_BITS
 
 CATEGORIES = (

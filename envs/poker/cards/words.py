@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...fields import Array
-from .compiled import compiled, lowest, ones
+from ...native import compiled
+from .bits import lowest, ones
 from .notation import CLASSES, DECK, RANKS, SUITS
 
 LANE = len(RANKS)

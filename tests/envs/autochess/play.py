@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pac.envs import allocate, find
 from pac.envs.autochess.bag import player
 from pac.envs.autochess.creatures import LINES
-from pac.envs.autochess.driver import AutochessEnvironments
+from pac.envs.autochess.driver import GAME
 from pac.envs.autochess.layout import ACTIONS, UNIT
 from pac.envs.autochess.legal import survey
 from pac.envs.autochess.teams import count_kinds
@@ -30,7 +30,7 @@ class Match:
         self.task = find(spec)
         self.num_envs = num_envs
         self.buffers: dict[str, NDArray[Any]] = allocate(self.task, num_envs, slots)
-        self.games = AutochessEnvironments(self.task, 0, num_envs, self.buffers, seed)
+        self.games = GAME(self.task, 0, num_envs, self.buffers, seed)
         self.games.reset(np.ones(num_envs, np.bool_), 0)
         self.random = np.random.default_rng(seed)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pac.envs import allocate, find
-from pac.envs.drmario.driver import BottleEnvironments
+from pac.envs.drmario.driver import GAME
 from pac.envs.drmario.layout import LONGEST_FALL, SCRATCH, Bytes, Words
 from pac.envs.drmario.plan import plan
 
@@ -22,7 +22,7 @@ class Game:
         self.task = find(spec)
         self.num_envs = num_envs
         self.buffers: dict[str, NDArray[Any]] = allocate(self.task, num_envs, slots)
-        self.envs = BottleEnvironments(self.task, 0, num_envs, self.buffers, seed)
+        self.envs = GAME(self.task, 0, num_envs, self.buffers, seed)
         self.envs.reset(np.ones(num_envs, np.bool_), 0)
 
     def state(self, env: int = 0) -> State:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.envs.drmario.looks import GLYPHS
+from pac.envs.drmario.task import GLYPHS
 
 from .play import Game
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pac.envs.poker.holdem import holdem
-from pac.envs.poker.off_tree import chance_of_smaller, taken_for
+from pac.envs.poker.live import chance_of_smaller, taken_for
 from pac.envs.poker.sizes import sizes_of
 
 SHARES = st.floats(0, 20)

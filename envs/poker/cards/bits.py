@@ -1,16 +1,11 @@
-"""The compiler of the kernels about cards, and bit operations."""
+"""Bit operations in kernels."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from numba import types
 from numba.extending import intrinsic
-
-from ...native import compiler
-
-compiled = compiler(Path(__file__).parent)
 
 
 def _ones(_context: Any, word: Any) -> Any:

@@ -41,7 +41,6 @@ class Kernel(NamedTuple):
     """A Python function that `numba.cuda` compiles, and the types of its arguments.
 
     Attributes:
-        function: The function.
         signature: Its signature.
     """
 

@@ -28,7 +28,6 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
     """N environments of a task, stepped slot by slot by trainers, or by Gymnasium's `reset` and `step`.
 
     Args:
-        task: The task.
         num_envs: Number of environments N.
         copy: Whether batches are copies rather than views.
         **options: Those of `Stepping`.

@@ -119,7 +119,6 @@ class Layout:
     are kept, because the host does not know after a step which rows were written.
 
     Attributes:
-        task: The task.
         num_envs: Number of environments N.
         slots: Number of slots S of the timed fields.
         device: Where the arrays are.

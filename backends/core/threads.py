@@ -43,6 +43,9 @@ class SliceThread:
         self.steps = 0
         self.pending = False
         self._slot: int | None = 0
+        # Both locks are signals: each is released by the thread that did not take it, so neither protects anything.
+        # Between a `send` and the `wait` after it, the fields and the environments belong to the thread; at all other
+        # times to the caller, because the thread is blocked on `_go`.
         self._go, self._done = threading.Lock(), threading.Lock()
         self._go.acquire()
         self._done.acquire()
@@ -58,7 +61,7 @@ class SliceThread:
     def wait(self, timeout: float) -> bool:
         """Wait for the step; return whether it was done in time."""
         if self.pending and not self._done.acquire(timeout=timeout):
-            return False
+            return False  # the step is still pending, and another call can wait for it
         self.pending = False
         return True
 
@@ -72,6 +75,7 @@ class SliceThread:
     def stop(self, timeout: float) -> None:
         """End the thread, unless it hangs in a step."""
         if self._thread.is_alive() and self.wait(timeout):
+            # `wait` returned the fields to us, so the thread reads this only after `_go`.
             self._slot = None
             self._go.release()
             self._thread.join(timeout)

@@ -16,7 +16,6 @@ class BatchViews:
     """One buffer's slots as Gymnasium's batches.
 
     Args:
-        task: The task.
         buffer: The arrays.
         copy: Whether batches are copies. Otherwise unpacked fields are views that a later step overwrites.
     """

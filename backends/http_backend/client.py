@@ -39,7 +39,6 @@ class HttpConnections(Connections):
     """One connection per environment of a buffer, kept open, with one request at a time.
 
     Args:
-        task: The task.
         buffer: Where answers are decoded to.
         token: The token of the servers.
     """

@@ -49,7 +49,6 @@ class HttpServer(EnvironmentServer):
     """Serves environments `lo..hi` of a run to clients with the token.
 
     Args:
-        task: The task.
         lo: First environment.
         hi: One past the last.
         seed: The run's seed.

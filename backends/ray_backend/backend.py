@@ -36,7 +36,6 @@ class RayBackend(Backend):
     not `active` until a node is available for them, and then their episodes are marked as truncated.
 
     Args:
-        task: The task.
         num_envs: Number of environments N.
         address: The address of a running cluster, or `auto`.
         **options: Those of every backend. `workers` is the largest number of workers per node.

@@ -50,7 +50,6 @@ class NodeEnvs(ShmBackend):
     """Environments `lo..hi` of N. The buffer has rows for all N, so that seeds and states are those of one machine.
 
     Args:
-        task: The task.
         num_envs: Number of environments N of the session.
         span: The first environment of this node, and one past its last.
         **options: Those of every backend.

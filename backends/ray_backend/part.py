@@ -30,10 +30,8 @@ class RayPart:
     """A slice of the environments, and the actor that steps it.
 
     Args:
-        task: The task.
         share: The slice, and the first node for it.
         first_worker: The number of its first worker.
-        cluster: The cluster.
         options: `timeout` and `hang_timeout` of the node's workers.
 
     Attributes:

@@ -27,7 +27,6 @@ class Share:
     """The environments of one node.
 
     Attributes:
-        node: The node.
         lo: First environment.
         hi: One past the last.
         workers: Number of worker processes.

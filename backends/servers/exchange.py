@@ -18,7 +18,6 @@ class Connections(ABC):
     """One connection per environment of a buffer.
 
     Args:
-        task: The task.
         buffer: The buffer for the answers.
 
     Attributes:
@@ -104,7 +103,6 @@ class Exchange:
     """The pending requests.
 
     Args:
-        connections: The connections.
         starts: The first environment of each server. A server's environments take turns.
         missed: Called when an answer does not come.
 

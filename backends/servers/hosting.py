@@ -43,7 +43,6 @@ class EnvironmentServer:
     """Environments `lo..hi` of a run, each stepped for its client.
 
     Args:
-        task: The task.
         lo: First environment.
         hi: One past the last.
         seed: The run's seed.
@@ -73,14 +72,12 @@ class HostedEnvironment:
     """Environment `env` of a run, in this process.
 
     Args:
-        task: The task.
         env: Its number in the run, which its seeds depend on.
         seed: The run's seed.
         buffers: Arrays for at least `env + 1` environments and one slot, which several hosted environments share; its
             own if None. Untouched rows use address space, but no memory.
 
     Attributes:
-        task: The task.
         env: Its number in the run.
         seed: The run's seed, modulo 2**64.
         begun: Whether an episode has begun.

@@ -40,7 +40,6 @@ class SocketConnections(Decoder):
     """One connection per environment of a buffer.
 
     Args:
-        task: The task.
         buffer: The buffer for the answers.
         spin: The longest time to yield before a wait blocks, in ns; 0 to never yield.
         plain: Whether the servers know only the twelve plain types: no HELLO_REQ is sent, and no RECORD comes.

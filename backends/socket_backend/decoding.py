@@ -47,7 +47,6 @@ class Decoder(Connections):
     """Memory for one answer of every environment, and the functions that write all of them into a buffer.
 
     Args:
-        task: The task.
         buffer: Where answers are decoded to.
         plain: Whether answers are results and nothing else; what a RECORD would carry is left as it is, but for the
             numbers in a result.

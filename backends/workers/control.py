@@ -142,7 +142,7 @@ class ControlBlock:
         ticket = (words[REQUEST] + 1) & MASK_32
         words[ORDER] = order
         if not STRONGLY_ORDERED:
-            fence()
+            fence()  # whoever sees the new counter must see the order, and the actions in the buffer
         words[REQUEST] = ticket
         return ticket
 
@@ -155,6 +155,8 @@ class ControlBlock:
         """Block until the worker replies or its state changes, at most for `seconds`."""
         words = self.words
         words[FLEET_BLOCKED] = 1
+        # The worker writes its reply and then reads this word; we write this word and then read the reply. With a fence
+        # between the two on each side, at least one of us sees the other: no wake-up is lost.
         fence()
         found = words[REPLY]
         if found != ticket:
@@ -236,7 +238,7 @@ class Link:
         """
         words, seen = self._words, self._seen
         if words[FLEET_CORE] == self._core:
-            self._block_until_asked(seen)
+            self._block_until_asked(seen)  # yielding would keep the fleet from the core that both run on
         else:
             for _ in POLLS:
                 if words[REQUEST] != seen:
@@ -252,7 +254,7 @@ class Link:
         """Reply that the order is done. It began at `begun`, in ns of the monotonic clock, and was `steps` steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
-            fence()
+            fence()  # whoever sees the reply must see the results in the buffer
         words[REPLY] = self._seen
         # The reply comes first; the other numbers may be one step old.
         quads[BEAT] = now = time.monotonic_ns()
@@ -293,6 +295,8 @@ class Link:
 
     def _block_until_asked(self, seen: int) -> None:
         words = self._words
+        # Without a fence, the fleet may miss this store and not wake us. But then its request came before the system
+        # call, which compares the word again and returns. `IDLE` bounds the wait in any case.
         words[WORKER_BLOCKED] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)

@@ -39,7 +39,6 @@ class Member:
         block: Its part of the control segment.
         log: The file with its output.
         report: The file with its failure report.
-        process: The process.
         spawned: Time of its start, by the monotonic clock.
         progress: The last sign of life, and the time of its last change.
         failures: Times of its failures, by the monotonic clock.

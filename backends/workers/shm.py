@@ -108,7 +108,7 @@ class ShmBackend(SupervisedBackend):
             if not STRONGLY_ORDERED:
                 fence()
             words[REQUEST] = ticket
-        fence()
+        fence()  # requests before the words that say who is blocked: see `ControlBlock.block_on_reply`
         for words, _, member in reversed(pending):  # a worker woken on this core may run immediately
             if words[WORKER_BLOCKED]:
                 wake_up(member.block.request)
@@ -149,7 +149,7 @@ class ShmBackend(SupervisedBackend):
         if last and not self._core:
             pending.insert(0, pending.pop(last))
         if not STRONGLY_ORDERED:
-            fence()
+            fence()  # replies before the results that are read from the buffer next
         self._patience.learn(longest)
         self.busy_seconds += longest * 1e-9
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from pac.envs.poker.small import leduc, liars_dice
 from pac.envs.poker.tree import DECISION
-from pac.training.mccfr import regret, trainer
-from pac.training.mccfr.regret import average_regret, iterations_weight
+from pac.training.mccfr import trainer
 from pac.training.mccfr.settings import MccfrSettings
 from pac.training.mccfr.solving.discounting import ALPHA, weight_of
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
+from pac.training.mccfr.trainer import average_regret, iterations_weight
 
 from .tables import learned
 from .test_trainer import solving
@@ -43,7 +43,7 @@ def test_a_large_table_is_measured_by_some_of_its_buckets(monkeypatch):
         part = table[first : first + game.buckets[street] * width, 0].reshape(game.buckets[street], width)
         part[...] = generator.normal(size=width)
     whole = average_regret(game, table, 1)
-    monkeypatch.setattr(regret, "MAX_ENTRIES", 300)
+    monkeypatch.setattr(trainer, "MAX_ENTRIES", 300)
     assert average_regret(game, table, 1) == pytest.approx(whole)
 
 

@@ -112,7 +112,6 @@ class LocalResponder:
     """A local best responder with one hand.
 
     Args:
-        game: The game.
         strategy: `(entries,)` probabilities by which the opponent acts.
         holdings: The game's hands.
         seat: The responder and the cards.

@@ -38,7 +38,6 @@ class StrategyPlayer:
     """A `MatchPlayer` that follows a strategy.
 
     Args:
-        game: The game.
         strategy: `(entries,)` probabilities.
         holdings: The game's hands.
     """

@@ -81,10 +81,8 @@ class Resolver:
     """Resolves decisions of a game.
 
     Args:
-        game: The game.
         strategy: `(entries,)` probabilities, the blueprint.
         holdings: The game's hands.
-        settings: The settings.
         clock: Returns the time in seconds.
     """
 

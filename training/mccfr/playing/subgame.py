@@ -90,7 +90,6 @@ class Subgame:
     gadget of Burch, Johanson and Bowling (2014). So none of them gains more from the result, except for `FORCED`.
 
     Args:
-        game: The game.
         tree: Its decisions here.
         payoff: `(leaves, keys of player 0, keys of player 1)` chips for player 0, times the probability of both hands.
         blueprint: For each decision `(keys, choices)` probabilities; None if no hand may leave.

@@ -6,16 +6,44 @@ computed from the end of the list. The traverser's strategy is only needed there
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ....envs.native import GOLDEN, mixed, stream
 from ..compiled import compiled, inlined
 from .matching import ONE, TWO, ZERO, follow
-from .prefetching import prefetch
 from .sampling_tree import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
 from .sharing import exchange
 from .traversal import TraversalArrays
+
+TO_WRITE, KEEP, DATA = 1, 3, 1
+"""Arguments of `llvm.prefetch`: for writing, keep in all cache levels, data cache."""
+
+
+def _prefetch(_context: Any, array: Any, place: Any) -> Any:
+    """Prefetch the cache line of an element that will be written: the core takes it over before the kernel needs it."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        at = cgutils.get_item_pointer(context, builder, kind, view, [arguments[1]])  # type: ignore[no-untyped-call]
+        word, flag = cgutils.voidptr_t, ir.IntType(32)
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [word], ir.FunctionType(ir.VoidType(), [word, flag, flag, flag])
+        )
+        builder.call(fetch, [builder.bitcast(at, word), flag(TO_WRITE), flag(KEEP), flag(DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, place), build
+
+
+prefetch: Any = intrinsic(_prefetch)
 
 
 @inlined

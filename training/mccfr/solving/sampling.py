@@ -55,7 +55,6 @@ class SamplingSolver:
     same tables for any batch size.
 
     Args:
-        game: The game.
         table: `(entries, 2)` float32, regrets and sums of the average strategy; may be in shared memory.
         updates: `(rows,)` uint32, how often each row's regrets were updated.
         seed: The run's seed.

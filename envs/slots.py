@@ -69,6 +69,7 @@ class SlotOrder:
         self._cyclic = ring or slots == 1
         self._following = [None if self._is_last(slot) else next_slot(slot, slots) for slot in range(slots)]
         self._first = 0  # the head when episodes began, or at the last carry
+        self._before: dict[int, int] = {}  # the slot with the actions that led to one to which a carry copied
 
     def next(self, slot: int) -> int:
         """Return the slot that a step of `slot` writes.
@@ -88,8 +89,11 @@ class SlotOrder:
         return self._following[slot] is not None
 
     def acted(self, slot: int) -> int:
-        """Return the slot with the actions that led to `slot`; the first of a rollout has none and gives itself."""
-        return (slot - 1) % self.slots if self._cyclic or slot % self._size else slot
+        """Return the slot with the actions that led to `slot`, also after a carry; itself if episodes began there.
+
+        A carry leaves them where they were, until the steps of the next rollout overwrite them.
+        """
+        return (slot - 1) % self.slots if self._cyclic or slot % self._size else self._before.get(slot, slot)
 
     @property
     def full(self) -> bool:
@@ -110,6 +114,7 @@ class SlotOrder:
         """Note that first observations were written into `slot`; what other slots contain is no longer valid."""
         self.head += 1
         self.newest, self._first = slot, self.head
+        self._before.clear()
 
     def wrote(self, slot: int, steps: int = 1) -> None:
         """Note that steps were made; the last of them wrote `slot`."""
@@ -118,6 +123,7 @@ class SlotOrder:
 
     def carried(self) -> None:
         """Note that the newest slot was copied to `carried_to`."""
+        self._before[self.carried_to] = self.acted(self.newest)
         self.newest, self._first = self.carried_to, self.head
 
     def __contains__(self, slot: object) -> bool:

@@ -113,6 +113,20 @@ def test_every_slot_that_can_be_stepped_has_a_next_one(order):
     assert count >= order.slots - order.rollouts
 
 
+@pytest.mark.parametrize(("order", "led"), [(SlotOrder(4), (2, 2)), (SlotOrder(6, rollouts=2), (1, 4))])
+def test_a_carry_does_not_forget_the_actions(order, led):
+    """They stay in the slot before the one that was copied; the first observations of episodes have none."""
+    order.begin(0)
+    assert order.acted(0) == 0
+    for slot in led:
+        while not order.full:
+            order.wrote(order.next(order.newest))
+        order.carried()
+        assert order.acted(order.newest) == slot
+    order.begin(0)
+    assert order.acted(0) == 0
+
+
 def test_the_last_slot_of_a_rollout_cannot_be_stepped():
     """The error says what to call."""
     with pytest.raises(BadParameter, match=r"0 to 2 can be stepped, got 3; call carry\(\) after slot 3"):

@@ -73,8 +73,14 @@ def attach_app(session: ConnectedSession) -> int:
         return open_next_run(left)
     if over is not None and over.phase is Phase.FAILED and left.next_run is None:
         raise SessionFailed("Session failed", over.message)
-    now = "has ended or is no longer watched" if over else f"continues: pac-tui attach {left.name}"
-    print(f"{left.name} {now}")  # noqa: T201 - as above
+    if over is None:
+        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - as above
+    elif over.description.watched:
+        print(f"{left.name} has ended or is no longer watched")  # noqa: T201 - as above
+    else:
+        from .session_text import end_text
+
+        print(end_text(over))  # noqa: T201 - as above
     return open_next_run(left)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..training.runs.folder import RunFolder
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainers import trainer_kind
@@ -97,4 +100,19 @@ def report_text(report: Mapping[str, Any]) -> str:
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
     lines += [f"event: {event.partition(NEWLINE)[0]}" for event in report["events"]]
-    return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])
+    return "\n".join([*lines, *([f"run: {report['run']}", *_what_next(report["run"])] if report["run"] else [])])
+
+
+def end_text(snapshot: Snapshot) -> str:
+    """Return how a session that another process has started has ended, and how to continue it."""
+    about = snapshot.description
+    steps = f"{int(snapshot.state['steps']):,} {plural(about.units.step)}"
+    return "\n".join([f"{about.run} has ended after {steps}", *_what_next(about.folder)])
+
+
+def _what_next(folder: str) -> list[str]:
+    """Return the commands that continue and measure a run, if it has a checkpoint."""
+    if not folder or not RunFolder(Path(folder)).saved:
+        return []
+    name = shlex.quote(Path(folder).name)
+    return [f"continue it: pac-tui run --resume {name}", f"measure it: pac-tui eval {name}"]

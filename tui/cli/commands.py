@@ -116,6 +116,19 @@ def attach(
 
 
 @app.command
+def stop(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
+    """Have a running session save and end.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        runs_dir: Folder that contains the runs.
+    """
+    from .stop import stop_session
+
+    return stop_session(name, runs_dir)
+
+
+@app.command
 def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
     """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` runs this command on HOST.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from ...envs import BadParameter
 from ..trainers import trainer_kind
@@ -18,9 +18,50 @@ from .folder import DIED, LAST, UNFINISHED, RunFolder, watched_runs
 from .sessions import FoundSession, sessions
 
 MAX_POINTS = 256
-MOST = 16_384
-"""Runs whose metadata are kept in memory."""
 LIVE, DAMAGED = "live", "damaged"
+Version: TypeAlias = tuple[int, int, int]
+T = TypeVar("T")
+
+
+def _newest(most: int) -> Callable[[Callable[[Path], T]], Callable[[Path, Version], T]]:
+    """Return a decorator of a function that reads a run: it is read again only if its version is another one.
+
+    Only what was read last of each of `most` runs is kept, so a run that grows does not fill the memory. Threads that
+    read a run at the same time each keep their result as a whole.
+    """
+
+    def decorated(read: Callable[[Path], T]) -> Callable[[Path, Version], T]:
+        @lru_cache(maxsize=most)
+        def kept(_folder: Path) -> list[tuple[Version, T]]:
+            return []
+
+        def newest(folder: Path, version: Version) -> T:
+            last = kept(folder)
+            if not last or last[0][0] != version:
+                last[:] = [(version, read(folder))]
+            return last[0][1]
+
+        return newest
+
+    return decorated
+
+
+@_newest(16_384)
+def _metadata_of(folder: Path) -> Mapping[str, Any] | str:
+    """Return the metadata of a run, or what is wrong with them."""
+    try:
+        return RunFolder(folder).metadata()
+    except RunFolderError as error:
+        return str(error)
+
+
+@_newest(512)
+def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
+    """Return some lines of a run's metrics, and why they cannot be read, if so."""
+    try:
+        return tuple(RunFolder(folder).sample_metrics(MAX_POINTS)), ""
+    except RunFolderError as error:
+        return (), str(error)
 
 
 @dataclass(frozen=True)
@@ -43,7 +84,7 @@ class RunOverview:
     metadata: Mapping[str, Any]
     state: str
     when: float
-    version: tuple[int, int, int] = (0, 0, 0)
+    version: Version = (0, 0, 0)
     pid: int | None = None
     damage: str = ""
 
@@ -136,7 +177,7 @@ def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure,
 def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
     """Return the overview of a run's folder, with the counters of the session that trains it."""
     written = metrics.version(run.path, metadata.FILE)
-    facts, version, when = _metadata_of(run.path, *written), metrics.version(run.path), written[0] / 1e9 or run.written
+    facts, version, when = _metadata_of(run.path, written), metrics.version(run.path), written[0] / 1e9 or run.written
     if isinstance(facts, str):
         return RunOverview(run.name, run.path, {}, DAMAGED, when, damage=facts)
     if session is not None:
@@ -144,15 +185,6 @@ def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
         return RunOverview(run.name, run.path, {**facts, **_counters(session)}, LIVE, began, version, session.pid)
     state = str(facts.get("state", ""))
     return RunOverview(run.name, run.path, facts, DIED if state in UNFINISHED else state, when, version)
-
-
-@lru_cache(maxsize=MOST)
-def _metadata_of(folder: Path, *_version: int) -> Mapping[str, Any] | str:
-    """Return the metadata of a run, or what is wrong with them; read again only if the file has changed."""
-    try:
-        return RunFolder(folder).metadata()
-    except RunFolderError as error:
-        return str(error)
 
 
 def _of_session(session: FoundSession) -> RunOverview:
@@ -168,12 +200,3 @@ def _of_session(session: FoundSession) -> RunOverview:
 def _counters(session: FoundSession) -> dict[str, int]:
     """Return the counters of a session; those in its metadata are older."""
     return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
-
-
-@lru_cache(maxsize=512)
-def _metrics_of(folder: Path, _version: tuple[int, int, int]) -> tuple[tuple[Mapping[str, Any], ...], str]:
-    """Return some lines of a run's metrics, and why they cannot be read, if so; they are kept until they change."""
-    try:
-        return tuple(RunFolder(folder).sample_metrics(MAX_POINTS)), ""
-    except RunFolderError as error:
-        return (), str(error)

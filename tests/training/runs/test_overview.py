@@ -1,6 +1,8 @@
 """Runs at a glance: their state, how far they came, how their goal went."""
 
+import gc
 import os
+import weakref
 
 import pytest
 
@@ -83,3 +85,24 @@ def test_only_what_has_changed_is_read(kept, tmp_path, monkeypatch):
     assert before[0].best == 4.0
     assert read == ["b", before[0].name]
     assert overviews(tmp_path, lambda: True) == []
+
+
+def test_of_a_run_that_grows_only_the_newest_metrics_are_kept(kept, tmp_path, monkeypatch):
+    """A list of runs that is read again and again does not fill the memory."""
+
+    class Row(dict[str, float]):
+        """A row whose end can be noticed."""
+
+    run, rows = kept("a"), []
+
+    def sampled(*_):
+        row = Row(seconds=1)
+        rows.append(weakref.ref(row))
+        return [row]
+
+    monkeypatch.setattr(RunFolder, "sample_metrics", sampled)
+    for seconds in range(3):
+        run.append_metrics({"seconds": seconds, "steps": 5, "return_mean": 4.0})
+        assert overviews(tmp_path)[0].rows
+    gc.collect()
+    assert [row() is None for row in rows] == [True, True, False]

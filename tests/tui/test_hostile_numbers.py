@@ -11,6 +11,8 @@ from pac.training.telemetry.validity import ANY, RANGES, ranges_of
 from .fake_session import CHESS, FACTS, FakeSession, paused, play
 
 VIEWS = [("summary", ""), ("environment", ""), ("environment", "i"), ("timing", ""), ("learning", ""), ("workers", "")]
+EXTREMES = ("least", "most", "nan", "inf", "-inf", "unknown")
+BLOCKS = (*RANGES, "metrics", "history", "info", "terms", "action_counts", "outcomes")
 SELECTED = {"env", "seat"}
 """The fields that decide whether a record is shown at all."""
 
@@ -30,7 +32,7 @@ def fill(array, ranges, extreme):
             values[...] = UNKNOWN if extreme == "unknown" else float(extreme)
 
 
-@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf", "unknown"])
+@pytest.mark.parametrize("extreme", EXTREMES)
 @pytest.mark.parametrize("task", ["drmario", CHESS], ids=["drmario", "all kinds of boards"])
 @pytest.mark.thorough
 def test_views_draw_extreme_numbers(still, stage, task, extreme):
@@ -41,10 +43,16 @@ def test_views_draw_extreme_numbers(still, stage, task, extreme):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("extreme", ["least", "most", "nan", "inf", "-inf", "unknown"])
-@pytest.mark.parametrize("block", [*RANGES, "metrics", "history", "info", "terms", "action_counts", "outcomes"])
+@pytest.mark.parametrize(
+    ("block", "extreme"),
+    [
+        pytest.param(block, extreme, marks=[] if at in {number % 2, 2 + number % 4} else [pytest.mark.slow])
+        for number, block in enumerate(BLOCKS)
+        for at, extreme in enumerate(EXTREMES)
+    ],
+)
 def test_views_draw_extreme_numbers_of_one_block(still, stage, block, extreme):
-    """Beside usual ones."""
+    """Beside usual ones: a finite and another one of each block; the slow tests have the rest."""
     fake = still()
     play(fake)
     paused(fake)

@@ -165,6 +165,16 @@ def _watched_here(training: Mapping[str, FoundSession], stopped: Callable[[], bo
     return [run for run in found if run.metadata.get("config", {}).get("cwd") == here]
 
 
+def live_facts(run: RunFolder) -> Mapping[str, Any]:
+    """Return the counters and the state of the session that trains a run; nothing if none does."""
+    path = str(run.path.resolve())
+    for session in sessions():
+        about = session.snapshot.description
+        if session.alive and not session.snapshot.phase.over and about.folder == path:
+            return {**_counters(session), "state": LIVE}
+    return {}
+
+
 def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
     """Return what the trainer of a run calls what it counts, and its figures."""
     try:

@@ -65,7 +65,9 @@ def _of_usage(error: CycloptsError) -> str:
     commands = [name for name in error.app or () if not name.startswith("-")]
     match error:
         case UnknownCommandError() | UnusedCliTokensError() if commands and error.unused_tokens:
-            return str(UnknownName("command", error.unused_tokens[0], commands))
+            if (name := error.unused_tokens[0]) in commands:
+                return f"options follow the command that they belong to: `{command} {name} ... --option`"
+            return str(UnknownName("command", name, commands))
         case UnusedCliTokensError():
             text = f"`{command}` does not accept {' '.join(error.unused_tokens or ())!r}"
         case UnknownOptionError():

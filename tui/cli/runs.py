@@ -15,7 +15,7 @@ from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED
 from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder, watched_runs
-from ...training.runs.overview import RunOverview, goal_of, overviews, units_and_figures
+from ...training.runs.overview import RunOverview, goal_of, live_facts, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
@@ -159,7 +159,13 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """Show the configuration, progress and checkpoints of a run."""
     run = RunFolder.find(runs_dir, name)
     saved = run.entry(CHECKPOINTS).names("step-*")
-    metadata: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.metadata(), "checkpoints": saved}
+    metadata: dict[str, Any] = {
+        "name": run.name,
+        "folder": str(run.path),
+        **run.metadata(),
+        **live_facts(run),
+        "checkpoints": saved,
+    }
     if damaged := run.read_metrics().damaged:
         metadata["damaged_metrics"] = damaged
     if json:

@@ -9,11 +9,17 @@ import sys
 import psutil
 import pytest
 
+from pac.backends.system.segment import new_directory, remove_directory
+from pac.envs import find
 from pac.training.runs.folder import RunFolder
+from pac.training.telemetry.blocks import TelemetryWriter
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Phase
 from pac.tui.cli import runs as cli_runs
 from pac.tui.cli.commands import main
 
 from ...folders import runtime
+from ...toys import FACTS
 from ...waiting import until
 from ..commands import Terminal, start
 
@@ -198,3 +204,23 @@ def test_a_session_that_is_killed_as_it_starts_leaves_a_run_that_is_listed(runs,
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("killed")]
     assert "died" in line
     assert main(["runs", "rm", "killed", "--yes"]) == 0
+
+
+def test_a_live_run_is_shown_with_its_counts(runs, capsys):
+    """As of now; those in its files are older."""
+    folder = RunFolder.create(runs, "live")
+    folder.write_metadata({"task": "drmario", "trainer": "ppo", "state": "running", "steps": 0})
+    directory = new_directory()
+    writer = TelemetryWriter(describe(find("drmario"), **FACTS, folder=str(folder.path)), 4, 1, directory)
+    with writer.write("state") as state:
+        state["phase"], state["num_envs"], state["steps"] = Phase.RUNNING, 4, 1234
+    assert main(["runs", "show", "live", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["steps"], facts["state"], facts["num_envs"]) == (1234, "live", 4)
+    remove_directory(directory)
+
+
+def test_options_before_a_command_are_explained(runs, capsys):
+    """They belong to the command."""
+    assert main(["runs", "--runs-dir", str(runs), "show", "sound"]) == 2
+    assert "options follow the command that they belong to: `pac-tui runs show" in capsys.readouterr().err

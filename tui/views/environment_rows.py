@@ -125,8 +125,10 @@ def action_parts(description: Description, action: Array | None) -> list[str]:
             low == 0 and float(high).is_integer() and float(number).is_integer()
         ):  # a choice beside numbers is kept as a number
             texts[index] = str(int(number))
-    pairs = zip(map(_part_name, description.component_names), texts, strict=False)
-    parts = groupby(pairs, itemgetter(0))
+    names = [_part_name(name) for name in description.component_names]
+    if len(list(groupby(names))) > len(set(names)):  # numbers that are parts of names, as in `hip 1, knee 1, hip 2`
+        names = list(description.component_names)
+    parts = groupby(zip(names, texts, strict=False), itemgetter(0))
     return [f"{name}={' '.join(text for _, text in numbers)}" for name, numbers in parts]
 
 
@@ -219,9 +221,7 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         return action_values(output, names, width, chosen, watched=snapshot.description.watched)
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows = pairs([value, Entry("entropy", entropy, "nats")], width)
-    for index, (mean, deviation) in enumerate(zip(output.means, output.deviations, strict=True)):
-        name = _component(snapshot.description, index, f"number {index}")
-        rows.append(pair(Entry(name, f"{decimal(mean, 3)} ± {decimal(deviation, 3)}"), width))
+    rows += distributed(snapshot.description, output, width)
     for index, (action, share) in enumerate(zip(output.actions, output.probabilities, strict=False)):
         name = _probable(snapshot.description, index, int(action))
         label = min(NAME, max(0, width - SHARE - LEAST_BAR - 1))
@@ -235,6 +235,13 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
             )
         )
     return rows
+
+
+def distributed(description: Description, output: PolicyOutput, width: int) -> list[Row]:
+    """The mean and the standard deviation of each number of a continuous action."""
+    spreads = enumerate(zip(output.means, output.deviations, strict=True))
+    texts = [(index, f"{decimal(mean, 3)} ± {decimal(deviation, 3)}") for index, (mean, deviation) in spreads]
+    return [pair(Entry(_component(description, index, f"number {index}"), text), width) for index, text in texts]
 
 
 def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:

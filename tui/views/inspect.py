@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..drawing.numbers import decimal, figure, percent, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .environment_rows import action_name, action_rows, action_text, in_place, seat_of
+from .environment_rows import action_name, action_rows, action_text, distributed, in_place, seat_of
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 
@@ -61,13 +62,16 @@ def inspected(
     if height >= SHORT:
         found = pages([*thought, *seen, *more, *details], width, height)
     else:
-        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW], note=seat_of(snapshot))
+        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room, FEW), note=seat_of(snapshot))
         found = [[brief, seen[0]], *pages([*thought, *reversed(more), *seen[1:], *details], width, height)]
     return column(found[min(page, len(found) - 1)], width, height), len(found)
 
 
-def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
-    """The last or next action, and the policy's value with its entropy and probabilities, or the values of actions."""
+def decided(snapshot: Snapshot, moment: Moment, width: int, most: int = sys.maxsize) -> list[Row]:
+    """The last or next action, and the policy's value with its entropy and probabilities, or the values of actions.
+
+    If there is room for only some lines, the probability of the action that was chosen is among them.
+    """
     about = snapshot.description
     chosen = moment.next_action if moment.next_action is not None else moment.action
     title = "next" if moment.next_action is not None else "last"
@@ -89,12 +93,15 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
-        return [*acted, *action_values(output, names, width, sampled, watched=about.watched)]
+        return [*acted, *action_values(output, names, width, sampled, watched=about.watched)][:most]
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows[len(acted) :] = pairs([value, Entry("entropy", entropy, "nats")], width)
-    for action, share in zip(output.actions, output.probabilities, strict=False):
-        rows.append(_share(about, int(action), float(share), width, marked=int(action) == sampled))
-    return rows
+    rows += distributed(about, output, width)
+    shares_of = list(zip(map(int, output.actions), map(float, output.probabilities), strict=False))
+    if len(rows) + len(shares_of) > most:
+        shares_of.sort(key=lambda pair: (pair[0] != sampled, -pair[1]))
+    rows += [_share(about, action, share, width, marked=action == sampled) for action, share in shares_of]
+    return rows[:most]
 
 
 def _share(about: Description, action: int, share: float, width: int, *, marked: bool) -> Row:

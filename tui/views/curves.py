@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,6 +36,16 @@ from .figures import ONLY_CURVES, REPEATED, hint, known
 FIRST = (RETURN.name, LENGTH.name)
 RATES = ("fps", "sps")
 LAST = (*RATES, "learning_rate", *(f"info/{name}" for name in REPEATED))
+TELLING = tuple(map(re.compile, ("return|reward|score|ep_rew", "success|(^|[/_])win|solved", "eval", "^info/", "loss")))
+"""What curves beside boards are about, by their names, most important first."""
+UNTELLING = frozenset(
+    (
+        *("time", "time_elapsed", "iteration", "iterations", "epoch", "epochs", "update", "updates", "n_updates"),
+        *("step", "steps", "global_step", "timesteps", "total_timesteps", "fps", "sps", "learning_rate"),
+    )
+)
+"""Names of curves that are drawn beside boards only if there is no other one: they grow, or say nothing of success."""
+LEAST_TELLING = len(TELLING) + 2
 LEAST_CHART = 6
 SHOWN = 6
 """Most curves beside boards: the measure of success, up to four charts, and one more."""
@@ -225,8 +236,20 @@ def _plain(name: str) -> str:
 def main_curves(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names of the curves that are drawn beside boards, most important first."""
     goal = first_of(snapshot.description.figures, snapshot.metrics).name
-    others = (name for name in all_curves(snapshot) if name != LENGTH.name)
-    return tuple(dict.fromkeys((goal, *others)))[:SHOWN]
+    others = sorted((name for name in all_curves(snapshot) if name != goal), key=_rank)
+    telling = [name for name in others if _rank(name) < LEAST_TELLING]
+    return (goal, *(telling or others[:1]))[:SHOWN]
+
+
+def _rank(name: str) -> int:
+    """Return how little a curve says about the success of a training: 0 for the most."""
+    path = _plain(name).lower()
+    last = path.rpartition("/")[2]
+    if path.startswith("time/") or last in UNTELLING:
+        return LEAST_TELLING
+    if name == LENGTH.name:
+        return LEAST_TELLING - 1
+    return next((rank for rank, kind in enumerate(TELLING) if kind.search(path)), len(TELLING))
 
 
 def all_curves(snapshot: Snapshot) -> list[str]:

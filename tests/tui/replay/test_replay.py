@@ -68,7 +68,7 @@ async def test_an_episode_is_shown_from_its_first_state(path):
     async with opened(path, (160, 40)) as (app, _):
         length = read(path).length
         await seen(app, f"{length} steps back at step 0")
-        for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: 1", "replayed"):
+        for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: right", "replayed"):
             await until(partial(has_text, app, text), text)
 
 

@@ -168,12 +168,13 @@ class Before:
 def test_the_next_rollout_begins_after_the_update() -> None:
     """However long the update takes: it ends after the last step of the rollout beside it, and before the next one."""
     noticed: list[tuple[int, bool]] = []
+    wholes = count(16, 8)
     with training(PPO, corridor()) as trainer:
         updates: Any = trainer._updates
         learn = trainer.learner.learn
 
         def slow(rollout: Rollout) -> Metrics:
-            whole = len(noticed) // 8 * 8 + 8
+            whole = next(wholes)
             until(lambda: len(noticed) == whole, "the last step of the rollout beside it")
             return learn(rollout)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -55,6 +56,8 @@ class LoggedFigures:
         self._said = False
         self._sums: dict[str, tuple[float, int]] = {}
         self._unread: dict[str, Any] = {}
+        # Any thread of the script may log, and the one that steps takes. A number may be of a class that logs itself.
+        self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
         """Whether a figure was ever logged."""
@@ -71,14 +74,15 @@ class LoggedFigures:
             figure = figure_of(value)
             if figure is None or not isinstance(name, str):
                 continue
-            shown = self._names.get(name) or self._new(name)
-            if not shown:
-                left_out.append(name)
-            elif isinstance(figure, float):
-                total, count = self._sums.get(shown, (0.0, 0))
-                self._sums[shown] = total + figure, count + 1
-            else:
-                self._unread[shown] = figure
+            with self._lock:
+                shown = self._names.get(name) or self._new(name)
+                if not shown:
+                    left_out.append(name)
+                elif isinstance(figure, float):
+                    total, count = self._sums.get(shown, (0.0, 0))
+                    self._sums[shown] = total + figure, count + 1
+                else:
+                    self._unread[shown] = figure
         if self._said or not left_out:
             return ""
         self._said = True
@@ -88,7 +92,8 @@ class LoggedFigures:
 
     def take(self) -> dict[str, float]:
         """Return the mean of what was logged under each name since the last call; of unread numbers, the newest."""
-        sums, unread, self._sums, self._unread = self._sums, self._unread, {}, {}
+        with self._lock:
+            sums, unread, self._sums, self._unread = self._sums, self._unread, {}, {}
         found = {name: total / count for name, (total, count) in sums.items()}
         for name, figure in unread.items():
             with suppress(Exception):

@@ -1,6 +1,8 @@
 """The figures that a script logs, as they become points of curves."""
 
 import math
+import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,3 +103,22 @@ def test_a_name_of_the_sessions_own_figures_is_marked(figures):
     """The script's frames per second are not mixed with those that were measured."""
     figures.add({"fps": 10.0, "time/fps": 10.0, "return/p50": 1.0})
     assert list(figures.take()) == ["fps (logged)", "time/fps", "return/p50 (logged)"]
+
+
+def test_what_one_thread_logs_while_another_takes_is_counted_once(figures):
+    """Wherever the one that logs is interrupted."""
+    found: list[dict[str, float]] = []
+    taking = threading.Thread(target=lambda: found.append(figures.take()))
+
+    class Interrupting(dict[str, tuple[float, int]]):
+        def get(self, name: str, other: Any = None) -> Any:
+            sums = super().get(name, other)
+            taking.start()
+            taking.join(0.1)
+            return sums
+
+    figures._sums = Interrupting({"loss": (1.0, 1)})
+    figures.add({"loss": 3.0})
+    taking.join()
+    values = [one["loss"] for one in (*found, figures.take()) if one]
+    assert values in ([2.0], [1.0, 3.0])

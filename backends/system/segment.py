@@ -129,11 +129,12 @@ def new_directory() -> Path:
     """Make another directory of this process, removed at exit."""
     pid = os.getpid()
     path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
+    _locks[path] = -1  # not locked yet; an interrupt from here on leaves nothing behind
+    atexit.register(remove_directory, path)
     path.mkdir(mode=0o700)
     _locks[path] = out_of_reach(os.open(path, os.O_RDONLY))
     with suppress(OSError):  # a file system without locks
         fcntl.flock(_locks[path], fcntl.LOCK_EX)
-    atexit.register(remove_directory, path)
     return path
 
 
@@ -154,7 +155,8 @@ def remove_directories() -> None:
 def _unlock_fork() -> None:
     """Close the inherited lock files: a lock holds while any process has its file open."""
     while _locks:
-        os.close(_locks.popitem()[1])
+        with suppress(OSError):
+            os.close(_locks.popitem()[1])
 
 
 os.register_at_fork(after_in_child=_unlock_fork)

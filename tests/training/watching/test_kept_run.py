@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_made_is_named(watched, tmp_path):
     watched.parent.mkdir()
     watched.write_text("a file")
     session = train()
-    found = find_session("pytest", tmp_path)
+    found = find_session(session.name, tmp_path)
     assert f"{watched} cannot be written to" in "".join(event.text for event in found.snapshot.events)
     session.close()
 

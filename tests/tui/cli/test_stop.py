@@ -45,6 +45,6 @@ def test_a_watched_script_is_left_alone(capsys):
 
 
 def test_what_does_not_run_cannot_be_stopped(capsys):
-    """The error says what is running."""
+    """The error names it."""
     assert main(["stop", "nothing"]) == 2
-    assert "none is running" in capsys.readouterr().err
+    assert "'nothing'" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_a_session_that_computes_has_more_time(stuck, crowded, tmp_path, alone):
         begun = time.monotonic()
         os.kill(watched.process.pid, signal.SIGTERM)
         # On a crowded core, the timer of `test_native_code_that_keeps_the_gil_is_ended_by_a_timer` may be first.
-        with pytest.raises(SessionFailed, match="made no progress|without a report"):
+        with pytest.raises(SessionFailed, match=r"made no progress|without a report"):
             outcome(watched)
         assert time.monotonic() - begun >= 4 * 0.3
 

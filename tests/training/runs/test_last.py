@@ -16,9 +16,18 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.segment_layout import VERSION, OtherVersion
 
+from ...folders import runtime
 from ...toys import FACTS
 
 NOBODY = "999999999-1-00"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """A runtime directory without the sessions that other tests have run in this process."""
+    with runtime() as folder:
+        monkeypatch.setenv("PAC_RUNTIME_DIR", str(folder))
+        yield
 
 
 def dead_session(folder):

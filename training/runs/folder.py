@@ -258,9 +258,9 @@ def watched_runs() -> Path | None:
     """Return the folder of the runs that watched scripts leave; None if they leave none."""
     chosen = os.environ.get(WATCHED)
     if chosen is not None:
-        return Path(chosen) if chosen else None
+        return Path(chosen).resolve() if chosen else None
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (state if state.is_absolute() else Path("~/.local/state").expanduser()) / "pac-tui" / "watched"
+    return Path(state if state.is_absolute() else Path("~/.local/state").expanduser(), "pac-tui", "watched").resolve()
 
 
 def is_run(path: Path) -> bool:

@@ -168,10 +168,6 @@ class Debugger:
         )
         self.history.keep_boards(buffer, ahead, drawn)
 
-    def keep_seen(self, ahead: int, observations: Array, infos: Array) -> None:
-        """Keep what a script's environments observed in the newest steps, see `History.keep_seen`."""
-        self.history.keep_seen(ahead, observations, infos)
-
     def _take_drawn(self, looked_at: Array) -> NDArray[np.bool_]:
         """Return which environments have drawn as requested, `(num_envs,)`; request the next board of recorded ones."""
         drawn: NDArray[np.bool_] = self._requested & (looked_at == 0)

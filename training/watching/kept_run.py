@@ -55,7 +55,10 @@ class KeptRun:
         self._lines: deque[Mapping[str, Any]] = deque()  # appended by one thread, taken by another: both are atomic
         self._pending: dict[str, Any] = {}
         self._due = 0.0
+        # The stepping thread replaces these counts as a whole; the facts belong to the thread that writes.
+        self._counts: Mapping[str, Any] = {}
         self._facts: dict[str, Any] = {}
+        self._has_room = False
         if parent is None:
             return
         try:
@@ -88,10 +91,10 @@ class KeptRun:
         if self.folder is None:
             return
         figures = {**totals, "seconds": round(seconds, 3), **dict.fromkeys(RATE_NAMES)}
-        self._pending |= row
-        self._facts = {**self._facts, "num_envs": num_envs, **totals, "return_mean": row.get("return_mean")}
+        self._pending |= {**figures, **row}
+        self._counts = {"num_envs": num_envs, **totals, "return_mean": row.get("return_mean")}
         if seconds >= self._due:
-            self._lines.append({**figures, **self._pending})
+            self._lines.append(self._pending)
             self._pending, self._due = {}, seconds + seconds / LINES
 
     def write(self) -> None:
@@ -103,15 +106,19 @@ class KeptRun:
             while self._lines:
                 folder.append_metrics(self._lines.popleft())
             if time.time() >= self._written + PERIOD:
-                if self._facts.get("state") != "running":
-                    make_room(folder)
                 self._save("running")
+                self._make_room(folder)
 
     def _save(self, state: str, **more: Any) -> None:
         assert self.folder is not None
         self._written = time.time()
-        self._facts = {**self._facts, "state": state, "written": self._written, **more}
+        self._facts |= {**self._counts, "state": state, "written": self._written, **more}
         self.folder.write_metadata(self._facts)
+
+    def _make_room(self, folder: RunFolder) -> None:
+        if not self._has_room:
+            self._has_room = True
+            make_room(folder)
 
     def close(self, state: str, error: str, telemetry: Segment, output: str | None) -> None:
         """Write the rest, once no other thread writes: the last state, and the end of the output.
@@ -125,14 +132,16 @@ class KeptRun:
         folder = self.folder
         if folder is None:
             return
-        if self._pending and self._lines:
-            self._lines.append({**self._lines.pop(), **self._pending})
+        if self._pending:
+            self._lines.append(self._pending)
         self.write()
         with suppress(OSError):
             self._save(state, **({"error": error} if error else {}))
             write_telemetry(folder, telemetry.path.name, telemetry.map)
             if output is not None:
                 _copy_end(Path(output), folder)
+            if len(os.listdir(folder.path.parent)) > MOST_RUNS:  # noqa: PTH208 - only their number; of short scripts, too
+                self._make_room(folder)
         folder.release()
         self.folder = None
 

@@ -345,7 +345,7 @@ class WatchedScript(BaseSession):
             mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, :1] = math.nan
             if mirror.seen is not None and (numbers := self._boards.parts.vector):
                 observations, infos = mirror.seen
-                self.debugger.keep_seen(self.counter.uncounted, observations[..., :numbers], infos)
+                self.debugger.history.keep_seen(self.counter.uncounted, observations[..., :numbers], infos)
             self.monitor.step()
         return drawing
 

@@ -179,6 +179,25 @@ def test_old_runs_make_room(watched, monkeypatch):
     assert [run.name.partition("-")[0] for run in RunFolder.all(watched)] == ["train1", "train2", "train3"]
 
 
+def test_what_was_logged_since_the_last_line_is_kept_at_the_end(watched, segment):
+    """Also if all lines before were written already."""
+    run = KeptRun("train", "Toy", keep=True)
+    run.add({"loss": 1.0}, COUNTS, 10_000, 2)
+    run.write()
+    run.add({"evaluation": 7.0}, COUNTS | {"steps": 9}, 10_001, 2)
+    run.close("completed", "", segment, None)
+    assert only(watched).metrics()[-1]["evaluation"] == 7
+    assert only(watched).metadata()["steps"] == 9
+
+
+def test_short_scripts_make_room_too(watched, monkeypatch, segment):
+    """They end before their metadata are due."""
+    monkeypatch.setattr(kept_run, "MOST_RUNS", 2)
+    for index in range(4):
+        KeptRun(f"train{index}", "Toy", keep=True).close("completed", "", segment, None)
+    assert len(RunFolder.all(watched)) <= 3
+
+
 def git(*arguments, cwd):
     """Run git; return what it prints."""
     quiet = ("-c", "user.name=x", "-c", "user.email=x", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")

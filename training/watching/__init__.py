@@ -17,13 +17,14 @@ AnyEnvs = TypeVar("AnyEnvs")
 
 
 KINDS = {
-    "VecEnv": "VecEnv",
-    "VectorEnv": "VectorEnv",
-    "ParallelEnv": "ParallelEnv",
-    "AECEnv": "TurnEnv",
-    "Env": "SingleEnv",
+    "EnvPoolMixin": ("env_pool", "EnvPool"),
+    "VecEnv": ("libraries", "VecEnv"),
+    "VectorEnv": ("libraries", "VectorEnv"),
+    "ParallelEnv": ("libraries", "ParallelEnv"),
+    "AECEnv": ("libraries", "TurnEnv"),
+    "Env": ("libraries", "SingleEnv"),
 }
-"""What follows the instances of a library's class, by the name of that class."""
+"""What follows the instances of a library's class, as module and class, by the name of that class."""
 PRIVATE = "_pac_tui.training.watching"
 """The same modules, if this process was started by `pac-tui watch`."""
 
@@ -53,9 +54,9 @@ class WatchFunction:
                 f"watch expects an environment or a vector environment of Gymnasium, a Stable-Baselines3 VecEnv or an "
                 f"environment of PettingZoo, got {type(envs).__name__}{hint}"
             )
-        intercept, libraries, naming = (_module(each) for each in ("intercept", "libraries", "naming"))
+        intercept, naming = _module("intercept"), _module("naming")
         calls = naming.callers(sys._getframe(1))  # noqa: SLF001 - where the script calls
-        intercept.follow_object(envs, getattr(libraries, kind)(envs, calls, name or ""))
+        intercept.follow_object(envs, getattr(_module(kind[0]), kind[1])(envs, calls, name or ""))
         return envs
 
     def step(  # noqa: PLR0917 - in Gymnasium's order

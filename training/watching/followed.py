@@ -52,8 +52,10 @@ class Followed:
 
     batch = False
     """Whether it is a batch of environments in one object."""
+    begins: tuple[str, ...] = ("reset",)
+    """The methods that begin an episode; it is followed from the first call of one on."""
     others: tuple[str, ...] = ()
-    """The methods whose calls are noted, except `reset`, `step` and `close`."""
+    """The methods whose calls are noted besides these, `step` and `close`."""
 
     def __init__(self, env: Any, calls: tuple[Caller, ...], name: str = "") -> None:
         self.env = weakref.ref(env)

@@ -34,12 +34,14 @@ class Follower(Protocol):
 
     Attributes:
         env: The environment, a weak reference.
+        begins: The methods of its class that begin an episode.
         attention: Not 0 if `before` is to be called before a step.
         thread: The thread that has called it last.
         noted: Called after a call within which no environment was reset; the fastest way to note a step.
     """
 
     env: weakref.ref[Any]
+    begins: tuple[str, ...]
     attention: Sequence[int] | Array
     thread: Inside | None
     noted: Noter
@@ -252,7 +254,8 @@ def follow_object(env: Any, followed: Follower) -> None:
                 objects.pop(key, None)
         _Process.known = max(64, len(objects))
     objects[id(env)] = followed
-    replace(type(env), "reset")
+    for name in followed.begins:
+        replace(type(env), name)
 
 
 def stop_in_fork() -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import wraps
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from . import groups
 from .after_import import Hook
 from .facts import chain, fact, id_of, kind_of, stored
-from .followed import CannotWatch, Followed, action_of, report
-from .hidden import hidden
-from .intercept import Noter, follow_instances, follow_object, here
-from .naming import callers
+from .followed import CannotWatch, Followed, action_of
+from .intercept import Noter, follow_instances, here
 
 AnyArgs: TypeAlias = tuple[Any, ...]
 AnyKwargs: TypeAlias = Mapping[str, Any]
@@ -146,7 +143,7 @@ class VectorEnv(Followed):
 
     def kind(self, env: Any) -> str:
         """Return its class and the id of its environments."""
-        return f"{kind_of(env)} {_vector_id(env)}"
+        return f"{kind_of(env)} {vector_id(env)}"
 
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Wait before a step; remember which environments a reset is for, before Gymnasium takes that out."""
@@ -203,14 +200,14 @@ class VectorEnv(Followed):
         reset, count = self.resets(env), len(host_array(result[1]))
         shown = ShownEnvs(
             kind=kind_of(env),
-            task=_vector_id(env),
+            task=vector_id(env),
             actions=self.actions(env),
             render=render_of_rows(env),
             observation=_row_of(observations, count),
             make_log=batch_logs(observations, begins_later=reset == NEXT),
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
-            layers=_layers_of(env),
+            layers=layers_of(env),
         )
         before = self.group.session
         session = groups.open_session(self.group, shown, count)
@@ -282,32 +279,6 @@ class VecEnv(VectorEnv):
     def resets(self, env: Any) -> str:  # noqa: ARG002
         """Return when it resets environments."""
         return SAME
-
-
-class EnvPool(VectorEnv):
-    """A vector environment of EnvPool with Gymnasium's interface."""
-
-    others = ("recv", "send", "async_reset")
-    waits = frozenset({"step", "send"})
-
-    def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
-        """Note a call, unless it is for some of the environments."""
-        if name != "close" and self._some(args[0], name, args, kwargs):
-            self.fail(CannotWatch("the script resets or steps only some of its environments at a time"))
-        super().after(name, args, kwargs, result, entered)
-
-    def _some(self, env: Any, name: str, args: AnyArgs, kwargs: AnyKwargs) -> bool:
-        place = {"reset": 1, "step": 2, "send": 2}.get(name, 99)
-        ids = kwargs.get("env_id", args[place] if len(args) > place else None)
-        return ids is not None and list(ids) != list(range(env.num_envs))
-
-    def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
-        """Note a step, or one of its halves."""
-        super().note({"send": "step_async", "recv": "step_wait"}.get(name, name), args, kwargs, result, entered)
-
-    def resets(self, env: Any) -> str:  # noqa: ARG002
-        """Return when it resets environments."""
-        return NEXT
 
 
 class ParallelEnv(Followed):
@@ -458,20 +429,19 @@ class TurnEnv(ParallelEnv):
                 log.begin(self._row(agent), observation)
 
 
-def _layers_of(env: Any) -> list[Any]:
+def layers_of(env: Any) -> list[Any]:
     """Return the wrappers of a vector, and what is within: of environments in this process, the layers of the first."""
     *wrappers, base = chain(env)
     envs = stored(base, "envs")
     return [*wrappers, *(chain(envs[0]) if isinstance(envs, list | tuple) and envs else [base])]
 
 
-def _vector_id(env: Any) -> str:
+def vector_id(env: Any) -> str:
     """Return the id of the environments of a vector, or their class where they have none."""
     base = chain(env)[-1]
-    config = base.config if hasattr(type(base), "all_env_ids") else None  # EnvPool
     spec, envs = stored(fact(env, "spec"), "id"), stored(base, "envs")
-    if config or spec:
-        return str(config["task"] if config else spec)
+    if spec:
+        return str(spec)
     if isinstance(envs, list | tuple) and envs:
         return id_of(envs[0])
     if type(base).__name__ in {"AsyncVectorEnv", "SubprocVecEnv"}:
@@ -481,7 +451,7 @@ def _vector_id(env: Any) -> str:
         kind = re.search(r"<(\w+) instance>", str(texts[0]))
         if kind:
             return kind[1]
-    return type(base).__name__
+    return type(base).__name__.removesuffix("GymnasiumEnvPool")
 
 
 def _is_of_version_one(env: Any) -> bool:
@@ -520,24 +490,6 @@ def host_array(batch: Any) -> Any:
     return convert(batch)
 
 
-def _hook_env_pool(registration: ModuleType) -> None:
-    """Follow what EnvPool makes with Gymnasium's interface. Its compiled classes have their own `__new__`."""
-    registry = registration.EnvRegistry
-    original = registry.make
-
-    @hidden
-    def make(*args: Any, **kwargs: Any) -> Any:
-        env = original(*args, **kwargs)
-        if hasattr(env, "single_observation_space"):
-            try:
-                follow_object(env, EnvPool(env, callers(sys._getframe(1))))  # noqa: SLF001 - the only way
-            except Exception as error:
-                report(type(env).__name__, error)
-        return env
-
-    registry.make = wraps(original)(make)
-
-
 def environment_hooks() -> dict[str, Hook]:
     """Return the function to call after the import of each module that defines environments."""
     return {
@@ -547,7 +499,6 @@ def environment_hooks() -> dict[str, Hook]:
             for name in ("gymnasium", "gym")
         },
         "stable_baselines3.common.vec_env.base_vec_env": lambda module: follow_instances(module.VecEnv, VecEnv),
-        "envpool.registration": _hook_env_pool,
         "pettingzoo.utils.env": _hook_petting_zoo,
     }
 

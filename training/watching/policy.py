@@ -122,11 +122,9 @@ class PolicyProbe:
         names = "torch", "torch.distributions", "torch._dynamo.eval_frame", "torch.optim.optimizer"
         imported: Callable[[str], Any] = sys.modules.get
         torch, distributions, compiler, optimizer = map(imported, names)
-        if any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values()):
-            self._found = None  # a method that is replaced would have compiled modules compiled again
-            return
         if distributions is None or self.observes:
             return
+        compiled = any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values())
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001
         _observing.add(self)
@@ -135,8 +133,13 @@ class PolicyProbe:
             self._listed = self._due + LISTED
             self._functions = [getattr(distributions, name).__init__ for name in DISTRIBUTIONS]
             self._functions += [torch.nn.Module.__call__, *_forwards(torch.nn.Module)]
-        for function in self._functions:
+        # A method that is replaced would have code compiled again that calls it. The call of a compiled module is never
+        # a part of compiled code.
+        functions = [vars(compiler.OptimizedModule).get("__call__")] if compiled else self._functions
+        for function in functions:
             self._replace(function, self._clock.__next__, self._after)
+        if compiled:
+            return
         self._replace(getattr(torch, "compile", None), self._restore, NOTHING)  # which reads the code of others
         if hasattr(optimizer, "register_optimizer_step_post_hook"):
             self._optimizers = optimizer.register_optimizer_step_post_hook(self._learned)

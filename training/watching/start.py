@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from . import requested
@@ -22,6 +23,12 @@ from .scalars import scalar_hooks
 from .startup.sitecustomize import VARIABLE, path_with_startup
 
 BUSY = 1.0  # s of CPU time, from which on other processes may have done the training
+
+
+def _hook_pools(registration: ModuleType) -> None:
+    from .env_pool import follow_pools  # needs NumPy
+
+    follow_pools(registration)
 
 
 def start(request: Mapping[str, Any]) -> None:
@@ -41,7 +48,7 @@ def start(request: Mapping[str, Any]) -> None:
         for stream in (sys.stdout, sys.stderr):  # a line is shown when it is printed, as in a terminal
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(line_buffering=True)
-    call_after_import({**environment_hooks(), **scalar_hooks()})
+    call_after_import({**environment_hooks(), "envpool.registration": _hook_pools, **scalar_hooks()})
     os.register_at_fork(after_in_child=stop_in_fork)
     if "folder" in request:
         execve = os.execve

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.eval_frame import OptimizedModule
 from torch.distributions import Categorical, MultivariateNormal, Normal
 
 from pac.training.watching.policy import DISTRIBUTIONS, MOST_VAIN, PolicyProbe
@@ -30,10 +31,18 @@ class Direct(nn.Module):
         return inputs @ self.weights
 
 
+def acted(logits):
+    """What compiled code returns that makes a distribution in it."""
+    return Categorical(logits=logits, validate_args=False).logits
+
+
 def codes():
     """The code of all functions of PyTorch and of the tests that is ever replaced."""
     made = [getattr(torch.distributions, name).__init__ for name in DISTRIBUTIONS]
-    return [function.__code__ for function in (nn.Module.__call__, Direct.forward, torch.compile, *made)]
+    return [
+        function.__code__
+        for function in (nn.Module.__call__, Direct.forward, OptimizedModule.__call__, torch.compile, *made)
+    ]
 
 
 UNCHANGED = codes()
@@ -43,7 +52,7 @@ class Observed:
     """Policies whose next step is observed, and what is seen of it."""
 
     def __init__(self):
-        self.probe = PolicyProbe(ENVS, ACTIONS)
+        self.probe, self._row = PolicyProbe(ENVS, ACTIONS), 1
 
     def begin(self, num_envs=ENVS, num_actions=ACTIONS, numbers=0):
         self.probe, self._row = PolicyProbe(num_envs, num_actions, numbers), min(1, num_envs - 1)
@@ -295,18 +304,22 @@ def compiler():
 
 @pytest.mark.parametrize("observed", [False, True])
 @pytest.mark.thorough
-def test_a_compiled_script_has_as_many_graphs_as_without_watching(step, compiler, observed):
-    """To replace methods would compile modules again, so nothing is observed from then on."""
+def test_what_a_compiled_module_returns_is_observed_and_nothing_is_compiled_again(step, compiler, observed):
+    """Of what runs within compiled code, nothing is replaced, since that would have it compiled again."""
     if observed:
         step.begin()
     compiled = torch.compile(Direct(), backend="eager")
+    whole = torch.compile(lambda inputs: acted(compiled(inputs)), backend="eager")
     for _ in range(2):
         assert not step.probe.observes
+        whole(torch.randn(ENVS, 4))
         compiled(torch.randn(ENVS, 4))
         step.probe.finish()
-        step.probe._due = 0
-        assert step.probe.inspect(0) is None
-    assert compiler["unique_graphs"] == 1
+        step.again()
+        outputs = compiled(torch.randn(ENVS, 4))
+        whole(torch.randn(ENVS, 4))
+        assert step.end().values == pytest.approx(np.sort(outputs[step._row].detach().numpy())[::-1])
+    assert compiler["unique_graphs"] == 2
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit")

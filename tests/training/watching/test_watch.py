@@ -204,8 +204,9 @@ def test_what_a_script_logs_last_is_shown():
     assert not named("short")
 
 
-def test_a_second_session_of_a_name_gets_a_number():
+def test_a_second_session_of_a_name_gets_a_number(tmp_path, monkeypatch):
     """So that each can be attached to by its name; `latest` is a session that lives."""
+    monkeypatch.setenv("PAC_RUNTIME_DIR", str(tmp_path))  # without the sessions of other tests
     first = watch(cartpoles(), name="twin")
     second = watch(cartpoles(2), name="twin")
     for envs in (first, second):

@@ -11,7 +11,7 @@ from pac.training.watching.launching import watched_environment
 
 from ...programs import talking
 from ...waiting import LIMIT
-from .scripted import named, session_of
+from .scripted import counted_by, named, session_of
 
 envpool = pytest.importorskip("envpool")
 pytestmark = [pytest.mark.session, pytest.mark.filterwarnings("ignore:.*precision lowered by casting")]
@@ -53,20 +53,54 @@ def test_environments_of_an_unchanged_script_are_shown(arguments):
     assert (process.returncode, printed) == (0, expected)
 
 
+class Parts:
+    """A pool whose environments are stepped in parts, and what its user counts."""
+
+    def __init__(self, batch_size):
+        made = envpool.make_gymnasium("CartPole-v1", num_envs=4, batch_size=batch_size, seed=1, max_episode_steps=15)
+        self.envs, self.steps, self.lengths, self.running = watch(made, name="parts"), 0, [], {}
+
+    def count(self, _observations, _rewards, terminated, truncated, infos):
+        for row, over in zip(infos["env_id"].tolist(), terminated | truncated, strict=True):
+            if row in self.running:
+                self.steps, self.running[row] = self.steps + 1, self.running[row] + 1
+            self.running.setdefault(row, 0)
+            if over:
+                self.lengths.append(self.running.pop(row))
+        return infos["env_id"]
+
+    def send_and_receive(self):
+        self.envs.async_reset()
+        for _ in range(200):
+            ids = self.count(*self.envs.recv())
+            self.envs.send(np.ones(len(ids), np.int32), ids)
+
+    def step_some(self):
+        self.envs.reset()
+        self.running = dict.fromkeys(range(4), 0)
+        for turn in range(200):
+            self.count(*self.envs.step(np.ones(2, np.int32), np.arange(4)[turn % 3 :][:2]))
+
+
 @pytest.mark.parametrize(
-    ("options", "arguments", "reason"),
-    [
-        ("", ACTIONS + "[:2], np.array([0, 2])", "the script resets or steps only some of its environments at a time"),
-        ("batch_size=2", ACTIONS + "[:2], np.arange(2)", "batch_size is less than num_envs"),
-    ],
+    ("use", "batch_size"), [(Parts.send_and_receive, 2), (Parts.send_and_receive, 4), (Parts.step_some, 4)]
 )
-def test_parts_of_the_environments_are_not_watched(options, arguments, reason):
+def test_environments_that_are_stepped_in_parts_are_counted_as_their_user_does(use, batch_size):
+    """Steps and lengths of episodes; what a reset returns is no step."""
+    parts = Parts(batch_size)
+    use(parts)
+    counts = counted_by(parts.envs).counter.counts
+    assert (counts.steps, counts.episodes) == (parts.steps, len(parts.lengths))
+    assert sorted(counts.table._records["length"][: counts.episodes].tolist()) == sorted(parts.lengths)
+
+
+def test_single_steps_after_steps_of_all_end_watching():
     """One line gives the reason, and the script continues."""
-    process, printed = start(options, arguments, watched=True)
+    arguments = f"*({ACTIONS},) if _ < 9 else ({ACTIONS}[:2], np.array([0, 2]))"
+    process, printed = start("", arguments, watched=True)
     assert printed.endswith("CartPoleGymnasiumEnvPool\n")
-    assert not [session for session in sessions() if session.pid == process.pid]
     _, err = process.communicate(timeout=LIMIT)
-    assert f"pac-tui: CartPoleGymnasiumEnvPool is not watched: {reason}" in err
+    assert "pac-tui: CartPoleGymnasiumEnvPool is not watched: the script steps only some of its environments" in err
 
 
 def test_one_line_shows_them():

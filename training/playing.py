@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import make
 from ..backends.workers.worker import read_instructions
 from ..envs import Task, episode_seed, find
 from ..envs.gym.adapted import SEED_BITS
@@ -29,6 +28,7 @@ from ..envs.spaces.late_infos import ADAPTED
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
+from .lone_training import LoneTraining, maker
 from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
@@ -81,17 +81,6 @@ def evaluation_seed(seed: int) -> int:
     return (seed + SEED) & MASK_63
 
 
-def context_of(task: Task, settings: Mapping[str, Any], seed: int) -> tuple[Context, list[Envs]]:
-    """Return a context whose environments are in this process, and the list of those that were made."""
-    made: list[Envs] = []
-
-    def envs(count: int, slots: int, **options: Any) -> Envs:
-        made.append(make(task, count, "inline", slots=slots, seed=seed, **options))
-        return made[-1]
-
-    return Context(task, envs, settings, "cpu", seed, Timer()), made
-
-
 def play_episodes(
     name: str,
     task: Task,
@@ -117,21 +106,22 @@ def play_episodes(
         greedy: Whether to take the most likely actions instead of sampling.
         on_progress: Called with how many episodes have ended.
     """
-    context, made = context_of(task, settings, seed)
+    context = Context(task, settings, "cpu", seed, Timer())
     count = min(episodes, ENVIRONMENTS)
     wanted, ended = [len(range(env, episodes, count)) for env in range(count)], [0] * count
     found: list[PlayedEpisode] = []
-    with closing(build_player(name, context, greedy=greedy)) as player:
-        player.start(count)
+    player = build_player(name, context, greedy=greedy)
+    with closing(LoneTraining(player, maker(task, seed=seed))) as playing:
+        envs = playing.open(count)
         player.load_state(*state)
         while len(found) < episodes:
-            head = made[-1].order.head
+            head = envs.order.head
             player.iterate()
             # A rollout has just been carried, so all of its slots but the first are those of this iteration.
-            for slots in [span.written for span in made[-1].order.since(head)] or [slice(1, None)]:
-                for slot, env in _ends(task, made[-1], slots):
+            for slots in [span.written for span in envs.order.since(head)] or [slice(1, None)]:
+                for slot, env in _ends(task, envs, slots):
                     if ended[env] < wanted[env]:
-                        found.append(_played(task, made[-1], slot, env, ended[env]))
+                        found.append(_played(task, envs, slot, env, ended[env]))
                         ended[env] += 1
             on_progress(len(found))
     return sorted(found, key=lambda episode: (episode.env, episode.number))
@@ -204,7 +194,7 @@ def evaluate_run(
     check_identity(run, identity)
 
     def take(found: Checkpoint) -> None:
-        with closing(build_player(name, context_of(task, settings, 0)[0], greedy=config.greedy)) as player:
+        with closing(build_player(name, Context(task, settings, "cpu", 0, Timer()), greedy=config.greedy)) as player:
             player.load_state(found.tensors, found.data["data"])
 
     loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take)

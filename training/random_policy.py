@@ -11,7 +11,7 @@ from ..envs.actions import random_actions
 from ..envs.fields import Array
 from ..envs.native import GOLDEN, compiler, mixed, stream
 from ..envs.task import MASK_64
-from .trainer import Context, Envs, Metrics, Trainer
+from .trainer import BufferSpec, Context, Envs, Metrics, Trainer
 
 STEPS = 64
 ROW_STEPS = 16_384
@@ -91,18 +91,20 @@ class RandomPolicy(Trainer):
         self._steps = 0
         self._decisions = 0
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
+    def buffer(self, num_envs: int) -> BufferSpec:
+        """Return a buffer for some steps."""
+        return BufferSpec(max(1, min(STEPS, ROW_STEPS // (num_envs * self._context.task.players))) + 1)
+
+    def attach(self, envs: Envs) -> None:
+        """Act in environments from now on."""
         context, players = self._context, self._context.task.players
-        rows, first = num_envs * players, context.ranks.first_env(num_envs) * players
+        rows, first = envs.environments * players, context.ranks.first_env(envs.environments) * players
         seed = np.uint64((context.seed ^ ACTIONS) & MASK_64)
         self._streams = np.array([stream(seed, np.uint64(row)) for row in range(first, first + rows)], np.uint64)
-        self._slots = max(1, min(STEPS, ROW_STEPS // rows))
-        self._envs = context.make_envs(num_envs, self._slots + 1)
-        self._actions = list(self._envs.buffer["action"])
+        self._envs, self._slots = envs, envs.order.slots - 1
+        self._actions = list(envs.buffer["action"])
         if context.task.masked:
-            self._masks = list(self._envs.buffer["action_mask"])
-        self._envs.start(0)
+            self._masks = list(envs.buffer["action_mask"])
 
     def iterate(self) -> Metrics:
         """Step all environments a few times."""
@@ -142,9 +144,6 @@ class RandomPolicy(Trainer):
         del tensors
         self._decisions, self._steps = int(data["decisions"]), int(data.get("steps", 0))
 
-    def close(self) -> None:
-        """Close the environments."""
-        self._actions, self._masks = [], []
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None
+    def detach(self) -> None:
+        """Let go of the environments."""
+        self._actions, self._masks, self._envs = [], [], None

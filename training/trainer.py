@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..backends.system.segment import Segment
 from ..envs import PacError, Task
@@ -69,9 +69,6 @@ class Envs(Protocol):
     def environments(self) -> int:
         """Number of environments N; rows are N x players."""
 
-    def start(self, slot: int = 0) -> None:
-        """Start an episode in every environment and write the first observations into `slot`."""
-
     def advance(self, slot: int) -> None:
         """Step all environments by the actions of `slot`; the results are in the next slot.
 
@@ -90,9 +87,6 @@ class Envs(Protocol):
 
     def carry(self) -> None:
         """Copy the last slot of a rollout to the first slot of the next one."""
-
-    def close(self) -> None:
-        """Stop the workers."""
 
 
 class LaunchedEnvs(Envs, Protocol):
@@ -177,7 +171,7 @@ class StartProcesses(Protocol):
             function: `module:function`, called in the process as `(session, arguments)`, where `session` is a
                 `ParentSession`.
             arguments: JSON data for each process.
-            envs: The environments whose buffer they map, made with `segment=True`.
+            envs: The environments whose buffer they map, which is in a `BufferSpec.segment`.
             names: What to call the processes.
             devices: Where they compute.
 
@@ -273,16 +267,35 @@ class PolicyOutput:
 
 
 @dataclass(frozen=True)
+class BufferSpec:
+    """The buffer that a trainer needs.
+
+    Attributes:
+        slots: Number of slots, one more than the steps of a rollout.
+        ring: Whether slot 0 follows the last slot, as in a replay; then `carry` is not called.
+        rollouts: Number of rollouts that the slots hold; a thread can learn from one while another one is written.
+        segment: Whether it is in shared memory, where other processes can map it.
+        on_device: Whether the environments may be on the policy's device, with a buffer that has `tensors`.
+    """
+
+    slots: int
+    ring: bool = False
+    rollouts: int = 1
+    segment: bool = False
+    on_device: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `pac.backends.make` for this buffer, except for its device."""
+        return {"slots": self.slots, "ring": self.ring, "rollouts": self.rollouts, "segment": self.segment}
+
+
+@dataclass(frozen=True)
 class Context:
     """What a session gives to a trainer.
 
     Attributes:
         task: The task to train on.
-        make_envs: Makes the environments behind the session's gate, which the trainer closes. Called as
-            `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it;
-            with `ring=True`, its slot 0 follows its last slot, and `carry` is not called; with `rollouts=2`, it holds
-            two rollouts, so that a thread can learn from one while the other is written; with `device`, the buffer
-            is in memory of that device, if the environments can be there.
         settings: The trainer's validated settings, as plain data.
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
@@ -295,11 +308,9 @@ class Context:
         ranks: The processes of the training, which decide together.
         start_processes: Starts processes that the session supervises.
         frames_left: Returns how many more frames the limit of the run allows, for trainers whose steps have many.
-        envs_device: Where environments may be, for trainers that read a buffer's `tensors`: `cpu`, or `device`.
     """
 
     task: Task
-    make_envs: Callable[..., Envs]
     settings: Mapping[str, Any]
     device: str
     seed: int
@@ -310,7 +321,6 @@ class Context:
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state
     start_processes: StartProcesses = _no_processes
     frames_left: Callable[[], float] = lambda: math.inf
-    envs_device: str = "cpu"
 
 
 class Policy(Protocol):
@@ -327,20 +337,34 @@ class Policy(Protocol):
 
 
 class Trainer(ABC):
-    """One algorithm, driven iteration by iteration. It does not catch `Stopped` and `Interrupted`."""
+    """One algorithm, driven iteration by iteration. It does not catch `Stopped` and `Interrupted`.
+
+    The environments belong to the session: it makes them with a buffer that the trainer describes, lends them, and
+    takes them back before it closes them, at the end or to go on with another N.
+    """
 
     @abstractmethod
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
+    def buffer(self, num_envs: int) -> BufferSpec:
+        """Return the buffer that N environments need.
+
+        Raises:
+            TooManyEnvironments: The trainer cannot use as many.
+        """
+
+    @abstractmethod
+    def attach(self, envs: Envs) -> None:
+        """Use environments with such a buffer from now on; their first episodes begin after this call."""
+
+    @abstractmethod
+    def detach(self) -> None:
+        """Let go of the environments, which are about to be closed; keep what was learned, optimizer and counters.
+
+        There may be none, and others may follow.
+        """
 
     @abstractmethod
     def iterate(self) -> Metrics:
         """Collect once and learn once; return the figures, each of which becomes a curve."""
-
-    def resize(self, num_envs: int) -> None:
-        """Continue with another number of environments; keep what was learned, optimizer and counters."""
-        self.close()
-        self.start(num_envs)
 
     def inspect(self, row: int) -> PolicyOutput | None:  # noqa: ARG002
         """Return what the policy computed for a row at the last step; None if there is no policy."""
@@ -376,6 +400,33 @@ class Trainer(ABC):
         """Return figures for the final report."""
         return {}
 
-    @abstractmethod
     def close(self) -> None:
-        """Close the environments and stop the processes."""
+        """Let go of the environments, and stop threads and processes. Nothing follows."""
+        self.detach()
+
+
+class OwnedEnvs(Envs, Protocol):
+    """Environments as their owner sees them."""
+
+    def start(self, slot: int = 0) -> None:
+        """Start an episode in every environment and write the first observations into `slot`."""
+
+    def close(self) -> None:
+        """Stop the workers."""
+
+
+AnyEnvs = TypeVar("AnyEnvs", bound=OwnedEnvs)
+
+
+def open_envs(trainer: Trainer, num_envs: int, make: Callable[[int, BufferSpec], AnyEnvs]) -> AnyEnvs:
+    """Make environments for a trainer that has none, lend them to it, and start an episode in each.
+
+    Args:
+        trainer: The trainer.
+        num_envs: Number of environments N.
+        make: Makes them; the caller closes them after `Trainer.detach`.
+    """
+    envs = make(num_envs, trainer.buffer(num_envs))
+    trainer.attach(envs)
+    envs.start(0)
+    return envs

@@ -31,10 +31,14 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         num_envs: Number of environments N.
         copy: Whether batches are copies rather than views.
         **options: Those of `Stepping`.
+
+    Attributes:
+        num_envs: What Gymnasium calls so: the length of a batch, which is the number of rows. N is `environments`.
     """
 
     def __init__(self, task: Task, num_envs: int, *, copy: bool = False, **options: Any) -> None:
         super().__init__(task, num_envs, **options)
+        self.num_envs = self.rows
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.single_observation_space = observation_space(task.observation)
         self.single_action_space = action_space(task)

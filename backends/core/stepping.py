@@ -38,7 +38,7 @@ class Stepping(ABC):
         task: What is stepped.
         buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
         environments: Number of environments N.
-        num_envs: Number of rows, N x players.
+        rows: Number of rows of each slot, N x players.
         seed: Environment i's episode k is seeded by `episode_seed(seed, i, k)`. It is the run's seed if `first_env` is
             0, else the one that `seed_from` returns.
         first_env: The number of environment 0 among those of all processes of the run.
@@ -77,7 +77,7 @@ class Stepping(ABC):
         self.task, self.environments, self.timeout = task, num_envs, timeout
         self.first_env, self.seed = first_env, seed_from(seed, first_env)
         self.hang_timeout = hang_timeout
-        self.num_envs = num_envs * task.players
+        self.rows = num_envs * task.players
         self.busy_seconds = 0.0
         self._state = BackendState.NEW
         self._events: list[BackendEvent] = []

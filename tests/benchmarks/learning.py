@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
@@ -25,8 +25,9 @@ from pac.training.bench.facts import Figures, Progress, summary_of
 from pac.training.bench.measured_process import MeasurementFailed, last_line
 from pac.training.config import Config
 from pac.training.loading import effective_settings, trainer_of
-from pac.training.playing import context_of, play_episodes
-from pac.training.trainer import Trainer
+from pac.training.lone_training import LoneTraining, maker
+from pac.training.playing import play_episodes
+from pac.training.trainer import Context, Timer, Trainer
 from pac.training.trainers import build_trainer
 
 from .learning_checks import EPISODES, PLAYED_SEED, Checks, LearningCurve, Report
@@ -155,9 +156,10 @@ def train_ours(config: Config, checks: Checks, report: Report) -> None:
     task, settings = find(config.task), effective_settings(config) | {"threads": 1}
     name = trainer_of(config)
     with closing(ProcessesAlone(task)) as processes:
-        context = replace(context_of(task, settings, config.seed)[0], start_processes=processes.start)
-        with closing(build_trainer(name, context)) as trainer:
-            trainer.start(config.num_envs or NUM_ENVS)
+        context = Context(task, settings, "cpu", config.seed, Timer(), start_processes=processes.start)
+        trainer = build_trainer(name, context)
+        with closing(LoneTraining(trainer, maker(task, seed=config.seed))) as training:
+            training.open(config.num_envs or NUM_ENVS)
             processes.wait_until_ready()
             curve = LearningCurve(checks, lambda: fmean(greedy_returns(name, task, settings, trainer)), report)
             while not curve.over:

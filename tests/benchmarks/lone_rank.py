@@ -17,8 +17,9 @@ from torch import Tensor
 from pac.backends.workers.shm import ShmBackend
 from pac.envs import find
 from pac.training.device import keep_memory
+from pac.training.lone_training import LoneTraining
 from pac.training.ranks import SingleRank
-from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainer import BufferSpec, Context, Timer
 from pac.training.trainers import build_trainer, trainer_settings
 
 WARM = 2
@@ -81,14 +82,15 @@ def train(task: str, num_envs: int, seconds: float, settings: dict[str, Any]) ->
     keep_memory()
     found, ranks = find(task), NotedRanks()
 
-    def make_envs(num_envs: int, slots: int, **more: Any) -> Envs:
-        envs = AgreeingEnvs(found, num_envs, slots=slots, workers=1, **more)
+    def made(num_envs: int, spec: BufferSpec) -> AgreeingEnvs:
+        envs = AgreeingEnvs(found, num_envs, workers=1, **spec.options)
         envs.ranks = ranks
         return envs
 
     chosen = trainer_settings("ppo", found, {**settings, "threads": 1})
-    trainer = build_trainer("ppo", Context(found, make_envs, chosen, "cpu", 0, Timer(), ranks=ranks))
-    trainer.start(num_envs)
+    trainer = build_trainer("ppo", Context(found, chosen, "cpu", 0, Timer(), ranks=ranks))
+    owner = LoneTraining(trainer, made)
+    owner.open(num_envs)
     noted: list[list[float]] = []
     sizes: list[int] = []
     try:
@@ -102,7 +104,7 @@ def train(task: str, num_envs: int, seconds: float, settings: dict[str, Any]) ->
             noted.append(ranks.seconds)
             sizes = ranks.sizes
     finally:
-        trainer.close()
+        owner.close()
     return {"seconds": noted, "sizes": sizes}
 
 

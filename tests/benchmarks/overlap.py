@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -157,8 +157,8 @@ def training(case: Case, **settings: Any) -> Iterator[Training]:
     from pac.envs import find
 
     task = find(case.task.format(work=work_for(BURN)))
-    trainer, timer = started("ppo", task, case.settings | settings, case.num_envs, case.backend, workers=case.workers)
-    with closing(trainer):
+    chosen = case.settings | settings
+    with started("ppo", task, chosen, case.num_envs, case.backend, workers=case.workers) as (trainer, timer):
         for _ in range(2):  # the first ones compile, and overlap nothing
             trainer.iterate()
         yield Training(trainer, timer, case.num_envs)

@@ -68,14 +68,13 @@ def _figures(decisions: int, rollout: float, update: float) -> Figures:
 
 def measure_ours(seconds: float) -> Figures:
     """Measure our side for `seconds` after one iteration."""
-    trainer, timer = started("ppo", find(TASK), SETTINGS, NUM_ENVS, BACKEND)
-    trainer.iterate()
-    timer.lap("python")
-    before, update, begun = trainer.learner.decisions, timer.seconds["learner"], time.perf_counter()
-    while time.perf_counter() - begun < seconds:
+    with started("ppo", find(TASK), SETTINGS, NUM_ENVS, BACKEND) as (trainer, timer):
         trainer.iterate()
-    whole, update = time.perf_counter() - begun, timer.seconds["learner"] - update
-    trainer.close()
+        timer.lap("python")
+        before, update, begun = trainer.learner.decisions, timer.seconds["learner"], time.perf_counter()
+        while time.perf_counter() - begun < seconds:
+            trainer.iterate()
+        whole, update = time.perf_counter() - begun, timer.seconds["learner"] - update
     return _figures(trainer.learner.decisions - before, whole - update, update)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 from pac.training.bench.turns import rate_of
@@ -45,6 +46,7 @@ class Ours:
     def __init__(self, game: str, workers: int) -> None:
         self._spec, self._workers = game, workers
         self._trainer: Any = None
+        self._running = ExitStack()
         self.begin(0)
 
     def begin(self, seed: int) -> None:
@@ -52,10 +54,10 @@ class Ours:
         from pac.envs import find
         from pac.training.bench.alone import started
 
-        if self._trainer is not None:
-            self._trainer.close()
-        task = find(self._spec)
-        self._trainer, _ = started("mccfr", task, {}, self._workers, "shm", seed=seed, workers=self._workers)
+        self._running.close()
+        self._trainer, _ = self._running.enter_context(
+            started("mccfr", find(self._spec), {}, self._workers, "shm", seed=seed, workers=self._workers)
+        )
 
     def iterate(self) -> int:
         """Run some batches on every worker."""

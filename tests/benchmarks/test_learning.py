@@ -8,7 +8,7 @@ import pytest
 from pac.envs import BadParameter, find
 from pac.training.bench.facts import Figures
 from pac.training.config import Config
-from pac.training.playing import context_of
+from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_trainer, trainer_settings
 
 from .cleanrl_ppo import train_cleanrl_ppo
@@ -88,8 +88,7 @@ def test_greedy_returns_are_those_of_first_episodes(name, chosen):
     """Each environment counts once, however many episodes it plays meanwhile."""
     task = find("noop:length=3")
     settings = trainer_settings(name, task, chosen)
-    trainer = build_trainer(name, context_of(task, settings, 0)[0])
-    trainer.start(2)
+    trainer = build_trainer(name, Context(task, settings, "cpu", 0, Timer()))
     returns = greedy_returns(name, task, settings, trainer)
     trainer.close()
     assert len(returns) == EPISODES

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from pac.backends import make
 from pac.envs import Task
-from pac.training.trainer import Context, Envs, Timer
+from pac.training.lone_training import LoneTraining, maker
+from pac.training.trainer import Context, Timer
 from pac.training.trainers import trainer_settings
 
 
-class Recorded:
-    """Makes environments, and keeps them, so that a test sees what the learner was shown."""
+@dataclass(frozen=True)
+class LoneContext(Context):
+    """What a trainer gets, and where its environments are."""
 
-    def __init__(self, task: Task, backend: str = "inline") -> None:
-        self.task, self.backend = task, backend
-        self.made: list[Any] = []
-
-    def __call__(self, num_envs: int, slots: int, **options: Any) -> Envs:
-        envs = make(self.task, num_envs, self.backend, slots=slots, seed=1, workers=2, **options)
-        self.made.append(envs)
-        return envs
+    backend: str = "inline"
+    envs_device: str = "cpu"
 
 
 def context(
@@ -36,17 +32,24 @@ def context(
     device: str = "cpu",
     envs_device: str = "cpu",
     **settings: Any,
-) -> Context:
+) -> LoneContext:
     """Return what a session gives to a trainer."""
-    made, chosen = Recorded(task, backend), trainer_settings(trainer, task, settings)
-    return Context(task, made, chosen, device, seed, Timer(), envs_device=envs_device)
+    chosen = trainer_settings(trainer, task, settings)
+    return LoneContext(task, chosen, device, seed, Timer(), backend=backend, envs_device=envs_device)
+
+
+def owner_of(trainer: Any, context: LoneContext) -> LoneTraining[Any]:
+    """Return the owner of a trainer's environments."""
+    made = maker(context.task, context.backend, device=context.envs_device, seed=1, workers=2)
+    return LoneTraining(trainer, made)
 
 
 @contextmanager
-def started(kind: Any, context: Context, num_envs: int = 8, iterations: int = 0) -> Iterator[Any]:
-    """Yield a trainer of a kind that has started, and made some iterations."""
-    with closing(kind(context)) as trainer:
-        trainer.start(num_envs)
+def started(kind: Any, context: LoneContext, num_envs: int = 8, iterations: int = 0) -> Iterator[Any]:
+    """Yield a trainer of a kind that has environments, of its `owner`, and made some iterations."""
+    trainer = kind(context)
+    with closing(owner_of(trainer, context)) as trainer.owner:
+        trainer.owner.open(num_envs)
         for _ in range(iterations):
             trainer.iterate()
         yield trainer

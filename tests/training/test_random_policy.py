@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pac.backends import make
 from pac.envs import BadParameter, UnknownName, find
 from pac.envs.fields import Array
 from pac.training.device import NoSuchDevice, resolve_device
+from pac.training.lone_training import LoneTraining, maker
 from pac.training.random_policy import RandomPolicy, draw_legal_actions
 from pac.training.ranks import Ranks, SingleRank
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_player, build_trainer, trainer_settings
 
-from .alone import context
+from .alone import context, started
 from .corridor import corridor
 from .thread_ranks import on_ranks
 
@@ -38,15 +40,13 @@ def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
 
 def test_random_policy_plays_and_resumes() -> None:
     """It steps, resizes and continues from its state like other trainers."""
-    one = RandomPolicy(context(corridor(), trainer="random"))
-    one.start(4)
-    first = one.iterate()
-    one.resize(2)
-    assert one.iterate()["decisions"] == first["decisions"] * 1.5
-    two = RandomPolicy(context(corridor(), trainer="random"))
-    two.load_state(*one.state())
-    assert two.state() == one.state()
-    one.close()
+    with started(RandomPolicy, context(corridor(), trainer="random"), 4) as one:
+        first = one.iterate()
+        one.owner.open(2)
+        assert one.iterate()["decisions"] == first["decisions"] * 1.5
+        two = RandomPolicy(context(corridor(), trainer="random"))
+        two.load_state(*one.state())
+        assert two.state() == one.state()
 
 
 @pytest.mark.parametrize("spec", ["noop", "drmario", "kinds:Arm", "kinds:Levers"])
@@ -57,23 +57,12 @@ def test_two_ranks_take_the_actions_of_one_process(spec: str, monkeypatch: pytes
 
     def play(ranks: Ranks, count: int) -> Array:
         first = ranks.first_env(count)
-        policy = RandomPolicy(
-            Context(
-                task,
-                lambda num_envs, slots: make(task, num_envs, "inline", slots=slots, seed=5, first_env=first),
-                trainer_settings("random", task, {}),
-                "cpu",
-                5,
-                Timer(),
-                ranks=ranks,
-            )
-        )
-        policy.start(count)
-        policy.iterate()
-        assert policy._envs is not None
-        taken = policy._envs.buffer["action"][:-1].copy()
-        policy.close()
-        return taken
+        policy = RandomPolicy(Context(task, trainer_settings("random", task, {}), "cpu", 5, Timer(), ranks=ranks))
+        with closing(LoneTraining(policy, maker(task, seed=5, first_env=first))) as owner:
+            envs: Any = owner.open(count)
+            policy.iterate()
+            taken: Array = envs.buffer["action"][:-1].copy()
+            return taken
 
     halves = on_ranks(2, lambda ranks: play(ranks, 2))
     assert np.array_equal(np.concatenate(halves, axis=1), play(SingleRank(), 4))

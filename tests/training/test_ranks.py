@@ -17,21 +17,18 @@ from pac.training.ppo.update import NonFiniteRollout
 from pac.training.ranks import Ranks, SingleRank
 from pac.training.trainer import Interrupted, ProcessFailed, Stopped
 
-from .alone import context, weights
+from .alone import context, started, weights
 from .corridor import corridor
 from .thread_ranks import on_ranks
 
 
 def train(ranks: Ranks, num_envs: int, iterations: int = 2, **settings: Any) -> tuple[dict[str, torch.Tensor], Any]:
     """Train one rank; return its weights and its last metrics."""
-    trainer = PPO(replace(context(corridor(), **settings), ranks=ranks))
-    trainer.start(num_envs)
     metrics: dict[str, float] = {}
-    for _ in range(iterations):
-        metrics = trainer.iterate()
-    found = weights(trainer)
-    trainer.close()
-    return found, metrics
+    with started(PPO, replace(context(corridor(), **settings), ranks=ranks), num_envs) as trainer:
+        for _ in range(iterations):
+            metrics = trainer.iterate()
+        return weights(trainer), metrics
 
 
 @pytest.fixture
@@ -68,19 +65,18 @@ def test_a_rank_without_decisions_takes_the_steps_of_the_others() -> None:
     """Its rows waited during the whole rollout; it learns what the others have seen."""
 
     def rank(ranks: Ranks) -> tuple[dict[str, torch.Tensor], float]:
-        trainer = PPO(replace(context(corridor()), ranks=ranks))
-        trainer.start(4)
-        buffer = trainer._context.make_envs.made[-1].buffer  # type: ignore[attr-defined]
-        step = trainer._context.make_envs.made[-1].advance  # type: ignore[attr-defined]
+        with started(PPO, replace(context(corridor()), ranks=ranks), 4) as trainer:
+            envs = trainer.owner.envs
+            step = envs.advance
 
-        def advance(slot: int) -> None:
-            step(slot)
-            if ranks.rank:
-                buffer["active"][...] = WAITS
+            def advance(slot: int) -> None:
+                step(slot)
+                if ranks.rank:
+                    envs.buffer["active"][...] = WAITS
 
-        trainer._context.make_envs.made[-1].advance = advance  # type: ignore[attr-defined]
-        decisions = trainer.iterate()["decisions"]
-        return weights(trainer), decisions
+            envs.advance = advance
+            decisions = trainer.iterate()["decisions"]
+            return weights(trainer), decisions
 
     (one, decisions), (other, same) = on_ranks(2, rank)
     assert decisions == same == 64
@@ -91,20 +87,19 @@ def test_a_fault_on_one_rank_ends_the_iteration_on_all() -> None:
     """The rank whose environment returned NaN names the row, the others name another process."""
 
     def rank(ranks: Ranks) -> str:
-        trainer = PPO(replace(context(corridor()), ranks=ranks))
-        trainer.start(4)
-        envs = trainer._context.make_envs.made[-1]  # type: ignore[attr-defined]
-        step = envs.advance
+        with started(PPO, replace(context(corridor()), ranks=ranks), 4) as trainer:
+            envs = trainer.owner.envs
+            step = envs.advance
 
-        def advance(slot: int) -> None:
-            step(slot)
-            if ranks.rank:
-                envs.buffer["reward"][3, 2] = np.nan
+            def advance(slot: int) -> None:
+                step(slot)
+                if ranks.rank:
+                    envs.buffer["reward"][3, 2] = np.nan
 
-        envs.advance = advance
-        with pytest.raises(NonFiniteRollout) as caught:
-            trainer.iterate()
-        return str(caught.value)
+            envs.advance = advance
+            with pytest.raises(NonFiniteRollout) as caught:
+                trainer.iterate()
+            return str(caught.value)
 
     others, own = on_ranks(2, rank)
     assert "of another process" in others

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
 
-from ...backends import make
 from ...backends.core.status import WorkerState
 from ...backends.system.segment import own_directory
 from ...envs import Task
+from ..lone_training import LoneTraining, maker
 from ..session.gate import Gate
 from ..session.trainer_processes import ProcessSupervisor
 from ..telemetry.events import EventLog
-from ..trainer import Context, Envs, Timer
+from ..trainer import Context, Timer
 from ..trainers import build_trainer, trainer_settings, transformed_task
 from .measured_process import MeasurementFailed
 
@@ -22,6 +23,7 @@ START_LIMIT = 120.0
 POLL = 0.05
 
 
+@contextmanager
 def started(
     name: str,
     task: Task,
@@ -33,8 +35,8 @@ def started(
     device: str = "cpu",
     envs_device: str = "cpu",
     **options: Any,
-) -> tuple[Any, Timer]:
-    """Build and start a trainer; return it and the timer of its phases.
+) -> Iterator[tuple[Any, Timer]]:
+    """Yield a trainer that has environments, and the timer of its phases.
 
     Args:
         name: The trainer.
@@ -49,13 +51,11 @@ def started(
     """
     chosen, timer = trainer_settings(name, task, settings), Timer()
     stepped = transformed_task(name, task, chosen)
-
-    def make_envs(num_envs: int, slots: int, **more: Any) -> Envs:
-        return make(stepped, num_envs, backend, strict=True, slots=slots, seed=seed, **options, **more)
-
-    trainer = build_trainer(name, Context(stepped, make_envs, chosen, device, seed, timer, envs_device=envs_device))
-    trainer.start(num_envs)
-    return trainer, timer
+    made = maker(stepped, backend, device=envs_device, strict=True, seed=seed, **options)
+    trainer = build_trainer(name, Context(stepped, chosen, device, seed, timer))
+    with closing(LoneTraining(trainer, made)) as training:
+        training.open(num_envs)
+        yield trainer, timer
 
 
 class ProcessesAlone:

@@ -64,7 +64,7 @@ def _steps(seconds: float, rounds: int, progress: Progress) -> Figures:
 
 
 def _rate(envs: Backend, seconds: float) -> float:
-    choose, order, spent, steps = RandomLegal(envs.task, envs.num_envs), envs.order, 0.0, 0
+    choose, order, spent, steps = RandomLegal(envs.task, envs.rows), envs.order, 0.0, 0
     while spent < seconds:
         if order.full:
             envs.carry()

@@ -135,8 +135,7 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool)
         "cuda_graph": graph,
     }
     policy = "cpu" if device == "apart" else device
-    trainer, _ = started("ppo", task, chosen, num_envs, "device", device=policy, envs_device=device)
-    with closing(trainer):
+    with started("ppo", task, chosen, num_envs, "device", device=policy, envs_device=device) as (trainer, _):
         for _ in range(2):  # compiles, captures
             trainer.iterate()
         _wait(device)

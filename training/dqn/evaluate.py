@@ -29,11 +29,8 @@ class _Player(DQN):
     def _exploration(self) -> float:
         return 0.0 if self._greedy else super()._exploration()
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
-        rows = num_envs * self._context.task.players
-        self._settings = self._settings.model_copy(update={"replay_size": max(KEPT, rows * KEPT // 16)})
-        super().start(num_envs)
+    def _capacity(self, rows: int) -> int:
+        return max(KEPT, rows * KEPT // 16)
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Play with the weights of a training's state, exploring as at its end if not greedy.

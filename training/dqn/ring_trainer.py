@@ -16,7 +16,8 @@ from ...envs.fields import Array
 from ..device import keep_memory
 from ..nets.action_noise import ActionNoise
 from ..replay.replay import Replay
-from ..trainer import Context, Envs, Trainer
+from ..replay.settings import ReplaySettings
+from ..trainer import BufferSpec, Context, Envs, Trainer
 from .learner import replay_settings
 from .settings import QLearningSettings
 
@@ -39,6 +40,8 @@ class RingTrainer(Trainer):
     """
 
     _settings: QLearningSettings
+    _spare, _shared = 0, False
+    """Positions that may be written meanwhile, see `ReplaySettings`, and whether other processes map the ring."""
 
     def __init__(self, context: Context, settings: QLearningSettings, name: str) -> None:
         if context.task.bounds or context.task.choices:
@@ -55,29 +58,32 @@ class RingTrainer(Trainer):
         self._saved_replay: dict[str, Array] = {}
         self._end: dict[str, Any] = {}
 
-    def _make_envs(self, num_envs: int, capacity: int, *, spare: int = 0, shared: bool = False) -> Envs:
-        """Make the environments over a ring.
+    def buffer(self, num_envs: int) -> BufferSpec:
+        """Return a ring."""
+        rows = num_envs * self._context.task.players
+        return BufferSpec(self._ring_of(rows).slots(rows), ring=True, segment=self._shared)
 
-        Args:
-            num_envs: Number of environments.
-            capacity: Transitions to keep.
-            spare: Positions that may be written meanwhile, see `ReplaySettings`.
-            shared: Whether other processes map the ring.
-        """
+    def attach(self, envs: Envs) -> None:
+        """Act in environments from now on."""
         context, players = self._context, self._context.task.players
-        self._iteration = math.ceil(DECISIONS_PER_ITERATION / (num_envs * players))
-        spare = max(spare, self._iteration if self._settings.save_replay else 0)
-        self._ring = replay_settings(self._settings, capacity, spare)
-        self._envs = context.make_envs(num_envs, self._ring.slots(num_envs * players), ring=True, segment=shared)
+        rows = envs.environments * players
+        self._envs, self._ring, self._iteration = envs, self._ring_of(rows), _steps_per_iteration(rows)
         self._noise = ActionNoise(
             context.seed,
             first_env=0,
-            num_envs=num_envs,
+            num_envs=envs.environments,
             players=players,
             numbers=RANDOM_NUMBERS,
             device=self._device,
         )
-        return self._envs
+
+    def _ring_of(self, rows: int) -> ReplaySettings:
+        spare = max(self._spare, _steps_per_iteration(rows) if self._settings.save_replay else 0)
+        return replay_settings(self._settings, self._capacity(rows), spare)
+
+    def _capacity(self, rows: int) -> int:  # noqa: ARG002 - players keep more for more rows
+        """Return how many transitions to keep."""
+        return self._settings.replay_size
 
     def _open_replay(self) -> Replay:
         """Return the replay; at the first step, when a session has restored the environments or not."""
@@ -138,9 +144,10 @@ class RingTrainer(Trainer):
         if not self._saved_replay:
             self._collect_first("the checkpoint contains no replay")
 
-    def close(self) -> None:
-        """Close the environments and release the replay."""
-        self._replay = None
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None
+    def detach(self) -> None:
+        """Release the replay."""
+        self._replay = self._envs = None
+
+
+def _steps_per_iteration(rows: int) -> int:
+    return math.ceil(DECISIONS_PER_ITERATION / rows)

@@ -54,10 +54,6 @@ class DQN(RingTrainer):
         """The network that acts."""
         return self.learner.online
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments over a ring and start an episode in each."""
-        self._make_envs(num_envs, self._settings.replay_size).start(0)
-
     def _new_replay(self, envs: Envs) -> Replay:
         return Replay(self._context.task, envs.buffer, self._ring, self._context.seed + self.steps)
 
@@ -182,20 +178,20 @@ class DQN(RingTrainer):
         )
         self._load_replay(saved)
 
-    def resize(self, num_envs: int) -> None:
-        """Continue with another number of environments; the old replay is also sampled until the new one is full."""
-        older = self._older or self.learner.replays
-        try:
-            super().resize(num_envs)
-        finally:
-            self._older = older
+    def detach(self) -> None:
+        """Release the replay, which is also sampled until that of other environments is full."""
+        self._older = self._older or self.learner.replays
+        self._release()
 
     def close(self) -> None:
-        """Close the environments and release the replay."""
-        self._q = self._quantiles = None
+        """Release all replays."""
         self._older = []
+        self._release()
+
+    def _release(self) -> None:
+        self._q = self._quantiles = None
         self.learner.release()
-        super().close()
+        super().detach()
 
 
 class IQN(DQN):

@@ -20,10 +20,8 @@ class IndependentPlayer(Independent):
         super().__init__(replace(context, settings={**context.settings, **own}))
         self._greedy = greedy
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
-        self._settings = self._settings.model_copy(update={"replay_size": max(KEPT, num_envs * KEPT // 16)})
-        super().start(num_envs)
+    def _capacity(self, rows: int) -> int:
+        return max(KEPT * self._players, rows * KEPT // 16)
 
     def _learn(self) -> None:
         """Do not learn."""

@@ -44,6 +44,7 @@ class Independent(RingTrainer):
         settings = IndependentSettings.read("independent", context.settings)
         super().__init__(context, settings, "independent")
         self._players, self._shows_quantiles = context.task.players, shows_quantiles(settings.own)
+        self._shared, self._spare = settings.processes, SPARE if settings.processes else 0
         torch.set_num_threads(1)
         device = torch.device("cpu") if settings.processes else self._device
         self._agents = [
@@ -60,16 +61,16 @@ class Independent(RingTrainer):
 
     # -- environments -------------------------------------------------------------------------------------------------
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments over a ring, start an episode in each, and start the learners."""
-        settings, processes = self._settings, self._settings.processes
-        capacity = settings.replay_size * self._players
-        envs = self._make_envs(num_envs, capacity, spare=SPARE if processes else 0, shared=processes)
+    def _capacity(self, rows: int) -> int:  # noqa: ARG002
+        return self._settings.replay_size * self._players
+
+    def attach(self, envs: Envs) -> None:
+        """Act in environments from now on, and start the learners, which run on while there are others."""
+        super().attach(envs)
         if self._learners is None:
-            kind = LearnerProcesses if processes else Learners
-            self._learners = kind(self._context, settings, self._agents)
+            kind = LearnerProcesses if self._settings.processes else Learners
+            self._learners = kind(self._context, self._settings, self._agents)
         self._learners.start(envs)
-        envs.start(0)
 
     def _new_replay(self, envs: Envs) -> Replay:
         task, slots, rows = self._context.task, envs.order.slots, envs.environments * self._players
@@ -289,24 +290,20 @@ class Independent(RingTrainer):
         if self._saved_replay and self._settings.processes:
             self._context.notify("learners in processes continue from a checkpoint, but not bit for bit")
 
-    def resize(self, num_envs: int) -> None:
-        """Continue with another number of environments; the learners run on and also sample the old ring."""
-        self._close_envs()
-        self.start(num_envs)
-
-    def close(self) -> None:
-        """Stop the learners and close the environments."""
-        if self._learners is not None:
-            self._learners.close()
-            self._learners = None
-        self._close_envs()
-
-    def _close_envs(self) -> None:
+    def detach(self) -> None:
+        """Release the replay, which the learners also sample until that of other environments is full."""
         self._q, self._quantiles = [], []
         if self._notes is not None:
             self._notes.unlink()
             self._notes = None
-        super().close()
+        super().detach()
+
+    def close(self) -> None:
+        """Stop the learners and release the replay."""
+        if self._learners is not None:
+            self._learners.close()
+            self._learners = None
+        self.detach()
 
 
 def _by_seat(array: Tensor, players: int) -> Tensor:

@@ -17,7 +17,7 @@ from ...envs.poker.game import PokerGame
 from ...envs.poker.task import game_of
 from ...envs.poker.tree import DECISION
 from ..runs.streamed_array import StreamedArray
-from ..trainer import Context, Envs, Interrupted, Metrics, Stopped, Trainer
+from ..trainer import BufferSpec, Context, Envs, Interrupted, Metrics, Stopped, Trainer
 from .fingerprints import check_fingerprints, fingerprints_of, table_of
 from .settings import MccfrSettings
 from .solving.dealing import prepare
@@ -68,8 +68,8 @@ class MCCFR(Trainer):
         prepare(self._game, context.notify, context.progress)
         self._marks = fingerprints_of(self._game, self._settings)
 
-    def start(self, num_envs: int) -> None:
-        """Start `num_envs` workers on the present tables.
+    def buffer(self, num_envs: int) -> BufferSpec:
+        """Return the buffer of `num_envs` workers.
 
         Raises:
             TooManyEnvironments: Fewer workers can share the tables of this game.
@@ -80,19 +80,22 @@ class MCCFR(Trainer):
             raise TooManyEnvironments(reason, most)  # the caller reports the reason
         if unreported:
             self._context.notify(f"one worker: {unreported}")
-        self._envs = self._context.make_envs(num_envs, 1)
+        return BufferSpec(1)
+
+    def attach(self, envs: Envs) -> None:
+        """Continue on the present tables with workers."""
+        self._envs = envs
         for name, kept in self._kept.items():
             self._table(name)[...] = kept
         self._kept.clear()
-        self._counts = self._assigned = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
+        self._counts = self._assigned = np.full(envs.environments, self._settings.batch or FIRST_BATCH, np.int64)
         self._measure()
         self._due = 0.0  # the first measurement also loaded the kernels
-        self._envs.start(0)
 
-    def resize(self, num_envs: int) -> None:
-        """Continue with another number of workers and the same tables."""
+    def detach(self) -> None:
+        """Keep a copy of the tables."""
         self._keep()
-        super().resize(num_envs)
+        self._envs = None
 
     def iterate(self) -> Metrics:
         """Let the workers make some batches; return the metrics.
@@ -198,10 +201,8 @@ class MCCFR(Trainer):
         return self._measures
 
     def close(self) -> None:
-        """Stop the workers."""
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None
+        """Let go of the tables; nothing follows."""
+        self._envs = None
 
 
 MAX_ENTRIES = 1 << 20

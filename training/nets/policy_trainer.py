@@ -38,20 +38,11 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
         self._buffer: DeviceBuffer | None = None
         self._noise: ActionNoise | None = None
 
-    def _open(self, num_envs: int, slots: int, *, on_device: bool = False, **options: Any) -> DeviceBuffer:
-        """Make the environments with a buffer of `slots` slots, start an episode in each, and return the buffer.
-
-        Args:
-            num_envs: Number of environments N.
-            slots: Number of slots.
-            on_device: Whether the environments may be on the policy's device, with a `Buffer` that has tensors.
-            options: More arguments of `Context.make_envs`.
-        """
-        context, device = self._context, torch.device(self._context.device)
-        if on_device and context.envs_device != "cpu":
-            options["device"] = context.envs_device
-        self._envs = context.make_envs(num_envs, slots, **options)
-        self._buffer = DeviceBuffer(context.task, self._envs.buffer, device)
+    def attach(self, envs: Envs) -> None:
+        """Act in environments from now on."""
+        context, device, num_envs = self._context, torch.device(self._context.device), envs.environments
+        self._envs = envs
+        self._buffer = DeviceBuffer(context.task, envs.buffer, device)
         self._noise = ActionNoise(
             context.seed,
             first_env=context.ranks.first_env(num_envs),
@@ -60,8 +51,6 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
             numbers=self._distribution.numbers,
             device=device,
         )
-        self._envs.start(0)
-        return self._buffer
 
     @property
     def value_unit(self) -> float | Tensor:
@@ -79,12 +68,9 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
         """Return copies of the weights, and the number of decisions if the trainer counts them."""
         return saved_tensors(self.policy), {"decisions": int(getattr(self, "decisions", 0))}
 
-    def close(self) -> None:
-        """Release the buffer and close the environments."""
-        self.decided = None
+    def detach(self) -> None:
+        """Release the buffer."""
+        self.decided = self._envs = None
         if self._buffer is not None:
             self._buffer.close()
             self._buffer = None
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None

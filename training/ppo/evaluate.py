@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import POLICY, load_weights, saved_tensors
-from ..trainer import Context, Metrics
+from ..trainer import BufferSpec, Context, Metrics
 from .policy import PpoPolicy
 from .settings import PpoSettings
 
@@ -27,9 +27,9 @@ class PpoPlayer(PolicyTrainer[PpoPolicy]):
         super().__init__(context, policy, policy.distribution)
         self._greedy, self._steps = greedy, 0
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
-        self._open(num_envs, STEPS + 1)
+    def buffer(self, num_envs: int) -> BufferSpec:  # noqa: ARG002
+        """Return a buffer for some steps."""
+        return BufferSpec(STEPS + 1)
 
     @torch.inference_mode()
     def iterate(self) -> Metrics:

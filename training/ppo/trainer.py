@@ -16,7 +16,7 @@ from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import copied, load_weights
-from ..trainer import Context, Interrupted, LaunchedEnvs, Metrics, Stopped
+from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Stopped
 from .graph import CapturedRollout
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
@@ -77,16 +77,26 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._version = 0  # updates of the acting policy
         self.steps = 0
 
-    def start(self, num_envs: int) -> None:
-        """Make the environments and start an episode in each."""
-        rows = num_envs * self._context.task.players * self._context.ranks.size
-        if self._context.device.startswith("cuda") and (advice := self.settings.advice_for_gpu(rows)):
+    def buffer(self, num_envs: int) -> BufferSpec:
+        """Return a buffer for a rollout, or with `overlap` for two."""
+        rollouts = 2 if self._updates else 1
+        slots = rollouts * (self.settings.steps(self._all_rows(num_envs)) + 1)
+        return BufferSpec(slots, rollouts=rollouts, on_device=True)
+
+    def _all_rows(self, num_envs: int) -> int:
+        """Return the number of rows in all processes of the training."""
+        return num_envs * self._context.task.players * self._context.ranks.size
+
+    def attach(self, envs: Envs) -> None:
+        """Collect from environments from now on."""
+        advice = self.settings.advice_for_gpu(self._all_rows(envs.environments))
+        if self._context.device.startswith("cuda") and advice:
             self._context.notify(advice)
-        rollouts, options = (2, {"rollouts": 2}) if self._updates else (1, {})
-        slots = rollouts * (self.settings.steps(rows) + 1)
-        buffer = self._open(num_envs, slots, on_device=True, **options)
-        values = self._values = SlotValues(slots, buffer.rows, buffer.device, resident=buffer.resident)
-        spans = rollout_spans(slots, rollouts)
+        super().attach(envs)
+        buffer, order = self._buffer, envs.order
+        assert buffer is not None
+        values = self._values = SlotValues(order.slots, buffer.rows, buffer.device, resident=buffer.resident)
+        spans = rollout_spans(order.slots, order.rollouts)
         self._storages = [RolloutStorage(self._context.task, buffer, span, values) for span in spans]
         if self.settings.cuda_graph:
             self._captured = self._new_graph(self._storages[0])
@@ -181,11 +191,11 @@ class PPO(PolicyTrainer[PpoPolicy]):
         """What one unit of a value is in the environment's rewards."""
         return self.policy.value_unit
 
-    def resize(self, num_envs: int) -> None:
-        """Continue with another number of environments, whose episodes restart."""
+    def detach(self) -> None:
+        """Learn from the last rollout, and release the buffer; the episodes that follow are new ones."""
         self._learn_all()
         self.learner.restart_episodes()
-        super().resize(num_envs)
+        self._release()
 
     def finish(self) -> Metrics:
         """Learn from the last rollout, unless that is done; return the figures of the last update."""
@@ -195,12 +205,15 @@ class PPO(PolicyTrainer[PpoPolicy]):
         return self._updates.result()
 
     def close(self) -> None:
-        """Wait for the running update, release the buffer and close the environments."""
+        """Wait for the running update, and release the buffer."""
         if self._updates is not None:
             self._updates.close()
+        self._release()
+
+    def _release(self) -> None:
         self._unlearned = self._values = self._captured = None
         self._storages.clear()
-        super().close()
+        super().detach()
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the state of the shuffling generator, and the counters.

@@ -1,4 +1,4 @@
-"""The environments of a session: how they are made, and restarted with another N.
+"""The environments of a session: it makes them, lends them to the trainer, and exchanges them for another N.
 
 A request interrupts the training thread, which then calls `SessionEnvs.apply_requests` between two steps.
 """
@@ -6,7 +6,7 @@ A request interrupts the training thread, which then calls `SessionEnvs.apply_re
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...backends import TooManyEnvironments, usable_cores
@@ -23,7 +23,7 @@ from ...envs.spaces.late_infos import ROOM, LateNames, number_field
 from ..device import envs_device
 from ..past.history import MIN_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase
-from ..trainer import Trainer
+from ..trainer import BufferSpec, Trainer, open_envs
 from ..units import plural
 from .checkpoint_manager import CheckpointManager
 from .configured_session import ConfiguredSession
@@ -44,7 +44,7 @@ class RestartFailed(PacError):
 
 
 class SessionEnvs:
-    """Makes the environments, restarts them with another N and measures them.
+    """Makes the environments, exchanges them for another N, measures and closes them.
 
     Args:
         session: Whose environments they are.
@@ -130,8 +130,8 @@ class SessionEnvs:
             back = self._planner.fall_back(before)
             text = f"{error}. Back to {back} {plural(self._units.environment)}."
             session.events.add(Level.ERROR, text)
-            self._open(back)
-            trainer.resize(back)
+            self._open_segment(back)
+            self._exchange(trainer, back)
         else:
             self._planner.restarts += 1
             session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
@@ -140,8 +140,8 @@ class SessionEnvs:
 
     def _reopen(self, num_envs: int, trainer: Trainer) -> None:
         try:
-            self._open(num_envs)
-            self._begin(num_envs, trainer.resize)
+            self._open_segment(num_envs)
+            self._exchange_or_fewer(trainer, num_envs)
         except PacError as error:
             raise RestartFailed(f"{error.title}: {error}") from error
 
@@ -156,9 +156,9 @@ class SessionEnvs:
     def open_first(self) -> None:
         """Open the first telemetry segment, with at most as many environments as there is memory for."""
         try:
-            self._open(self._planner.num_envs)
+            self._open_segment(self._planner.num_envs)
         except TooManyEnvironments as error:
-            self._open(self._possible(error))
+            self._open_segment(self._possible(error))
             self._session.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
 
     def warm_up(self) -> SpareWorkers:
@@ -172,15 +172,15 @@ class SessionEnvs:
         return SpareWorkers(kernels, count if kernels else 0)
 
     def start(self, trainer: Trainer) -> Backend:
-        """Start the trainer with the first environments, and return their backend."""
+        """Lend the first environments to the trainer, and return their backend."""
         first = self._planner.first(baseline=self._config.baseline)
         if first != self._planner.num_envs:
-            self._open(first)
-        self._begin(first, trainer.start)
+            self._open_segment(first)
+        self._exchange_or_fewer(trainer, first)
         assert self.backend is not None
         return self.backend
 
-    def _open(self, num_envs: int) -> None:
+    def _open_segment(self, num_envs: int) -> None:
         """Publish into a new telemetry segment for `num_envs`.
 
         Raises:
@@ -192,16 +192,22 @@ class SessionEnvs:
         session.open_segment(num_envs, **facts)
         self._planner.opened(num_envs)
 
-    def _begin(self, num_envs: int, begin: Callable[[int], None]) -> None:
-        """Call `begin` with `num_envs`, or with as many environments as there is memory for."""
+    def _exchange(self, trainer: Trainer, num_envs: int) -> None:
+        """Take the environments back from the trainer, close them, and lend it `num_envs` new ones."""
+        trainer.detach()
+        self.close()
+        open_envs(trainer, num_envs, self._make)
+
+    def _exchange_or_fewer(self, trainer: Trainer, num_envs: int) -> None:
+        """Exchange the environments for `num_envs`, or for as many as there is memory for."""
         reason = ""
         while True:
             try:
-                begin(num_envs)
+                self._exchange(trainer, num_envs)
                 break
             except TooManyEnvironments as error:
                 reason, num_envs = reason or error.reason, self._possible(error)
-                self._open(num_envs)
+                self._open_segment(num_envs)
         if reason:
             self._session.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
 
@@ -211,20 +217,13 @@ class SessionEnvs:
             raise error
         return error.most
 
-    def make(
-        self,
-        num_envs: int,
-        slots: int,
-        *,
-        segment: bool = False,
-        ring: bool = False,
-        rollouts: int = 1,
-        device: str = "cpu",
-    ) -> GatedEnvs:
-        """Make the environments behind the gate; called by the trainer."""
+    def _make(self, num_envs: int, spec: BufferSpec) -> GatedEnvs:
+        """Make environments behind the gate, with the buffer that the trainer needs."""
         session, config = self._session, self._config
-        if not self.made and device == "cpu":
-            self._warn_of_host_memory()
+        possible = envs_device(config.backend, session.state.device)
+        device = possible if spec.on_device else "cpu"
+        if not self.made and device != possible:
+            self._warn_of_host_memory(possible)
         self.made = True
         if config.backend == RAY:
             check_cluster(config.ray_address, self._show_wait)
@@ -234,10 +233,7 @@ class SessionEnvs:
             num_envs,
             config.backend,
             strict=config.strict,
-            slots=slots,
-            segment=segment,
-            ring=ring,
-            rollouts=rollouts,
+            **spec.options,
             device=device,
             seed=config.seed,
             first_env=session.ranks.first_env(num_envs),
@@ -249,9 +245,7 @@ class SessionEnvs:
         if config.device_sync:
             self._check_each_step(backend)
         late = LateNames(backend.buffer, self._late_names) if session.task.late else None
-        self._envs = GatedEnvs(
-            backend, session, self._checkpoints, self._detach, on_report=self._name_numbers, late=late
-        )
+        self._envs = GatedEnvs(backend, session, self._checkpoints, on_report=self._name_numbers, late=late)
         session.state.backend = backend.name
         session.sampler.watch(backend)
         return self._envs
@@ -281,15 +275,13 @@ class SessionEnvs:
         self._session.timer.skip()
         self._session.set_phase(self._session.state.phase, f"connecting to the Ray cluster: {seconds:.0f} s")
 
-    def _warn_of_host_memory(self) -> None:
-        """Warn if the environments could be on a device, but the trainer keeps them in host memory."""
-        session, possible = self._session, envs_device(self._config.backend, self._session.state.device)
-        if possible != "cpu":
-            session.events.add(
-                Level.WARNING,
-                f"{session.kind.name} keeps its environments in host memory, not on the device {possible!r}; only PPO "
-                "can keep them there",
-            )
+    def _warn_of_host_memory(self, possible: str) -> None:
+        """Warn that the environments could be on a device, but that the trainer keeps them in host memory."""
+        self._session.events.add(
+            Level.WARNING,
+            f"{self._session.kind.name} keeps its environments in host memory, not on the device {possible!r}; only "
+            "PPO can keep them there",
+        )
 
     def _check_each_step(self, backend: Backend) -> None:
         from ...backends.device.backend import DeviceBackend
@@ -320,22 +312,20 @@ class SessionEnvs:
             self._picture_seconds = seconds
             self._session.events.add(Level.WARNING, f"drawing is limited to {SHARE:.0%} of the training: {text}")
 
-    def _detach(self, backend: Backend) -> None:
-        """Stop watching `backend`, which is about to close."""
+    def close(self) -> None:
+        """Close the environments, if there are any: nothing reads them any more, and their workers end."""
+        if self._envs is None:
+            return
+        envs, backend = self._envs, self._envs.backend
         self._checkpoints.release()
         self._report_comparison(backend)
         self._session.failures.report_events(backend)
         self._session.keep_output()
         self._session.sampler.watch(None)
-        if self.backend is backend:
-            self._envs = None
+        self._envs = None
+        envs.close()
 
     def _report_comparison(self, backend: Backend) -> None:
         """Report the cost of `--device-sync`."""
         if (check := getattr(backend, "sync_check", None)) is not None:
             self._session.events.add(Level.INFO, check.report())
-
-    def close(self) -> None:
-        """Stop the workers, if the trainer has not."""
-        if self.backend is not None:
-            self.backend.close()

@@ -23,7 +23,6 @@ class GatedEnvs:
         backend: Steps the environments.
         session: Its gate is passed before each step, and its monitor gets each step.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
-        detach: Called with the backend before it is closed.
         on_report: Called after a step in which workers have reported names, with `late`.
         late: The names of numbers in infos that are found later; None without room for them.
 
@@ -39,7 +38,6 @@ class GatedEnvs:
         backend: Backend,
         session: BaseSession,
         checkpoints: CheckpointManager,
-        detach: Callable[[Backend], None],
         *,
         on_report: Callable[[LateNames], None],
         late: LateNames | None,
@@ -49,7 +47,7 @@ class GatedEnvs:
         self.environments = backend.environments
         self.stepping = False
         self._session, self._timer, self._monitor = session, session.timer, session.monitor
-        self._checkpoints, self._detach = checkpoints, detach
+        self._checkpoints = checkpoints
         self._late, self._on_report = late, on_report
         self._manual_control = session.debugger.manual_control
 
@@ -140,5 +138,4 @@ class GatedEnvs:
 
     def close(self) -> None:
         """Stop the workers."""
-        self._detach(self.backend)
         self.backend.close()

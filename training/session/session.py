@@ -14,7 +14,7 @@ from typing import Any
 from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
-from ..device import envs_device, resolve_device
+from ..device import resolve_device
 from ..imports import importing
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import WORKERS
@@ -125,7 +125,6 @@ class Session(ConfiguredSession):
         self.state.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(
             task=self.task,
-            make_envs=self.envs.make,
             settings=self.settings,
             device=self.state.device,
             seed=config.seed,
@@ -136,7 +135,6 @@ class Session(ConfiguredSession):
             ranks=self.ranks,
             start_processes=self.processes.start,
             frames_left=lambda: self.limits.frames_left,
-            envs_device=envs_device(config.backend, self.state.device),
         )
         if config.learn:
             return build_trainer(kind.name, context)

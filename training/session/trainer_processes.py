@@ -138,7 +138,7 @@ class ProcessSupervisor:
     ) -> SupervisedProcesses:
         """Start processes, see `pac.training.trainer.StartProcesses`."""
         if envs.segment is None:
-            raise BadParameter("processes can map only a buffer in shared memory: call make_envs(..., segment=True)")
+            raise BadParameter("processes can map only a buffer in shared memory: set segment in the BufferSpec")
         given = {
             "function": function,
             "spec": self._task.spec,

@@ -15,7 +15,7 @@ from pac.training.dqn.trainer import DQN, IQN
 from pac.training.independent.trainer import Independent
 
 from ...programs import pac_tui
-from ..alone import context, equal, weights
+from ..alone import context, equal, owner_of, weights
 from ..corridor import CELLS, corridor
 
 SMALL: dict[str, Any] = {"learning_starts": 500, "hidden": 16, "channels": 8, "replay_size": 4_000, "epsilon": 0.3}
@@ -30,13 +30,14 @@ def training(spec="CartPole-v1", seed=0, kind=DQN, *, state=None, num_envs=8, it
     own: Any = {"processes": False} if kind is Independent else {}
     name = "independent" if kind is Independent else kind.name
     given: Any = replace(context(task, seed, trainer=name, **SMALL | own | overrides), notify=notes.append)
-    with closing(kind(given)) as trainer:
+    trainer: Any = kind(given)
+    with closing(owner_of(trainer, given)) as trainer.owner:
         trainer.notes = notes
         if state is not None:
             trainer.load_state(*state)
-        trainer.start(num_envs)
+        trainer.owner.open(num_envs)
         run(trainer, iterations)
-        yield trainer, given.make_envs.made
+        yield trainer, trainer.owner
 
 
 def learned(trainer):
@@ -78,12 +79,12 @@ def test_the_same_seed_gives_the_same_weights(kind):
 def test_with_the_replay_a_resumed_training_equals_the_uninterrupted_one(kind, spec, chosen):
     """The environments' states, the replay and the generators are restored, so weights are equal, bit for bit."""
     chosen = {"save_replay": True, "n_step": 2, "train_frequency": 64, **chosen}
-    with training(spec, kind=kind, **chosen, iterations=2) as (one, made):
-        state, states = one.state(), made[-1].buffer["state"][0].copy()
+    with training(spec, kind=kind, **chosen, iterations=2) as (one, owner):
+        state, states = one.state(), owner.envs.buffer["state"][0].copy()
         run(one, 2)
         expected = learned(one)
-    with training(spec, kind=kind, state=state, **chosen) as (two, made):
-        made[-1].restore(states)
+    with training(spec, kind=kind, state=state, **chosen) as (two, owner):
+        owner.envs.restore(states)
         run(two, 2)
         assert np.array_equal(two.decisions, one.decisions)
         assert equal(learned(two), expected)
@@ -119,7 +120,7 @@ def test_another_number_of_environments_keeps_the_replay(prioritized):
     """Learning continues at once, from the old replay too."""
     with training(prioritized=prioritized, iterations=3) as (trainer, _):
         updates, old = trainer.learner.updates, trainer._replay
-        trainer.resize(4)
+        trainer.owner.open(4)
         run(trainer, 1)
         assert trainer.learner.updates == updates + 32
         assert trainer.learner.replays == [old, trainer._replay]
@@ -139,8 +140,8 @@ def test_settings_take_effect_at_the_decisions_that_they_name():
     done: list[tuple[object, ...]] = []
     expected: list[tuple[object, ...]] = []
     chosen = {"learning_starts": 100, "train_frequency": 10, "gradient_steps": 2, "target_update": 45, **SCHEDULES}
-    with training(corridor(), num_envs=7, **chosen) as (trainer, made):
-        learner, envs = trainer.learner, made[-1]
+    with training(corridor(), num_envs=7, **chosen) as (trainer, owner):
+        learner, envs = trainer.learner, owner.envs
         update, update_target, advance, noise = learner.update, learner.update_target, envs.advance, trainer._noise
 
         def update_and_note(decisions):
@@ -190,10 +191,10 @@ def test_an_episode_that_ends_in_both_ways_is_terminated(kind):
     for both in (False, True):
         with training(corridor(both=both), kind=kind, learning_starts=100, n_step=2, epsilon=1.0, iterations=1) as (
             trainer,
-            made,
+            owner,
         ):
             learned.append(weights(trainer))
-            assert (made[-1].buffer["terminated"] & made[-1].buffer["truncated"]).any() == both
+            assert (owner.envs.buffer["terminated"] & owner.envs.buffer["truncated"]).any() == both
     assert equal(*learned)
 
 
@@ -224,11 +225,11 @@ def test_a_player_takes_the_best_action():
     """It does not explore and changes no weight."""
     with training(iterations=1) as (one, _):
         state = one.state()
-    with training(kind=DqnPlayer, state=state, num_envs=2, iterations=1) as (player, made):
-        before = made[-1].order.acted(made[-1].order.newest)
-        observation = torch.from_numpy(made[-1].buffer["observation"][before])
+    with training(kind=DqnPlayer, state=state, num_envs=2, iterations=1) as (player, owner):
+        before = owner.envs.order.acted(owner.envs.order.newest)
+        observation = torch.from_numpy(owner.envs.buffer["observation"][before])
         best = player.policy(observation).argmax(-1)
-        assert made[-1].buffer["action"][before].tolist() == best.tolist()
+        assert owner.envs.buffer["action"][before].tolist() == best.tolist()
         output = player.inspect(0)
         assert (output.probabilities[0], output.epsilon) == (1, 0)
         assert output.values == sorted(player.policy(observation)[0].tolist(), reverse=True)
@@ -251,8 +252,8 @@ def test_it_learns_a_corridor(kind, player_kind):
     chosen = {"learning_starts": 200, "train_frequency": 4, "target_update": 200, "gamma": 0.8}
     with training(corridor(), kind=kind, epsilon="0:1,1500:0.1", **chosen, iterations=4) as (trainer, _):
         state = trainer.state()
-    with training(corridor(), kind=player_kind, state=state, iterations=1) as (_, made):
-        buffer = made[-1].buffer
+    with training(corridor(), kind=player_kind, state=state, iterations=1) as (_, owner):
+        buffer = owner.envs.buffer
         ended = (buffer["terminated"] | buffer["truncated"]) > 0
         assert buffer["episode_length"][ended].mean() < CELLS - 1 + 0.2
 

@@ -9,6 +9,7 @@ from pac.backends import make
 from pac.backends.system.segment import own_directory
 from pac.envs import find
 from pac.training.independent.trainer import Independent
+from pac.training.lone_training import LoneTraining
 from pac.training.session.gate import Gate
 from pac.training.session.trainer_processes import ProcessSupervisor
 from pac.training.telemetry.events import EventLog
@@ -53,23 +54,24 @@ def training(spec="treasure:agents=2", seed=0, backend="inline", *, state=None, 
     events = EventLog()
     supervisor = ProcessSupervisor(task, own_directory(), events)
 
-    def envs(count, slots, **options):
-        return Supervised(make(task, count, backend, slots=slots, seed=1, **options), supervisor)
+    def made(count, spec):
+        return Supervised(make(task, count, backend, seed=1, **spec.options), supervisor)
 
     settings = trainer_settings("independent", task, {**SMALL, "processes": False, **overrides})
-    context = Context(task, envs, settings, "cpu", seed, Timer(), notify=notes.append, start_processes=supervisor.start)
+    context = Context(task, settings, "cpu", seed, Timer(), notify=notes.append, start_processes=supervisor.start)
     trainer: Any = None
     try:
         trainer = Independent(context)
+        trainer.owner = LoneTraining(trainer, made)
         trainer.notes, trainer.events, trainer.supervisor, trainer.gate = notes, events, supervisor, gate
         if state is not None:
             trainer.load_state(*state)
-        trainer.start(num_envs)
+        trainer.owner.open(num_envs)
         run(trainer, iterations)
         yield trainer
     finally:
         if trainer is not None:
-            trainer.close()
+            trainer.owner.close()
         supervisor.close()
         gate.close()
         (own_directory() / "gate").unlink()

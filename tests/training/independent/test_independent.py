@@ -1,8 +1,6 @@
 """Independent learners in one process: the sequential reference."""
 
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from pac.training.independent.evaluate import IndependentPlayer
 from pac.training.independent.settings import IndependentSettings
 
 from ...backends import kinds
-from ..alone import context
+from ..alone import context, started
 from .harness import SMALL, equal, run, tensors, training
 
 
@@ -52,7 +50,7 @@ def test_with_another_number_of_environments_the_old_replay_is_sampled():
     with training(replay_size=300, iterations=2) as trainer:
         agent = trainer._agents[0]
         before = agent.counts
-        trainer.resize(2)
+        trainer.owner.open(2)
         assert len(agent.learner.replays) == 1
         trainer._open_replay()
         assert agent.counts.generator == before.generator
@@ -107,10 +105,8 @@ def test_trained_agents_play_without_learning():
     with training(iterations=2) as trainer:
         saved, data = trainer.state()
     given = context(find("treasure:agents=2"), trainer="independent", **SMALL)
-    player: Any = IndependentPlayer(given)
-    with closing(player):
+    with started(IndependentPlayer, given, 3) as player:
         player.load_state(saved, data)
-        player.start(3)
         player.iterate()
         buffer, newest = player._envs.buffer, player._envs.order.acted(player._envs.order.newest)
         observation = torch.from_numpy(buffer["observation"][newest].reshape(3, 2, -1))

@@ -18,7 +18,7 @@ def share_of_stags(spec: str, steps: int) -> float:
     """Train for so many steps of all environments together; return which share of what was caught last are stags."""
     given: Any = context(find(spec), trainer="independent", processes=False)
     with started(Independent, given, NUM_ENVS) as trainer:
-        envs, ends = given.make_envs.made[0], list[tuple[int, int]]()
+        envs, ends = trainer.owner.envs, list[tuple[int, int]]()
         while trainer.steps * NUM_ENVS < steps:
             head = envs.order.head
             trainer.iterate()

@@ -26,7 +26,7 @@ def test_in_lockstep_they_equal_the_reference():
     results, figures, options = [], [], {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}
     for processes in (False, True):
         with training(processes=processes, max_behind=0, save_replay=True, **options, iterations=1) as trainer:
-            trainer.resize(2)
+            trainer.owner.open(2)
             figures.append(run(trainer, 1))
             results.append(trainer.state())
     assert results[0][1] == results[1][1]

@@ -12,10 +12,11 @@ import psutil
 from pac.backends import make
 from pac.envs import find
 from pac.envs.task import transformed
+from pac.training.lone_training import LoneTraining
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.runs.checkpoint import load_newest
 from pac.training.runs.checkpoint_writer import CheckpointWriter
-from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainer import BufferSpec, Context, OwnedEnvs, Timer
 
 WORKERS = 2
 
@@ -33,7 +34,7 @@ def private() -> int:
 class Fed:
     """Environments that hand a checkpoint its slices, as those of a session do."""
 
-    def __init__(self, envs: Envs, saver: CheckpointWriter) -> None:
+    def __init__(self, envs: OwnedEnvs, saver: CheckpointWriter) -> None:
         self._envs, self._saver = envs, saver
         self.buffer, self.order = envs.buffer, envs.order
         self.environments, self.segment = envs.environments, envs.segment
@@ -58,20 +59,21 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     saver = CheckpointWriter(folder, lambda _step, error: errors.append(error))
     task = transformed(find("kuhn"), ("wide:dress", {"rows": rows}))
 
-    def envs(count: int, slots: int) -> Any:
-        return Fed(make(task, count, "shm", slots=slots), saver)
+    def fed(count: int, spec: BufferSpec) -> Any:
+        return Fed(make(task, count, "shm", **spec.options), saver)
 
-    trainer = MCCFR(Context(task, envs, {}, "cpu", 0, Timer()))
+    trainer = MCCFR(Context(task, {}, "cpu", 0, Timer()))
+    owner = LoneTraining(trainer, fed)
     if resumed:
         found = load_newest(folder)
         trainer.load_state(found.tensors, found.data)
         del found
-    trainer.start(WORKERS)
+    owner.open(WORKERS)
     trainer.iterate()
     saver.save(1 + resumed, *trainer.state())
     while saver.busy:
         trainer.iterate()
-    trainer.close()
+    owner.close()
     over.set()
     looking.join()
     shared = sum(item.row_bytes for item in task.shared if item.per == "all")

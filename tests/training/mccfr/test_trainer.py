@@ -14,9 +14,10 @@ from pac.backends.core import memory
 from pac.backends.core.base import Backend
 from pac.envs import find
 from pac.envs.poker.task import game_of
+from pac.training.lone_training import LoneTraining
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 from pac.training.mccfr.trainer import MCCFR
-from pac.training.trainer import Context, Interrupted, Timer
+from pac.training.trainer import BufferSpec, Context, Interrupted, Timer
 from pac.training.trainers import trainer_settings, transformed_task
 
 from .tables import learned as sampled
@@ -43,7 +44,7 @@ class Gate:
 @contextmanager
 def solving(
     spec: str = "leduc", num_envs: int = 1, backend: str = "inline", credit: int = 10**9, **settings: Any
-) -> Iterator[tuple[MCCFR, Callable[[], Backend]]]:
+) -> Iterator[tuple[Any, Callable[[], Backend]]]:
     """Yield a trainer that has started, and a function that returns its backend."""
     game = find(spec)
     chosen = trainer_settings("mccfr", game, settings)
@@ -51,12 +52,13 @@ def solving(
     made: list[Backend] = []
     left = [credit]
 
-    def envs(count: int, slots: int) -> Any:
-        made.append(make(task, count, backend, slots=slots, seed=SEED, strict=True))
+    def gated(count: int, spec: BufferSpec) -> Any:
+        made.append(make(task, count, backend, seed=SEED, strict=True, **spec.options))
         return Gate(made[-1], left)
 
-    with closing(MCCFR(Context(task, envs, chosen, "cpu", SEED, Timer()))) as trainer:
-        trainer.start(num_envs)
+    trainer: Any = MCCFR(Context(task, chosen, "cpu", SEED, Timer()))
+    with closing(LoneTraining(trainer, gated)) as trainer.owner:
+        trainer.owner.open(num_envs)
         yield trainer, lambda: made[-1]
 
 
@@ -145,7 +147,7 @@ def interrupted(before: int, after: int, **settings: Any) -> tuple[Any, Any]:
     with solving(**settings) as (second, backend):
         second.close()
         second.load_state(tensors, data)
-        second.start(settings["num_envs"])
+        second.owner.open(settings["num_envs"])
         for _ in range(after):
             second.iterate()
         return tables(backend())
@@ -172,7 +174,7 @@ def test_another_number_of_workers_keeps_the_tables():
     with solving(batch=100) as (trainer, backend):
         trainer.iterate()
         before = tables(backend())
-        trainer.resize(3)
+        trainer.owner.open(3)
         assert equal(tables(backend()), before)
         trainer.iterate()
         assert trainer.iterations == 400

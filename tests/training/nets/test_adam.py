@@ -64,13 +64,15 @@ def test_it_goes_on_from_its_state() -> None:
 TRAIN = """
 import sys
 from pac.envs import find
-from pac.training.playing import context_of
+from pac.training.lone_training import LoneTraining, maker
+from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_trainer, trainer_settings
 task = find("noop")
-trainer = build_trainer("ppo", context_of(task, trainer_settings("ppo", task, {}), 0)[0])
-trainer.start(8)
+trainer = build_trainer("ppo", Context(task, trainer_settings("ppo", task, {}), "cpu", 0, Timer()))
+owner = LoneTraining(trainer, maker(task))
+owner.open(8)
 assert trainer.iterate()
-trainer.close()
+owner.close()
 sys.exit("torch._dynamo" in sys.modules)
 """
 

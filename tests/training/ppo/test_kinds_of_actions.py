@@ -11,7 +11,7 @@ from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.random_policy import RandomPolicy
 
 from ..aim import aim
-from ..alone import context
+from ..alone import context, started
 from .test_ppo import buffer_of, training
 
 
@@ -57,19 +57,16 @@ def test_the_learner_sees_what_was_drawn() -> None:
 @pytest.mark.session
 def test_random_actions_fill_the_bounds() -> None:
     """The random policy draws every number evenly within its bounds, and goes on where it was."""
-    policy = RandomPolicy(context(aim(continuous=True)))
-    policy.start(32)
-    policy.iterate()
-    actions = policy._actions[1].copy()
-    assert np.ptp(actions[:, 1]) > 20
-    assert np.abs(actions[:, 0]).max() <= 1
-    before = policy.state()
-    policy.iterate()
-    again = [row.copy() for row in policy._actions[1:-1]]
-    policy.load_state(*before)
-    policy.iterate()
-    assert np.array_equal(again, policy._actions[1:-1])
-    policy.close()
+    with started(RandomPolicy, context(aim(continuous=True)), 32, iterations=1) as policy:
+        actions = policy._actions[1].copy()
+        assert np.ptp(actions[:, 1]) > 20
+        assert np.abs(actions[:, 0]).max() <= 1
+        before = policy.state()
+        policy.iterate()
+        again = [row.copy() for row in policy._actions[1:-1]]
+        policy.load_state(*before)
+        policy.iterate()
+        assert np.array_equal(again, policy._actions[1:-1])
 
 
 @pytest.mark.parametrize("continuous", [True, False])
@@ -78,9 +75,7 @@ def test_what_was_learned_plays(continuous: bool) -> None:
     task = aim(continuous=continuous)
     with training(task, num_envs=4, iterations=1) as trainer:
         state = trainer.state()
-    player = PpoPlayer(context(task))
-    player.load_state(*state)
-    player.start(4)
-    assert np.isfinite(player.iterate()["value_mean"])
-    assert player.inspect(3) is not None
-    player.close()
+    with started(PpoPlayer, context(task), 4) as player:
+        player.load_state(*state)
+        assert np.isfinite(player.iterate()["value_mean"])
+        assert player.inspect(3) is not None

@@ -47,7 +47,7 @@ class SequentialPPO(PPO):
 
 def training(
     kind: type[PPO], task: Task, num_envs: int = 8, iterations: int = 0, backend: str = "inline", **options: Any
-) -> AbstractContextManager[PPO]:
+) -> AbstractContextManager[Any]:
     if backend == "apart":  # memory that the host reads and writes as that of a GPU
         backend, options = "device", options | {"envs_device": "apart"}
     return started(kind, context(task, 3, backend=backend, **(SMALL | options)), num_envs, iterations)
@@ -118,7 +118,8 @@ def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: 
     """The policy after so many updates gives the log-probabilities of the rollout; one update comes between."""
     learned = 0
     with training(PPO, corridor(), threads=1) as trainer:
-        versions, learn = [weights(trainer)], trainer.learner.learn
+        learn: Callable[[Rollout], Metrics] = trainer.learner.learn
+        versions = [weights(trainer)]
         again = deepcopy(trainer.policy)
 
         def checked(rollout: Rollout) -> Metrics:
@@ -171,7 +172,7 @@ def test_the_next_rollout_begins_after_the_update() -> None:
     wholes = count(16, 8)
     with training(PPO, corridor()) as trainer:
         updates: Any = trainer._updates
-        learn = trainer.learner.learn
+        learn: Callable[[Rollout], Metrics] = trainer.learner.learn
 
         def slow(rollout: Rollout) -> Metrics:
             whole = next(wholes)
@@ -203,7 +204,7 @@ def test_the_lag_is_that_of_the_weights_that_acted() -> None:
 def test_another_number_of_environments_after_a_rollout_loses_none() -> None:
     """The complete rollout is learned from before its buffer is released."""
     with training(PPO, corridor(), iterations=1) as trainer:
-        trainer.resize(5)
+        trainer.owner.open(5)
         assert (trainer.learner.updates, trainer.steps, trainer.decisions) == (1, 8, 64)
 
 
@@ -231,7 +232,7 @@ def test_an_interrupted_rollout_is_lost_and_the_update_beside_it_is_not() -> Non
         with pytest.raises(Interrupted):
             trainer.iterate()
         assert (trainer.learner.updates, trainer.steps) == (2, 16)
-        trainer.resize(5)
+        trainer.owner.open(5)
         wanted = other.iterate()
         assert untimed(trainer.iterate()) == untimed(wanted)
         assert equal(weights(trainer), weights(other))
@@ -282,7 +283,7 @@ def test_a_resumed_training_equals_the_uninterrupted_one() -> None:
         assert envs.save(envs.order.newest)
         tensors, data = first.state()
         second.load_state(tensors, json.loads(json.dumps(data)))
-        assert second._envs.restore(envs.buffer["state"][0].copy())  # type: ignore[union-attr]
+        assert second._envs.restore(envs.buffer["state"][0].copy())
         for trainer in (first, second):
             assert [untimed(trainer.iterate()) for _ in range(2)] == metrics[2:]
             assert equal(weights(trainer), wanted)

@@ -1,7 +1,7 @@
 """PPO as a trainer: it learns, resumes, resizes and repeats itself."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ def training(task: Task, num_envs: int = 8, iterations: int = 0, **options: Any)
 
 
 def envs_of(trainer: Any) -> Any:
-    return trainer._context.make_envs.made[-1]
+    return trainer.owner.envs
 
 
 def buffer_of(trainer: Any) -> Any:
@@ -68,7 +68,7 @@ def test_resize_keeps_what_was_learned() -> None:
     """Another N keeps weights, optimiser and counters, and goes on learning."""
     with training(corridor(), iterations=1) as trainer:
         before, _ = trainer.state()
-        trainer.resize(3)
+        trainer.owner.open(3)
         after, data = trainer.state()
         assert all(torch.equal(before[name], after[name]) for name in before)
         assert data == {"decisions": 128, "updates": 1, "steps": 16}
@@ -82,7 +82,7 @@ def test_resumed_training_equals_the_uninterrupted_one() -> None:
     with training(corridor(), iterations=1) as one:
         tensors, data = one.state()
         arrays = {name: tensor.clone().numpy() for name, tensor in tensors.items()}
-        one.resize(8)
+        one.owner.open(8)
         one.iterate()
         results = [one.state()]
     for iterations in (0, 2):
@@ -90,7 +90,7 @@ def test_resumed_training_equals_the_uninterrupted_one() -> None:
             for _ in range(iterations):
                 two.iterate()
             two.load_state(arrays, data)
-            two.resize(8)
+            two.owner.open(8)
             two.iterate()
             results.append(two.state())
     assert results[0][1] == results[1][1] == results[2][1]
@@ -142,7 +142,7 @@ def test_a_discarded_rollout_leaves_no_trace() -> None:
                 before_each_step(trainer, interrupt_at_5)
                 with pytest.raises(Interrupted):
                     trainer.iterate()
-            trainer.resize(8)
+            trainer.owner.open(8)
             trainer.iterate()
             states.append(trainer.state())
     (tensors, data), (again, counters) = states
@@ -193,7 +193,7 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
     """The error names the row, and the weights stay as they were."""
     with training(corridor(), iterations=1) as trainer:
         before = weights(trainer)
-        envs = trainer._context.make_envs.made[-1]
+        envs = trainer.owner.envs
         step = envs.advance
 
         def advance(slot: int) -> None:
@@ -246,8 +246,7 @@ def test_inspect_shows_only_legal_actions_as_likely() -> None:
 def test_player_plays_the_weights_and_does_not_learn(trained) -> None:
     """A player given a trained state walks straight, and its weights stay."""
     tensors, data, _ = trained
-    with closing(PpoPlayer(context(corridor()), greedy=True)) as player:
-        player.start(4)
+    with started(PpoPlayer, context(corridor()), 4) as player:
         player.load_state(tensors, data)
         player.iterate()
         buffer = buffer_of(player)

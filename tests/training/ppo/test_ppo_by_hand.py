@@ -146,7 +146,7 @@ def test_what_is_learned_is_what_a_slow_loop_learns(case, both):
     """Each setting has its effect where it should, also in later updates, and where both ends come at once."""
     given: Any = context(corridor(both=both, toll=0.1), batch=115, **CASES[case])
     with started(PPO, given, ENVS) as trainer:
-        envs = given.make_envs.made[-1]
+        envs = trainer.owner.envs
         advance, last, learner = envs.advance, [], ByHand(trainer)
 
         def advance_and_keep(slot):

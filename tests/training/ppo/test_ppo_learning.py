@@ -21,7 +21,7 @@ def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: st
     given: Any = context(find(spec), trainer="ppo" if trainer_class is PPO else "random")
     found: list[Array] = []
     with started(trainer_class, given, 16) as trainer:
-        buffer, done = given.make_envs.made[-1].buffer, 0.0
+        buffer, done = trainer.owner.envs.buffer, 0.0
         while done < decisions:
             done = trainer.iterate()["decisions"]
             ended = ((buffer["terminated"] | buffer["truncated"]) > 0)[1:]

@@ -66,7 +66,7 @@ def test_collecting_waits_for_nothing(spec: str, overlap: bool) -> None:
 
     with training(PPO, find(spec), num_envs=4, batch=256, threads=1, overlap=overlap) as trainer:
         envs: Any = trainer._envs
-        trainer._envs = Steps()  # type: ignore[assignment]
+        trainer._envs = Steps()
         guard = WaitGuard(waits.append)
         collect = trainer._collect
 
@@ -74,7 +74,7 @@ def test_collecting_waits_for_nothing(spec: str, overlap: bool) -> None:
             with guard:
                 return collect()
 
-        trainer._collect = guarded  # type: ignore[method-assign, assignment]
+        trainer._collect = guarded
         for _ in range(3):
             trainer.iterate()
         trainer._envs = envs

@@ -1,7 +1,6 @@
 """A trainer with one process, which maps the buffer and writes down what it observes there."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from pydantic import Field
 
 from pac.training.random_policy import RandomPolicy
 from pac.training.settings import TrainerSettings
-from pac.training.trainer import Context, Metrics, ProcessFailed, TrainerProcesses
+from pac.training.trainer import BufferSpec, Context, Envs, Metrics, ProcessFailed, TrainerProcesses
 from pac.training.trainers import TrainerKind
 
 
@@ -26,13 +25,15 @@ class Follower(RandomPolicy):
         self.settings = FollowerSettings.read("follower", context.settings)
         self.context, self.restarts = context, 0
         self.processes: TrainerProcesses | None = None
-        super().__init__(replace(context, make_envs=partial(context.make_envs, segment=True)))
+        super().__init__(context)
 
-    def start(self, num_envs: int) -> None:
-        super().start(num_envs)
-        assert self._envs is not None
+    def buffer(self, num_envs: int) -> BufferSpec:
+        return replace(super().buffer(num_envs), segment=True)
+
+    def attach(self, envs: Envs) -> None:
+        super().attach(envs)
         arguments = {"file": self.settings.file, "crash": self.settings.crash}
-        self.processes = self.context.start_processes(f"{__name__}:follow", [arguments], self._envs)
+        self.processes = self.context.start_processes(f"{__name__}:follow", [arguments], envs)
 
     def iterate(self) -> Metrics:
         try:
@@ -45,10 +46,10 @@ class Follower(RandomPolicy):
             self.processes.restart(error.index)
             return {"restarts": float(self.restarts)}
 
-    def close(self) -> None:
+    def detach(self) -> None:
         if self.processes is not None:
             self.processes.close()
-        super().close()
+        super().detach()
 
 
 def follow(session: Any, arguments: Any) -> None:

@@ -117,7 +117,7 @@ class Blocked(Session):
             owner, _, name = self.where.rpartition(".")
             part = attrgetter(owner)(self) if owner else self
             setattr(part, name, partial(self.block, getattr(part, name)))
-            if name == "resize":
+            if name == "detach":
                 self.envs.restart(3)
         super().pass_gate()
 
@@ -155,7 +155,7 @@ def blocked(tmp_path):
     {
         "envs.backend.advance": 128,
         "gate.enter": 128,
-        "trainer.resize": 128,
+        "trainer.detach": 128,
         "evaluator.end_iteration": 256,
         "_publish": 256,
         "record.write_metrics": 256,

@@ -15,12 +15,13 @@ from pac.envs import BadParameter, find
 from pac.training import playing
 from pac.training.config import Config
 from pac.training.loading import load
-from pac.training.playing import PlayedEpisode, context_of, evaluate_run, evaluation_figures
+from pac.training.playing import PlayedEpisode, evaluate_run, evaluation_figures
 from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
 from pac.training.telemetry.events import EventLog
+from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_trainer, trainer_kind, trainer_settings
 
 from ...waiting import until
@@ -108,7 +109,7 @@ def test_short_episodes_are_not_preferred(monkeypatch, episodes):
     monkeypatch.setattr(playing, "ENVIRONMENTS", 8)
     task = find(f"{__name__}:ShortOrLong")
     settings = trainer_settings("ppo", task, PPO)
-    state = build_trainer("ppo", context_of(task, settings, 0)[0]).policy_state()
+    state = build_trainer("ppo", Context(task, settings, "cpu", 0, Timer())).policy_state()
     played = playing.play_episodes("ppo", task, settings, state, episodes=episodes, seed=3)
     assert [(one.number, one.env) for one in sorted(played, key=lambda one: (one.number, one.env))] == [
         divmod(number, 8) for number in range(episodes)
@@ -124,7 +125,7 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     """An event says so, once, and the last results stay; the timeline shows when evaluations ran."""
     task, events = find("drmario"), EventLog()
     settings = trainer_settings("ppo", task, PPO)
-    trainer = build_trainer("ppo", context_of(task, settings, 0)[0])
+    trainer = build_trainer("ppo", Context(task, settings, "cpu", 0, Timer()))
     config = Config(eval_every=1, eval_episodes=2)
     lanes: dict[str, Any] = {}
     evaluator = Evaluator(

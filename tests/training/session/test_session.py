@@ -85,7 +85,8 @@ def test_a_breakpoint_stops_the_session_before_the_next_step(live, backend):
         watched.call("break", text="reward <")
     watched.call("restart", num_envs=3)
     watched.call("resume")
-    again = watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.phase is Phase.PAUSED)
+    watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.environments["episode_length"][2] == 5)
+    again = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
     assert again.breakpoints["number"].tolist() == [number]
     assert again.environments["episode_length"][2] == 5
     assert len(again.environments) == 3

@@ -51,7 +51,7 @@ class RandomLegal:
             legal = np.unpackbits(masks, axis=-1, count=self._keys.shape[2], bitorder="little")
         if backend.task.action.shape:
             flags = None if legal is None else legal.view(np.bool_)
-            uniform = self._generator.random((backend.num_envs, backend.task.num_actions))
+            uniform = self._generator.random((backend.rows, backend.task.num_actions))
             backend.buffer["action"][slot] = random_actions(backend.task, uniform, flags)
         else:
             backend.buffer["action"][slot] = (
@@ -94,7 +94,7 @@ def _rate(envs: Backend) -> float:
 
 def random_stepper(envs: Backend) -> Callable[[], int]:
     """Return a function that steps with random legal actions once, and returns the number of environments."""
-    choose, order = RandomLegal(envs.task, envs.num_envs), envs.order
+    choose, order = RandomLegal(envs.task, envs.rows), envs.order
 
     def step() -> int:
         if order.full:

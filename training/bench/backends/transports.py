@@ -63,7 +63,7 @@ def _at(task: Task, num_envs: int, trips: int, absent: dict[str, str], progress:
             except BackendUnavailable as error:
                 absent[name] = str(error)
         times: dict[str, list[int]] = {name: [] for name in opened}
-        choosers = {name: RandomLegal(task, envs.num_envs) for name, envs in opened.items()}
+        choosers = {name: RandomLegal(task, envs.rows) for name, envs in opened.items()}
         for envs in opened.values():
             envs.start()
         for block in range(BLOCKS):

@@ -1,5 +1,6 @@
 """`python -m tests.benchmarks learning`: trainings with several seeds, and what their policies reach."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from pac.envs import BadParameter, find
 from pac.training.bench.facts import Figures
 from pac.training.config import Config
+from pac.training.lone_training import LoneTraining, maker
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_trainer, trainer_settings
 
@@ -89,8 +91,9 @@ def test_greedy_returns_are_those_of_first_episodes(name, chosen):
     task = find("noop:length=3")
     settings = trainer_settings(name, task, chosen)
     trainer = build_trainer(name, Context(task, settings, "cpu", 0, Timer()))
-    returns = greedy_returns(name, task, settings, trainer)
-    trainer.close()
+    with closing(LoneTraining(trainer, maker(task))) as training:
+        training.open(2)
+        returns = greedy_returns(name, task, settings, trainer)
     assert len(returns) == EPISODES
 
 

@@ -20,8 +20,7 @@ from ..envs.files import UnreadableFile
 from ..envs.trust import accept
 from ..training.exits import DONE
 from ..training.past.episode_file import read
-from ..training.telemetry.moments import MAX_STEPS_BACK
-from ..training.telemetry.records import Level, Phase
+from ..training.telemetry.records import MAX_STEPS_BACK, Level, Phase
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from . import curve_choice
 from .connection import SessionConnection

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,10 @@ from pac.training.session.control import CommandRefused, ControlServer
 from pac.training.session.host import SessionFailed
 from pac.training.session.viewers import Viewers
 from pac.training.telemetry.blocks import TelemetryWriter
-from pac.training.telemetry.description import describe
+from pac.training.telemetry.description import Description, describe
 from pac.training.telemetry.moments import MomentSource
-from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.records import STATE, Level, Phase
+from pac.training.telemetry.segment_layout import blocks_of
 from pac.tui.svg import lines_of
 
 from ..toys import toy
@@ -109,8 +111,10 @@ class FakeSession:
 
     def _segment(self, num_envs: int) -> TelemetryWriter:
         self.generation += 1
-        description = describe(self.task, run="toy-run", **FACTS, **self.facts)
-        return TelemetryWriter(description, num_envs, self.generation, self.directory)
+        return TelemetryWriter(self._description(), num_envs, self.generation, self.directory)
+
+    def _description(self) -> Description:
+        return describe(self.task, run="toy-run", **FACTS, **self.facts)
 
     def _fill(self, num_envs: int) -> None:
         self.num_envs = num_envs
@@ -130,15 +134,14 @@ class FakeSession:
     def say(self, **values: object) -> None:
         """Write the state."""
         with self.writer.write("state") as state:
-            for name, value in values.items():
-                state[name] = value
-            state["now"] = time.time()
+            STATE.put(state, {**values, "now": time.time()})
 
     def write(self, block: str, **values: object) -> None:
         """Write fields of a block, and the time into the state so that it is a new snapshot."""
         with self.writer.write(block) as array:
-            for name, value in values.items():
-                array[name] = value
+            if values:
+                records: dict[str, Any] = {item.name: item.record for item in blocks_of(self._description(), 1)}
+                records[block].put(array, values)
         self.say()
 
     def board(self, name: str, values: object) -> None:
@@ -275,9 +278,9 @@ def at_step(fake, block, step, *, now=100, env=2, **values):
 
 def paused(fake, **values):
     """Pause the session at step 100, with a hundred stored steps."""
-    with fake.writer.write("line") as line:
-        line["env"], line["now"], line["count"] = 2, 100, 100
-        line["ends"][59], line["rewards"][79] = 1, 0.5
+    ends, rewards = np.zeros((2, 100))
+    ends[59], rewards[79] = 1, 0.5
+    fake.write("line", env=2, now=100, ends=ends, rewards=rewards)
     at_step(fake, "detail", 100, **values)
     fake.say(phase=Phase.PAUSED)
 

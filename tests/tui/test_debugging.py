@@ -138,7 +138,7 @@ async def test_another_seat_has_its_own_past(runtime_directory, open_app):
             chess_at(fake, "detail", 100, seat=1, episode_return=7.25)
             await seen(app, "seat 2/8", "Observation", "7.25")
             with fake.writer.write("line") as line:
-                line["env"], line["seat"], line["now"], line["count"] = 2, 1, 100, 100
+                line["env"], line["seat"], line["now"], line["ends_count"], line["rewards_count"] = 2, 1, 100, 100, 100
             fake.say(phase=Phase.PAUSED)
             await seen(app, "at step 100")
             await pilot.press("left")

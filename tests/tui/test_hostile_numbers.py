@@ -3,16 +3,26 @@
 import numpy as np
 import pytest
 
+from pac.envs import find
 from pac.envs.unknown import UNKNOWN
+from pac.training.telemetry.declared import ANY
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.validity import ANY, RANGES, ranges_of
+from pac.training.telemetry.segment_layout import limits_by_block
 
 from .fake_session import CHESS, FACTS, FakeSession, paused, play
 
 VIEWS = [("summary", ""), ("environment", ""), ("environment", "i"), ("timing", ""), ("learning", ""), ("workers", "")]
 EXTREMES = ("least", "most", "nan", "inf", "-inf", "unknown")
-BLOCKS = (*RANGES, "metrics", "history", "info", "terms", "action_counts", "outcomes")
+BLOCKS = (
+    *limits_by_block(describe(find("noop"), run="", **FACTS)),
+    "metrics",
+    "history",
+    "info",
+    "terms",
+    "action_counts",
+    "outcomes",
+)
 SELECTED = {"env", "seat"}
 """The fields that decide whether a record is shown at all."""
 
@@ -60,7 +70,7 @@ def test_views_draw_extreme_numbers_of_one_block(still, stage, block, extreme):
 
 
 def draw_all(fake: FakeSession, stage, extreme, blocks):
-    limits = ranges_of(describe(fake.task, run="", **FACTS))
+    limits = limits_by_block(describe(fake.task, run="", **FACTS))
     for block in blocks:
         if block == "metric_count":
             continue

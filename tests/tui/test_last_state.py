@@ -24,7 +24,7 @@ def at(fake, block, *, step=NOW, now=NOW, **values):
 def ended(fake, *ends, now=NOW):
     """Pause the session at step `now`; episodes have ended `ends` steps back."""
     with fake.writer.write("line") as line:
-        line["env"], line["now"], line["count"] = 2, now, 100
+        line["env"], line["now"], line["ends_count"], line["rewards_count"] = 2, now, 100, 100
         line["ends"] = 0
         for back in ends:
             line["ends"][99 - back] = 1

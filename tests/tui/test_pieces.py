@@ -167,32 +167,27 @@ PLACES = replace(CHESS, num_actions=60, action_shape=(4, 3, 5), action_names=())
 CHOICES = replace(CHESS, num_actions=5, choices=(3, 2), action_names=())
 
 
-def padded(*values, count=8):
-    """Values and zeros."""
-    return [*values, *[0] * (count - len(values))]
-
-
 def acting(folder) -> Blocks:
     """Actions of every kind in the panels of an episode and of the policy."""
-    spread = {"numbers": 2, "means": padded(0.25, -3.0, count=32), "deviations": padded(0.5, 4.0, count=32)}
+    spread = {"means": (0.25, -3.0), "deviations": (0.5, 4.0)}
     names = ("grip", "joints 0", "joints 1", "tool")
     parts = replace(
         NUMBERS, num_actions=4, bounds=((0.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.0, 2.0)), component_names=names
     )
     many = replace(CHOICES, num_actions=14, choices=(2,) * 7, component_names=tuple("abcdefg"))
-    three = {"count": 3, "actions": padded(2, 0, 1), "probabilities": padded(0.5, 0.3, 0.2)}
-    valued = {"count": 2, "actions": padded(1, 0), "probabilities": padded(0.9, 0.1), "valued": 2, "epsilon": 0.2}
-    ranges = [(1.5, 3.0), (0.0, 1.5), *[(0, 0)] * 6]
-    one = {"count": 1, "actions": [1] * 8, "probabilities": [1] * 8, "valued": 1, "values": [7.0] * 8, "epsilon": 0.0}
+    three = {"actions": (2, 0, 1), "probabilities": (0.5, 0.3, 0.2)}
+    valued = {"actions": (1, 0), "probabilities": (0.9, 0.1), "values": (2.0, 1.0), "epsilon": 0.2}
+    ranges = [(1.5, 3.0), (0.0, 1.5)]
+    one = {"actions": [1], "probabilities": [1], "values": [7.0], "epsilon": 0.0}
     for name, task, actions, policy in (
         ("names", CHESS, 0, three),
         ("numbers", NUMBERS, (0.5, -12), spread),
-        ("choices", CHOICES, (2, 0), {"count": 2, "actions": padded(2, 1), "probabilities": padded(0.75, 0.5)}),
-        ("parts", parts, (1, 1, -0.5, 2), {**spread, "numbers": 4}),
+        ("choices", CHOICES, (2, 0), {"actions": (2, 1), "probabilities": (0.75, 0.5)}),
+        ("parts", parts, (1, 1, -0.5, 2), {name: (*both, 0, 0) for name, both in spread.items()}),
         ("many parts", many, [1] * 7, {}),
         ("places", PLACES, 0, three),
         ("named planes", replace(PLACES, action_planes=("right", "below", "left", "above")), 0, three),
-        ("values", PLACES, 0, {**valued, "values": padded(2.0, 1.0), "ranged": 2, "ranges": ranges}),
+        ("values", PLACES, 0, {**valued, "ranges": ranges}),
         ("one value", PLACES, 0, one),
     ):
         snapshot = snapshot_of(folder, task, actions, **policy)
@@ -271,7 +266,7 @@ def test_pieces_are_as_stored(name, runtime_directory, stored):
 
 def test_outputs_of_a_scripts_policy_are_not_called_values(runtime_directory):
     """Nor is there an epsilon, which is unknown."""
-    valued = {"count": 2, "actions": padded(1, 0), "valued": 2, "values": padded(2.0, 1.0), "epsilon": UNKNOWN}
+    valued = {"actions": (1, 0), "values": (2.0, 1.0), "epsilon": UNKNOWN}
     snapshot = snapshot_of(runtime_directory, PLACES, 0, **valued)
     script = replace(snapshot, description=replace(snapshot.description, watched=True))
     texts = [text_of(environment_rows.policy(seen, 0, 44)) for seen in (snapshot, script)]

@@ -36,9 +36,7 @@ def running(make, **facts):
         info[2, 0] = 4
     with fake.writer.write("terms") as terms:
         terms[2] = (0.5, 1.0, 0.0)
-    with fake.writer.write("policy") as policy:
-        policy["env"], policy["value"], policy["entropy"], policy["count"] = 2, 0.625, 2.5, 2
-        policy["actions"][:2], policy["probabilities"][:2] = (5, 130), (0.7, 0.2)
+    fake.write("policy", env=2, value=0.625, entropy=2.5, actions=(5, 130), probabilities=(0.7, 0.2))
     use = {"cores": 2, "cpu": 150.0, "rss": 812 << 20, "shm": 1 << 20, "pulse": NOW, "gpus": 1, "gpu": 87.0}
     fake.write("system", **use, vram=3 << 30, vram_total=16 << 30, gpu_name=b"Big One")
     return fake
@@ -200,7 +198,7 @@ def autochess(make):
 def autochess_past(make):
     """The same, after step 100 of environment 3, whose step 99 is known."""
     fake = autochess(make)
-    fake.write("line", env=2, now=100, count=100)
+    fake.write("line", env=2, now=100, ends=[0] * 100, rewards=[0] * 100)
     for block, step in (("detail", 100), ("moment", 99)):
         fake.write(block, env=2, step=step, now=100, source=MomentSource.REBUILT, full=1)
     return fake
@@ -211,7 +209,7 @@ def over(make, **values):
     fake = running(make)
     fake.board("bottle", 1)
     with fake.writer.write("line") as line:
-        line["env"], line["now"], line["count"], line["ends"][99] = 2, 100, 100, 1
+        line["env"], line["now"], line["ends_count"], line["rewards_count"], line["ends"][99] = 2, 100, 100, 100, 1
     at_step(fake, "detail", 100, begun=1, acted=0, episode=5, episode_length=0)
     end = {"source": MomentSource.REBUILT, "end": 1, "outcome": 2, "decided": 0, "board:bottle": np.eye(16, 8)}
     at_step(fake, "moment", 100, **{**end, **values})

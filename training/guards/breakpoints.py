@@ -264,7 +264,7 @@ class Breakpoints:
         """Write all breakpoints into a block of `BREAKPOINT`."""
         with self._lock:
             kept = list(self._all.values())
-        block[len(kept) :] = np.zeros((), BREAKPOINT)
+        block[len(kept) :] = np.zeros((), BREAKPOINT.dtype)
         for index, item in enumerate(kept):
             text = item.condition.text.encode(errors="backslashreplace")
             block[index] = item.number, item.on, item.hits, item.env, text

@@ -13,7 +13,8 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import LAST, LAST_DRAWN
-from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields
+from ..telemetry.moments import drawn_fields
+from ..telemetry.records import MAX_STEPS_BACK
 
 MAX_BYTES = 64 * 2**20  # bytes, for each of steps, keyframes and boards
 MAX_LAST_BOARDS = 256

@@ -21,8 +21,9 @@ from ...envs import Task
 from ...envs.fields import Array, Field
 from ...envs.task import LAST_DRAWN
 from ...envs.unknown import UNKNOWN
-from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields, field_named, info_scalars
+from ..telemetry.moments import drawn_fields, field_named, info_scalars
 from ..telemetry.monitored import MonitoredEnvs
+from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.step_results import StepResults, fingerprints
 from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
 from .seen_steps import SeenSteps

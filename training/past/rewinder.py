@@ -16,8 +16,8 @@ from ...envs.task import seed_from
 from ...envs.unknown import UNKNOWN
 from ..own_threads import OwnThread
 from ..ranks import Ranks, SingleRank
+from ..telemetry.declared import encode_clipped
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
-from ..telemetry.records import encode_clipped
 from .history import History, ReplaySpan
 from .rebuilding import replayed_state
 from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step

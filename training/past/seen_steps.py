@@ -6,7 +6,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN, unknown_in
-from ..telemetry.moments import MAX_STEPS_BACK
+from ..telemetry.records import MAX_STEPS_BACK
 from .drawn_boards import MAX_BYTES, zeros_by_page
 
 

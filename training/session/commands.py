@@ -18,7 +18,7 @@ from ..limits import MAX_ENVS
 from ..past.state_files import save_state
 from ..runs.folder import STATES
 from ..schema import Bounds, InvalidValue, Length, checked_arguments
-from ..telemetry.moments import MAX_STEPS_BACK
+from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused

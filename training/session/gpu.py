@@ -13,7 +13,7 @@ import numpy as np
 
 from ...backends.system.segment import human_bytes
 from ...envs.unknown import UNKNOWN
-from ..telemetry.records import SYSTEM, encode_clipped
+from ..telemetry.records import SYSTEM
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MIG = "MIG-"
@@ -55,7 +55,7 @@ class Gpu:
         For another device, such as the CPU, it is the first GPU that this process may use. `gpus` is 0 without a GPU.
         Load in % is NaN and memory in bytes is 0 if NVML does not provide them, as the load of a MIG instance.
         """
-        nothing = {"gpus": 0, "gpu": UNKNOWN, "vram": 0, "vram_total": 0, "gpu_name": b""}
+        nothing = {"gpus": 0, "gpu": UNKNOWN, "vram": 0, "vram_total": 0, "gpu_name": ""}
         if not self._count:
             return nothing
         index = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
@@ -67,11 +67,11 @@ class Gpu:
         load = self._ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         name = _text(self._ask(nvml.nvmlDeviceGetName, handle))
         return {
-            "gpus": min(self._count, np.iinfo(SYSTEM["gpus"]).max),
+            "gpus": min(self._count, np.iinfo(SYSTEM.dtype["gpus"]).max),
             "gpu": UNKNOWN if load is None else load.gpu,
             "vram": 0 if memory is None else memory.used,
             "vram_total": 0 if memory is None else memory.total,
-            "gpu_name": encode_clipped(name, SYSTEM["gpu_name"].itemsize),
+            "gpu_name": name,
         }
 
     def all(self) -> list[str]:

@@ -15,7 +15,7 @@ from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.moments import MomentSource, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
-from ..telemetry.records import STATE, Phase, encode_clipped
+from ..telemetry.records import LINE, STATE, Phase
 from ..telemetry.segment_layout import counted_actions
 from ..telemetry.tables import write_environments, write_policy, write_throughput
 from ..telemetry.throughput import Mark
@@ -126,8 +126,7 @@ class Publisher:
             values["phase"] = Phase.PAUSED
         self._counts.table.write(writer)
         with writer.write("state") as state:
-            for name, value in values.items():
-                state[name] = encode_clipped(value, STATE[name].itemsize) if isinstance(value, str) else value
+            STATE.put(state, values)
 
     def _write_environments(self, writer: TelemetryWriter, buffer: Buffer, *, at_gate: bool) -> None:
         columns = {"worker": self._workers, **self._debugger.columns(self._num_envs)}
@@ -157,9 +156,7 @@ class Publisher:
         if at_gate:
             ends, rewards = history.line(env, look.seat)
             with writer.write("line") as line:
-                line["env"], line["seat"], line["now"], line["count"] = env, look.seat, history.now, len(ends)
-                line["ends"][: len(ends)] = ends
-                line["rewards"][: len(ends)] = rewards
+                LINE.put(line, {"env": env, "seat": look.seat, "now": history.now, "ends": ends, "rewards": rewards})
         if look.detail:
             self._write_action_counts(writer, env)
 

@@ -15,7 +15,7 @@ from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
 from ..own_threads import OwnThread
 from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
-from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
+from ..telemetry.records import AUDIENCE, SYSTEM, Level
 from .base_session import BaseSession
 from .gpu import Gpu
 
@@ -93,9 +93,8 @@ class SystemSampler:
     def _write_viewers(self) -> None:
         viewers, controller = self._session.viewers, self._session.viewers.controller
         with self._session.publishing() as writer, writer.write("audience") as block:
-            block["viewers"] = viewers.joined
-            block["controller"] = controller.number if controller else 0
-            block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
+            number, name = (controller.number, controller.name) if controller else (0, "")
+            AUDIENCE.put(block, {"viewers": viewers.joined, "controller": number, "name": name})
 
     def _processes(self) -> list[ProcessStatus]:
         """Return the workers of the backend, then the processes of the trainer."""
@@ -147,8 +146,7 @@ class SystemSampler:
             **self._gpu.read(self._session.state.device),
         }
         with self._session.publishing() as writer, writer.write("system") as system:
-            for name in SYSTEM.names or ():
-                system[name] = values[name]
+            SYSTEM.put(system, values)
 
 
 def _size_of(directory: os.PathLike[str]) -> int:

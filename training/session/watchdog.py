@@ -30,7 +30,8 @@ from ...backends.system.segment import remove_directory
 from ...envs import PacError
 from ..exits import FAILED, INTERRUPTED
 from ..runs.last_telemetry import keep_last_telemetry
-from ..telemetry.records import MESSAGE_BYTES, Level, Phase, encode_clipped
+from ..telemetry.declared import encode_clipped
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase
 
 if TYPE_CHECKING:
     from .session import Session

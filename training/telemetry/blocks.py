@@ -23,9 +23,18 @@ from ...backends.system.futex import fence
 from ...backends.system.segment import Segment, is_owned
 from ...envs import PacError
 from ...envs.fields import Array
+from .declared import check_record
 from .description import Description
-from .segment_layout import CONTROL, MALFORMED, NotTelemetry, create_segment, map_segment, read_header, segment_path
-from .validity import check_record, ranges_of
+from .segment_layout import (
+    CONTROL,
+    MALFORMED,
+    NotTelemetry,
+    create_segment,
+    limits_by_block,
+    map_segment,
+    read_header,
+    segment_path,
+)
 
 POLL_SECONDS = 1e-4
 MAX_POLL_SECONDS = 0.02  # s that a reader waits for a writer before it checks whether the writer's process has ended
@@ -109,7 +118,7 @@ class TelemetryReader:
         path = segment_path(self.directory, generation)
         try:
             self._mapped, self.description = map_segment(Segment.attach(path))
-            self._ranges = ranges_of(self.description)
+            self._limits = limits_by_block(self.description)
         except FileNotFoundError:
             raise
         except MALFORMED as error:
@@ -146,7 +155,7 @@ class TelemetryReader:
             DamagedTelemetry: A record contains what no session writes.
         """
         found = self.copy(name, at)
-        check_record(name, found, self._ranges.get(name, {}))
+        check_record(name, found, self._limits.get(name, {}))
         return found
 
     def copy(self, name: str, at: Any = ...) -> Array:

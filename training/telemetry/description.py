@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
@@ -114,30 +114,15 @@ def rebuilt(parts: Mapping[str, Any]) -> Description:
 def describe(task: Task, **facts: Any) -> Description:
     """Return the description of a session on a task; `facts` are the fields that do not follow from the task."""
     boards = {item.name: item for item in task.boards}
-    return Description(
-        task=task.spec,
-        title=task.title,
-        players=task.players,
-        agents=task.agents,
-        num_actions=task.num_actions,
-        choices=task.choices,
-        bounds=task.bounds,
-        component_names=task.component_names,
-        action_shape=task.action_shape,
-        action_planes=task.action_planes,
-        action_names=task.action_names,
-        frame_rate=task.frame_rate,
-        reward_terms=task.reward_terms,
-        outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
-        info=tuple(item.name for item in task.info if not item.shape),
-        headline=task.headline,
-        panels=tuple(ShapedPanel.of(panel, boards[panel.field]) for panel in task.panels),
-        observation=task.observation,
-        action=next(item for item in task.fields if item.name == "action"),
-        boards=task.boards,
-        slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
-        masked=task.masked,
-        begins_at_once=task.begins_at_once,
-        state_files=bool(task.state_files),
+    own: dict[str, Any] = {
+        "task": task.spec,
+        "outcomes": tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
+        "info": tuple(item.name for item in task.info if not item.shape),
+        "panels": tuple(ShapedPanel.of(panel, boards[panel.field]) for panel in task.panels),
+        "action": next(item for item in task.fields if item.name == "action"),
+        "slices": tuple((name, first, last) for name, (first, last) in task.slices.items()),
+        "state_files": bool(task.state_files),
         **facts,
-    )
+    }
+    same = {item.name for item in fields(Description)} & {item.name for item in fields(Task)} - own.keys()
+    return Description(**{name: getattr(task, name) for name in same}, **own)

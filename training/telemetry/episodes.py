@@ -22,7 +22,7 @@ class EpisodeTable:
 
     def __init__(self) -> None:
         self.count = 0
-        self._records: NDArray[np.void] = np.zeros(MAX_EPISODES, EPISODE)
+        self._records: NDArray[np.void] = np.zeros(MAX_EPISODES, EPISODE.dtype)
         self._written: tuple[TelemetryWriter, int] | None = None
 
     def add(self, results: StepResults, outcomes: Array) -> None:

@@ -9,7 +9,8 @@ from collections import deque
 
 from ...envs.printable import LINES, printable
 from .blocks import TelemetryWriter
-from .records import EVENT, Level, encode_clipped
+from .declared import encode_clipped
+from .records import EVENT, Level
 from .segment_layout import MAX_EVENTS
 
 LOG_LEVELS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
@@ -50,5 +51,5 @@ class EventLog:
                     when,
                     level,
                     env,
-                    encode_clipped(text, EVENT["text"].itemsize),
+                    encode_clipped(text, EVENT.dtype["text"].itemsize),
                 )

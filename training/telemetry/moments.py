@@ -14,25 +14,11 @@ from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import LAST, LAST_DRAWN
 from ...envs.unknown import UNKNOWN
+from .declared import ANY, FLAG, OUTCOME, SHARE, Range, Record, number, one_of, text
 from .description import Description
+from .records import TERMINATED, TRUNCATED
 
 NOTE_BYTES = 160
-MAX_STEPS_BACK = 500
-"""Steps that a viewer can go back."""
-TERMINATED, TRUNCATED = 1, 2
-RECENT_STEPS = np.dtype(
-    [
-        ("env", "i4"),
-        ("seat", "u2"),
-        ("now", "i8"),
-        ("count", "i4"),
-        ("ends", "u1", (MAX_STEPS_BACK,)),
-        ("rewards", "f4", (MAX_STEPS_BACK,)),
-    ]
-)
-"""Ends of an environment's last steps and the rewards of one seat, oldest first."""
-
-
 NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
 
 
@@ -49,41 +35,40 @@ class MomentSource(IntEnum):
 
 def moment_dtype(task: Task) -> np.dtype[Any]:
     """Return the dtype of a moment's record. Fields per seat are those of one seat."""
-    return moment_record(task, field_named(task, "action"), len(info_scalars(task)))
+    return moment_record(task, field_named(task, "action"), len(info_scalars(task))).dtype
 
 
-def moment_record(about: Task | Description, action: Field, scalars: int) -> np.dtype[Any]:
-    """Return the dtype of a moment's record for a task with so many scalars, or from its description."""
-    return np.dtype(
-        [
-            ("env", "i4"),
-            ("seat", "u2"),  # from 0
-            ("step", "i8"),  # of the backend, from 0: the newest is `now`
-            ("now", "i8"),
-            ("source", "u1"),
-            ("progress", "f4"),  # 0 to 1 while it is being rebuilt
-            ("note", f"S{NOTE_BYTES}"),
-            ("episode", "i8"),
-            ("episode_length", "i4"),
-            ("episode_return", "f4"),
-            ("end", "u1"),  # whether the step ended an episode: 0, 1 terminated, 2 truncated
-            ("begun", "u1"),  # whether it did, and this is the state in which the next episode begins
-            ("outcome", "u1"),
-            ("frames", "i4"),
-            ("reward", "f4"),
-            ("value", "f4"),  # of the decision that `next_action` is, else of the one before; NaN if unknown
-            ("acted", "u1"),  # whether there is an action that led here
-            ("action", action.dtype, action.shape),
-            ("decided", "u1"),  # whether the next action is known
-            ("next_action", action.dtype, action.shape),
-            ("full", "u1"),  # whether observation, mask, terms and info are known, not only the boards
-            ("observation", about.observation.dtype, about.observation.stored_shape),
-            ("mask", "u1", (-(-about.num_actions // 8) if about.masked else 0,)),
-            ("reward_terms", "f4", (len(about.reward_terms),)),  # of the step
-            ("terms", "f4", (len(about.reward_terms),)),  # of the episode so far
-            ("info", "f4", (scalars,)),
-            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in drawn_fields(about)),
-        ]
+def moment_record(about: Task | Description, action: Field, scalars: int) -> Record:
+    """Return a moment's record for a task with so many scalars, or from its description."""
+    terms = (len(about.reward_terms),)
+    return Record(
+        number("env", "i4", ANY),
+        number("seat", "u2", ANY),  # from 0
+        number("step", "i8", ANY),  # of the backend, from 0: the newest is `now`
+        number("now", "i8", ANY),
+        number("source", "u1", one_of(MomentSource)),
+        number("progress", "f4", SHARE),  # while it is being rebuilt
+        text("note", NOTE_BYTES),
+        number("episode", "i8", ANY),
+        number("episode_length", "i4", ANY),
+        number("episode_return", "f4", ANY),
+        number("end", "u1", Range(0, TRUNCATED)),  # whether the step ended an episode, and how
+        number("begun", "u1", FLAG),  # whether it did, and this is the state in which the next episode begins
+        number("outcome", "u1", OUTCOME),
+        number("frames", "i4", ANY),
+        number("reward", "f4", ANY),
+        number("value", "f4", ANY),  # of the decision that `next_action` is, else of the one before; NaN if unknown
+        number("acted", "u1", FLAG),  # whether there is an action that led here
+        number("action", action.dtype, ANY, action.shape),
+        number("decided", "u1", FLAG),  # whether the next action is known
+        number("next_action", action.dtype, ANY, action.shape),
+        number("full", "u1", FLAG),  # whether observation, mask, terms and info are known, not only the boards
+        number("observation", about.observation.dtype, ANY, about.observation.stored_shape),
+        number("mask", "u1", ANY, (-(-about.num_actions // 8) if about.masked else 0,)),
+        number("reward_terms", "f4", ANY, terms),  # of the step
+        number("terms", "f4", ANY, terms),  # of the episode so far
+        number("info", "f4", ANY, (scalars,)),
+        *(number(f"board:{item.name}", item.dtype, ANY, item.stored_shape) for item in drawn_fields(about)),
     )
 
 
@@ -251,7 +236,7 @@ class RecentSteps:
     @classmethod
     def read(cls, record: Array, env: int, seat: int) -> RecentSteps | None:
         """Return the steps in a record; None if they are those of another seat."""
-        count = int(record["count"])
+        count = int(record["ends_count"])
         if record["env"] != env or record["seat"] != seat or not count:
             return None
         return cls(int(record["now"]), record["ends"][:count], record["rewards"][:count])

@@ -10,7 +10,7 @@ from enum import StrEnum
 from ...backends import WorkerStatus
 from ...envs.unknown import UNKNOWN
 from .blocks import TelemetryWriter
-from .records import PROCESS, encode_clipped
+from .records import PROCESS
 
 RATE_PERIOD = 1.0  # s, the shortest time over which a rate is measured
 
@@ -122,10 +122,7 @@ class ProcessTable:
             table["role"] = b""
             for row, status in zip(table, statuses, strict=False):
                 cpu, rate = self._meters[status.role, status.index, status.pid]
-                row["role"], row["index"], row["pid"] = status.role.encode(), status.index, status.pid
-                for name in ("name", "state", "device", "error"):
-                    row[name] = encode_clipped(getattr(status, name), PROCESS[name].itemsize)
-                for name in ("first_env", "end_env", "count", "heartbeat", "restarts", "rss"):
-                    row[name] = getattr(status, name)
+                known = {name: value for name, value in vars(status).items() if name != "cpu_seconds"}
+                PROCESS.put(row, known)
                 row["cpu"], row["rate"] = 100 * cpu.update(status.cpu_seconds, now), rate.update(status.count, now)
         return max(0, len(statuses) - len(table))

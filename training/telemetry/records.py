@@ -1,12 +1,28 @@
-"""The dtypes of the telemetry's blocks, and their enumerations."""
+"""The records of the telemetry, and their enumerations."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
-
+from ...backends.core.status import EnvStatus
 from ..trainer import PHASES
+from .declared import (
+    AMOUNT,
+    ANY,
+    FLAG,
+    FROM_0,
+    FROM_NONE,
+    OUTCOME,
+    RATE,
+    SHARE,
+    TIME,
+    Range,
+    Record,
+    number,
+    one_of,
+    several,
+    text,
+)
 
 WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 96
@@ -17,6 +33,9 @@ MAX_LANES, MAX_PHASES, MAX_LAPS = 24, 8, 256
 MESSAGE_BYTES = 480
 MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
+MAX_STEPS_BACK = 500
+"""Steps that a viewer can go back."""
+TERMINATED, TRUNCATED = 1, 2
 
 
 class Phase(IntEnum):
@@ -62,147 +81,136 @@ class Level(IntEnum):
     """The session ends because of it."""
 
 
-STATE = np.dtype(
-    [
-        ("phase", "u1"),
-        ("num_envs", "u4"),
-        ("target_envs", "u4"),  # what a restart in progress goes to
-        ("steps", "u8"),  # environment steps (decisions), all environments
-        ("frames", "u8"),
-        ("episodes", "u8"),
-        ("iterations", "u8"),
-        ("started", "f8"),  # s since the epoch
-        ("now", "f8"),  # when this was written, s since the epoch
-        ("training_seconds", "f8"),  # without pauses and restarts
-        ("fps", "f8"),
-        ("sps", "f8"),
-        ("speed", "f8"),  # limit in steps/s of all environments together, 0 = none
-        ("credits", "u8"),  # steps left before the pause
-        ("baseline", "f8"),  # median fps at N = 1, NaN if not measured
-        ("progress", "f8"),  # of what the message names, 0 to 1; NaN if unknown
-        ("limit", "f8"),  # 0 to 1 of the run's own limit, NaN without one
-        ("return_mean", "f8"),  # over the last 100 episodes
-        ("length_mean", "f8"),
-        ("message", f"S{MESSAGE_BYTES}"),
-        ("backend", "S24"),
-        ("device", "S24"),
-    ]
+STATE = Record(
+    number("phase", "u1", one_of(Phase)),
+    number("num_envs", "u4", ANY),
+    number("target_envs", "u4", ANY),  # what a restart in progress goes to
+    number("steps", "u8", ANY),  # environment steps (decisions), all environments
+    number("frames", "u8", ANY),
+    number("episodes", "u8", ANY),
+    number("iterations", "u8", ANY),
+    number("started", "f8", TIME),  # s since the epoch
+    number("now", "f8", TIME),  # when this was written, s since the epoch
+    number("training_seconds", "f8", TIME),  # without pauses and restarts
+    number("fps", "f8", ANY),
+    number("sps", "f8", ANY),
+    number("speed", "f8", ANY),  # limit in steps/s of all environments together, 0 = none
+    number("credits", "u8", ANY),  # steps left before the pause
+    number("baseline", "f8", ANY),  # median fps at N = 1, NaN if not measured
+    number("progress", "f8", SHARE),  # of what the message names; NaN if unknown
+    number("limit", "f8", SHARE),  # of the run's own limit, NaN without one
+    number("return_mean", "f8", ANY),  # over the last 100 episodes
+    number("length_mean", "f8", ANY),
+    text("message", MESSAGE_BYTES),
+    text("backend", 24),
+    text("device", 24),
 )
-TIMES = np.dtype([("wall", "f8"), ("steps", "f8"), *((phase, "f8") for phase in PHASES)])  # s and steps of one window
-SYSTEM = np.dtype(
-    [
-        ("cores", "u4"),  # that this session may use
-        ("cpu", "f4"),  # % of one core, session and workers together
-        ("cpu_machine", "f4"),  # % of the machine
-        ("rss", "u8"),  # bytes, session and workers together
-        ("memory", "u8"),
-        ("memory_used", "u8"),
-        ("shm", "u8"),  # bytes of shared memory that this session holds
-        ("gpus", "u1"),
-        ("gpu", "f4"),  # %, NaN where it is not known, as of a MIG instance
-        ("vram", "u8"),
-        ("vram_total", "u8"),  # 0 where it is not known
-        ("gpu_name", "S48"),
-        ("learning", "u1"),  # whether the training thread computes outside of the environments
-        ("pulse", "f8"),  # when this was written, s since the epoch
-    ]
+TIMES = Record(*(number(name, "f8", AMOUNT) for name in ("wall", "steps", *PHASES)))  # s and steps of one window
+SYSTEM = Record(
+    number("cores", "u4", ANY),  # that this session may use
+    number("cpu", "f4", ANY),  # % of one core, session and workers together
+    number("cpu_machine", "f4", ANY),  # % of the machine
+    number("rss", "u8", ANY),  # bytes, session and workers together
+    number("memory", "u8", ANY),
+    number("memory_used", "u8", ANY),
+    number("shm", "u8", ANY),  # bytes of shared memory that this session holds
+    number("gpus", "u1", ANY),
+    number("gpu", "f4", ANY),  # %, NaN where it is not known, as of a MIG instance
+    number("vram", "u8", ANY),
+    number("vram_total", "u8", ANY),  # 0 where it is not known
+    text("gpu_name", 48),
+    number("learning", "u1", FLAG),  # whether the training thread computes outside of the environments
+    number("pulse", "f8", TIME),  # when this was written, s since the epoch
 )
-ENVIRONMENT = np.dtype(
-    [
-        ("episode", "i8"),  # number of the running episode, from 0
-        ("episode_return", "f4"),
-        ("episode_length", "i4"),
-        ("last_return", "f4"),  # NaN before the first end
-        ("last_length", "i4"),
-        ("last_outcome", "u1"),  # 0 none yet, else 1 + index into the outcomes
-        ("ended", "f8"),  # s since the epoch, 0 before the first end
-        ("action", "i4"),  # -1 where the seat waited, and where the block "actions" has several numbers
-        ("reward", "f4"),
-        ("frames", "i4"),  # of the last step
-        ("status", "u1"),
-        ("notice", "u1"),
-        ("recording", "u1"),  # 0 no, 1 from its next episode on, 2 yes
-        ("worker", "i4"),
-    ]
+ENVIRONMENT = Record(
+    number("episode", "i8", ANY),  # number of the running episode, from 0
+    number("episode_return", "f4", ANY),
+    number("episode_length", "i4", ANY),
+    number("last_return", "f4", ANY),  # NaN before the first end
+    number("last_length", "i4", ANY),
+    number("last_outcome", "u1", OUTCOME),  # 0 none yet
+    number("ended", "f8", TIME),  # s since the epoch, 0 before the first end
+    number("action", "i4", ANY),  # -1 where the seat waited, and where the block "actions" has several numbers
+    number("reward", "f4", ANY),
+    number("frames", "i4", ANY),  # of the last step
+    number("status", "u1", one_of(EnvStatus)),
+    number("notice", "u1", one_of(Notice)),
+    number("recording", "u1", Range(0, RECORDING)),  # 0 no, 1 from its next episode on, 2 yes
+    number("worker", "i4", ANY),
 )
-EPISODE = np.dtype(
-    [
-        ("number", "i8"),  # of all episodes that ended, from 1; 0 in rows that are not used
-        ("env", "i4"),
-        ("episode", "i8"),  # of this environment, from 0
-        ("ret", "f4"),  # of the first seat
-        ("length", "i4"),  # steps
-        ("outcome", "u1"),  # 0 none, else 1 + index into the outcomes
-        ("end", "u1"),  # 1 terminated, 2 truncated
-        ("time", "f8"),  # s since the epoch
-    ]
+EPISODE = Record(
+    number("number", "i8", ANY),  # of all episodes that ended, from 1; 0 in rows that are not used
+    number("env", "i4", FROM_0),
+    number("episode", "i8", FROM_0),  # of this environment, from 0
+    number("ret", "f4", ANY),  # of the first seat
+    number("length", "i4", ANY),  # steps
+    number("outcome", "u1", OUTCOME),
+    number("end", "u1", Range(0, TRUNCATED)),  # how it ended
+    number("time", "f8", TIME),  # s since the epoch
 )
-POLICY = np.dtype(
-    [
-        ("env", "i4"),  # -1: nothing watched
-        ("seat", "u2"),  # from 0
-        ("value", "f4"),
-        ("entropy", "f4"),
-        ("count", "u1"),
-        ("actions", "i4", (TOP_ACTIONS,)),
-        ("probabilities", "f4", (TOP_ACTIONS,)),
-        ("numbers", "u1"),
-        ("means", "f4", (MAX_ACTION_NUMBERS,)),
-        ("deviations", "f4", (MAX_ACTION_NUMBERS,)),
-        ("valued", "u1"),  # values of actions
-        ("values", "f4", (TOP_ACTIONS,)),
-        ("ranged", "u1"),
-        ("ranges", "f4", (TOP_ACTIONS, 2)),
-        ("epsilon", "f4"),
-    ]
+POLICY = Record(  # a `PolicyOutput`
+    number("env", "i4", ANY),  # -1: nothing watched
+    number("seat", "u2", ANY),  # from 0
+    number("value", "f4", ANY),
+    number("entropy", "f4", ANY),
+    several("actions", "i4", ANY, TOP_ACTIONS),
+    several("probabilities", "f4", ANY, TOP_ACTIONS),
+    several("means", "f4", ANY, MAX_ACTION_NUMBERS),
+    several("deviations", "f4", ANY, MAX_ACTION_NUMBERS),
+    several("values", "f4", ANY, TOP_ACTIONS),
+    several("ranges", "f4", ANY, TOP_ACTIONS, (2,)),
+    number("epsilon", "f4", ANY),
 )
-PROCESS = np.dtype(
-    [
-        ("role", "S8"),  # worker, actor, learner or rank; empty in rows that are not used
-        ("index", "u4"),  # among the processes of this role, from 0
-        ("name", "S40"),  # empty if it has only a number
-        ("pid", "i4"),
-        ("device", "S24"),  # empty if unknown
-        ("first_env", "u4"),  # of a worker
-        ("end_env", "u4"),
-        ("state", "S12"),
-        ("count", "u8"),  # steps of a worker or actor, updates of a learner or rank, since its start
-        ("rate", "f4"),  # of these per second, NaN if unknown
-        ("heartbeat", "f4"),  # s since its last sign of life
-        ("restarts", "u4"),
-        ("cpu", "f4"),  # % of one core
-        ("rss", "u8"),  # bytes
-        ("error", "S240"),
-    ]
+PROCESS = Record(  # a `ProcessStatus`
+    text("role", 8),  # worker, actor, learner or rank; empty in rows that are not used
+    number("index", "u4", ANY),  # among the processes of this role, from 0
+    text("name", 40),  # empty if it has only a number
+    number("pid", "i4", ANY),
+    text("device", 24),  # empty if unknown
+    number("first_env", "u4", ANY),  # of a worker
+    number("end_env", "u4", ANY),
+    text("state", 12),
+    number("count", "u8", ANY),  # steps of a worker or actor, updates of a learner or rank, since its start
+    number("rate", "f4", RATE),  # of these per second, NaN if unknown
+    number("heartbeat", "f4", RATE),  # s since its last sign of life
+    number("restarts", "u4", ANY),
+    number("cpu", "f4", RATE),  # % of one core
+    number("rss", "u8", ANY),  # bytes
+    text("error", 240),
 )
-LANE = np.dtype(
-    [
-        ("name", "S40"),  # empty in rows that are not used
-        ("pid", "i4"),
-        ("phases", "S16", (MAX_PHASES,)),
-        ("count", "u4"),  # of laps, oldest first
-        ("phase", "u1", (MAX_LAPS,)),  # index into phases
-        ("begin", "f8", (MAX_LAPS,)),  # s of the monotonic clock
-        ("end", "f8", (MAX_LAPS,)),
-    ]
+LANE = Record(
+    text("name", 40),  # empty in rows that are not used
+    number("pid", "i4", ANY),
+    text("phases", 16, (MAX_PHASES,)),
+    number("count", "u4", Range(0, MAX_LAPS)),  # of laps, oldest first
+    number("phase", "u1", Range(0, MAX_PHASES - 1), (MAX_LAPS,)),  # index into phases
+    number("begin", "f8", TIME, (MAX_LAPS,)),  # s of the monotonic clock
+    number("end", "f8", TIME, (MAX_LAPS,)),
 )
-EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4"), ("text", "S240")])
-AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # controller 0: no viewer has control
-SCALING = np.dtype(
-    [("num_envs", "u4"), ("samples", "u4"), ("fps", "f8"), ("low", "f8"), ("high", "f8"), ("seconds", "f8")]
+EVENT = Record(
+    number("number", "u8", ANY),
+    number("time", "f8", TIME),
+    number("level", "u1", one_of(Level)),
+    number("env", "i4", FROM_NONE),
+    text("text", 240),
 )
-BREAKPOINT = np.dtype(
-    [
-        ("number", "u4"),  # from 1; 0 in rows that are not used
-        ("on", "u1"),
-        ("hits", "u8"),
-        ("env", "i4"),  # where it hit last, -1 before
-        ("text", "S200"),
-    ]
+AUDIENCE = Record(number("viewers", "u4", ANY), number("controller", "u4", ANY), text("name", 48))  # 0: no controller
+SCALING = Record(
+    number("num_envs", "u4", ANY),
+    number("samples", "u4", ANY),
+    *(number(name, "f8", AMOUNT) for name in ("fps", "low", "high", "seconds")),
 )
-
-
-def encode_clipped(text: str, size: int) -> bytes:
-    """Return a text as at most `size` bytes of UTF-8; one that was cut ends with an ellipsis."""
-    encoded, more = text.encode(errors="backslashreplace"), "…".encode()
-    return encoded if len(encoded) <= size else encoded[: size - len(more)].decode(errors="ignore").encode() + more
+BREAKPOINT = Record(
+    number("number", "u4", ANY),  # from 1; 0 in rows that are not used
+    number("on", "u1", FLAG),
+    number("hits", "u8", ANY),
+    number("env", "i4", FROM_NONE),  # where it hit last, -1 before
+    text("text", 200),
+)
+LINE = Record(  # an environment's last steps and the rewards of one seat, oldest first
+    number("env", "i4", ANY),
+    number("seat", "u2", ANY),
+    number("now", "i8", ANY),
+    several("ends", "u1", Range(0, TRUNCATED), MAX_STEPS_BACK),
+    several("rewards", "f4", ANY, MAX_STEPS_BACK),
+)

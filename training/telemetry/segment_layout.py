@@ -20,11 +20,12 @@ from ...envs import PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
 from . import records
+from .declared import Range, Record
 from .description import Description, rebuilt
-from .moments import RECENT_STEPS, moment_record, terms_width
+from .moments import moment_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 9
+VERSION = 10
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -57,6 +58,12 @@ class TelemetryBlock:
     name: str
     dtype: Any
     shape: tuple[int, ...]
+    record: Record | None = None
+
+    @classmethod
+    def of(cls, name: str, record: Record, *shape: int) -> TelemetryBlock:
+        """Return a block of records."""
+        return cls(name, record.dtype, shape, record)
 
     @property
     def nbytes(self) -> int:
@@ -64,26 +71,23 @@ class TelemetryBlock:
         return int(np.dtype(self.dtype).itemsize) * prod(self.shape)
 
 
-FIXED_BLOCKS = tuple(
-    TelemetryBlock(name, np.dtype(dtype), shape)
-    for name, dtype, shape in (
-        ("state", records.STATE, ()),
-        ("times", records.TIMES, ()),
-        ("system", records.SYSTEM, ()),
-        ("metric_names", f"S{records.METRIC_NAME_BYTES}", (MAX_METRICS,)),
-        ("metric_count", "u4", ()),
-        ("metrics", "f8", (MAX_METRICS,)),
-        ("history", "f4", (3 + MAX_METRICS, MAX_HISTORY)),
-        ("policy", records.POLICY, ()),
-        ("line", RECENT_STEPS, ()),
-        ("processes", records.PROCESS, (MAX_PROCESSES,)),
-        ("timeline", records.LANE, (records.MAX_LANES,)),
-        ("audience", records.AUDIENCE, ()),
-        ("events", records.EVENT, (MAX_EVENTS,)),
-        ("episodes", records.EPISODE, (records.MAX_EPISODES,)),
-        ("breakpoints", records.BREAKPOINT, (records.MAX_BREAKPOINTS,)),
-        ("scaling", records.SCALING, (MAX_SCALING,)),
-    )
+FIXED_BLOCKS = (
+    TelemetryBlock.of("state", records.STATE),
+    TelemetryBlock.of("times", records.TIMES),
+    TelemetryBlock.of("system", records.SYSTEM),
+    TelemetryBlock("metric_names", f"S{records.METRIC_NAME_BYTES}", (MAX_METRICS,)),
+    TelemetryBlock("metric_count", "u4", ()),
+    TelemetryBlock("metrics", "f8", (MAX_METRICS,)),
+    TelemetryBlock("history", "f4", (3 + MAX_METRICS, MAX_HISTORY)),
+    TelemetryBlock.of("policy", records.POLICY),
+    TelemetryBlock.of("line", records.LINE),
+    TelemetryBlock.of("processes", records.PROCESS, MAX_PROCESSES),
+    TelemetryBlock.of("timeline", records.LANE, records.MAX_LANES),
+    TelemetryBlock.of("audience", records.AUDIENCE),
+    TelemetryBlock.of("events", records.EVENT, MAX_EVENTS),
+    TelemetryBlock.of("episodes", records.EPISODE, records.MAX_EPISODES),
+    TelemetryBlock.of("breakpoints", records.BREAKPOINT, records.MAX_BREAKPOINTS),
+    TelemetryBlock.of("scaling", records.SCALING, MAX_SCALING),
 )
 """The blocks that are the same for every task and every N."""
 
@@ -94,18 +98,24 @@ def blocks_of(about: Description, num_envs: int) -> list[TelemetryBlock]:
     numbers = min(records.MAX_ACTION_NUMBERS, prod(about.action.shape))
     return [
         *FIXED_BLOCKS,
-        TelemetryBlock("environments", records.ENVIRONMENT, (num_envs,)),
+        TelemetryBlock.of("environments", records.ENVIRONMENT, num_envs),
         TelemetryBlock("actions", "f4", (num_envs, numbers)),
         TelemetryBlock("info", "f4", (num_envs, max(1, len(about.info)))),
         TelemetryBlock("terms", "f4", (num_envs, terms)),
         TelemetryBlock("last_terms", "f4", (num_envs, about.players, terms)),
         TelemetryBlock("last_returns", "f4", (num_envs, about.players)),
-        TelemetryBlock("detail", moment, ()),
-        TelemetryBlock("moment", moment, ()),
+        TelemetryBlock.of("detail", moment),
+        TelemetryBlock.of("moment", moment),
         TelemetryBlock("action_counts", "i8", (2, counted_actions(about))),
         TelemetryBlock("outcomes", "u8", (1 + len(about.outcomes),)),
         *(TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in about.boards),
     ]
+
+
+def limits_by_block(about: Description) -> dict[str, dict[str, Range]]:
+    """Return the limits of the fields of records, by block."""
+    records = {block.name: block.record for block in blocks_of(about, 1)}
+    return {name: record.limits(len(about.outcomes)) for name, record in records.items() if record is not None}
 
 
 def counted_actions(about: Task | Description) -> int:

@@ -13,11 +13,12 @@ from ...envs.fields import Array
 from ...envs.unknown import unknown_in
 from ..schema import Bounds, Length
 from ..trainer import PolicyOutput
+from .declared import decoded
 from .description import Description
 from .metric_names import split_metric_name
 from .moments import Moment, RecentSteps
 from .processes import ProcessRole
-from .records import Level, Phase
+from .records import AUDIENCE, POLICY, SCALING, STATE, SYSTEM, TIMES, Level, Phase
 from .timeline import Lane, read_lanes
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Snapshot:
             return plain
         learners = self.processes[self.processes["role"] == ProcessRole.LEARNER.encode()]
         called = learners["name"][learners["index"] == learner].tolist()
-        return f"{plain} ({_text(called[0]) if called and called[0] else f'learner {learner + 1}'})"
+        return f"{plain} ({decoded(called[0]) if called and called[0] else f'learner {learner + 1}'})"
 
     @property
     def num_envs(self) -> int:
@@ -213,7 +214,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
     """
     reader.follow()
     description = reader.description
-    state = _record(reader.read("state"))
+    state = STATE.get(reader.read("state"))
     environments, processes, breakpoints = map(reader.read, ("environments", "processes", "breakpoints"))
     total = len(environments)
     first = min(look.first, total)
@@ -226,8 +227,8 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         phase=Phase(state["phase"]),
         message=str(state["message"]),
         state=state,
-        times=_record(reader.read("times")),
-        system=_record(reader.read("system")),
+        times=TIMES.get(reader.read("times")),
+        system=SYSTEM.get(reader.read("system")),
         metrics=_metrics(reader),
         curves=_curves(reader, look.curves),
         first=first,
@@ -244,13 +245,9 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         policy=_policy(reader, look, focus),
         processes=processes[processes["role"] != b""],
         lanes=read_lanes(reader.read("timeline")) if look.timeline else (),
-        audience=_record(reader.read("audience")),
+        audience=AUDIENCE.get(reader.read("audience")),
         events=_events(reader, before.events if before is not None else ()),
-        scaling=tuple(
-            Scaling(int(n), float(fps), float(low), float(high), int(samples), float(seconds))
-            for n, samples, fps, low, high, seconds in reader.read("scaling").tolist()
-            if n
-        ),
+        scaling=tuple(Scaling(**SCALING.get(entry)) for entry in reader.read("scaling") if entry["num_envs"]),
         outcomes=tuple(reader.read("outcomes").tolist()),
         breakpoints=breakpoints[breakpoints["number"] > 0],
         moment=None if focus is None else _moment(reader, look, focus),
@@ -273,18 +270,8 @@ def _moment(reader: TelemetryReader, look: ViewRequest, focus: int) -> Moment | 
     return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
 
 
-def _record(record: Array) -> dict[str, Any]:
-    """A structured scalar as a dict of Python values."""
-    values = record.tolist()
-    return {name: _text(value) for name, value in zip(record.dtype.names or (), values, strict=True)}
-
-
-def _text(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
 def _names(reader: TelemetryReader) -> list[str]:
-    return [_text(name) for name in reader.read("metric_names", slice(int(reader.read("metric_count")))).tolist()]
+    return [decoded(name) for name in reader.read("metric_names", slice(int(reader.read("metric_count")))).tolist()]
 
 
 def _metrics(reader: TelemetryReader) -> dict[str, float]:
@@ -308,23 +295,10 @@ def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve
 
 
 def _policy(reader: TelemetryReader, look: ViewRequest, focus: int | None) -> PolicyOutput | None:
-    record = _record(reader.read("policy"))
-    if focus is None or (record["env"], record["seat"]) != (focus, look.seat):
+    known = POLICY.get(reader.read("policy"))
+    if focus is None or (known.pop("env"), known.pop("seat")) != (focus, look.seat):
         return None
-    actions, probabilities = (list(record[name])[: record["count"]] for name in ("actions", "probabilities"))
-    means, deviations = (list(record[name])[: record["numbers"]] for name in ("means", "deviations"))
-    values, ranges = list(record["values"])[: record["valued"]], list(map(tuple, record["ranges"][: record["ranged"]]))
-    return PolicyOutput(
-        record["value"],
-        record["entropy"],
-        actions,
-        probabilities,
-        means,
-        deviations,
-        values=values,
-        ranges=ranges,
-        epsilon=record["epsilon"],
-    )
+    return PolicyOutput(**{**known, "ranges": list(map(tuple, known["ranges"]))})
 
 
 def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, ...]:
@@ -333,5 +307,5 @@ def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, 
         return before
     records = np.sort(records[records["number"] > 0], order="number")
     return tuple(
-        Event(number, time, Level(level), env, _text(text)) for number, time, level, env, text in records.tolist()
+        Event(number, time, Level(level), env, decoded(text)) for number, time, level, env, text in records.tolist()
     )

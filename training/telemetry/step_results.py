@@ -21,7 +21,8 @@ from ...backends.core.layout import Buffer, nan_rows
 from ...envs import Task
 from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.slots import Span
-from .moments import TRUNCATED, info_scalars
+from .moments import info_scalars
+from .records import TRUNCATED
 
 MAX_WORDS = 256
 WRITTEN = (

@@ -12,7 +12,7 @@ from ..trainer import PHASES, PolicyOutput
 from .blocks import TelemetryWriter
 from .counts import Counts
 from .moments import info_scalars
-from .records import MAX_ACTION_NUMBERS
+from .records import POLICY, TIMES
 from .throughput import Mark, Throughput
 
 
@@ -20,11 +20,9 @@ def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark)
     """Write the time per phase of the last iterations, and the fps at every N."""
     first, last = throughput.span(now)
     phases = [end - begin for begin, end in zip(first.phases, last.phases, strict=True)]
+    wall = max(last.seconds - first.seconds, sum(phases))  # two clocks, read one after the other
     with writer.write("times") as times:
-        times["wall"] = max(last.seconds - first.seconds, sum(phases))  # two clocks, read one after the other
-        times["steps"] = last.steps - first.steps
-        for phase, seconds in zip(PHASES, phases, strict=True):
-            times[phase] = seconds
+        TIMES.put(times, {"wall": wall, "steps": last.steps - first.steps, **dict(zip(PHASES, phases, strict=True))})
     with writer.write("scaling") as block:
         block[:] = 0
         for index, entry in enumerate(throughput.scaling()[: len(block)]):
@@ -68,17 +66,4 @@ def write_environments(
 def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOutput | None) -> None:
     """Write the policy's output for a seat of an environment, if there is one."""
     with writer.write("policy") as policy:
-        policy["env"], policy["seat"] = -1 if output is None else env, seat
-        if output is not None:
-            count = min(len(output.actions), len(policy["actions"]))
-            policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
-            policy["actions"][:count] = output.actions[:count]
-            policy["probabilities"][:count] = output.probabilities[:count]
-            policy["numbers"] = numbers = min(len(output.means), MAX_ACTION_NUMBERS)
-            policy["means"][:numbers] = output.means[:numbers]
-            policy["deviations"][:numbers] = output.deviations[:numbers]
-            policy["valued"] = valued = min(len(output.values), count)
-            policy["ranged"] = ranged = min(len(output.ranges), count)
-            policy["values"][:valued] = output.values[:valued]
-            policy["ranges"][:ranged] = np.reshape(output.ranges[:ranged], (ranged, 2))
-            policy["epsilon"] = output.epsilon
+        POLICY.put(policy, {"env": -1, "seat": seat} if output is None else {**vars(output), "env": env, "seat": seat})

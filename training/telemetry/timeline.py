@@ -14,7 +14,7 @@ from ...backends.system.futex import fence
 from ...envs.fields import Array
 from ..trainer import Lap
 from .blocks import TelemetryWriter
-from .records import LANE, MAX_LANES, MAX_LAPS, encode_clipped
+from .records import LANE, MAX_LANES, MAX_LAPS
 
 
 class Lane(NamedTuple):
@@ -110,7 +110,7 @@ class Timeline:
             for row, (name, pid, found) in zip(block, lanes, strict=False):
                 laps = found[-MAX_LAPS:]
                 phases = list(dict.fromkeys(lap.phase for lap in laps))
-                row["name"], row["pid"], row["count"] = encode_clipped(name, LANE["name"].itemsize), pid, len(laps)
+                LANE.put(row, {"name": name, "pid": pid, "count": len(laps)})
                 row["phases"][: len(phases)] = [phase.encode() for phase in phases]
                 row["phase"][: len(laps)] = [phases.index(lap.phase) for lap in laps]
                 row["begin"][: len(laps)] = [lap.begin for lap in laps]

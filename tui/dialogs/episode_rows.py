@@ -14,7 +14,7 @@ from ...envs import episode_seed
 from ...envs.fields import Array
 from ...envs.task import seed_from
 from ...training.telemetry.description import Description
-from ...training.telemetry.moments import TRUNCATED
+from ...training.telemetry.records import TRUNCATED
 from ..drawing.numbers import age
 from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, Row, fit, styled

@@ -7,7 +7,8 @@ import pytest
 
 from pac.training.past.rewinder import Rewinder
 from pac.training.ranks import SingleRank
-from pac.training.telemetry.moments import MAX_STEPS_BACK, MomentSource
+from pac.training.telemetry.moments import MomentSource
+from pac.training.telemetry.records import MAX_STEPS_BACK
 
 from ...waiting import until
 from ..dice import DICE

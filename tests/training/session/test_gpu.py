@@ -23,7 +23,7 @@ def read(device, *devices, visible=None, uuid=None):
     """Return the name of the GPU that is read."""
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
     gpu = Gpu(FakeNvml(*devices), uuid=lambda _: uuid, environment=environment)
-    return gpu.read(device)["gpu_name"].decode()
+    return gpu.read(device)["gpu_name"]
 
 
 CHOSEN: dict[str, list[tuple[str, str | None]]] = {
@@ -50,7 +50,7 @@ def test_the_unique_id_from_pytorch_has_priority():
     assert read("cuda:0", SMALL, LARGE, uuid="GPU-bbbb-2") == "Large"
     known = iter((None, "bbbb-2", "bbbb-2"))
     gpu = Gpu(FakeNvml(SMALL, LARGE), uuid=lambda _: next(known), environment={})
-    assert [gpu.read("cuda:0")["gpu_name"] for _ in range(3)] == [b"Small", b"Large", b"Large"]
+    assert [gpu.read("cuda:0")["gpu_name"] for _ in range(3)] == ["Small", "Large", "Large"]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,8 @@ def test_the_load_of_a_mig_instance_is_unknown_and_a_long_name_is_cut():
     found = Gpu(FakeNvml(DIVIDED), uuid=lambda _: None, environment={}).read("cuda:0")
     assert (found["vram"], found["vram_total"]) == (PART.total // 4, PART.total)
     long = Device("MIG-1", "é" * 100, 1 << 30)
-    record = np.zeros((), SYSTEM)
-    for name, value in Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0").items():
-        record[name] = value
+    record = np.zeros((), SYSTEM.dtype)
+    SYSTEM.put(record, Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0"))
     assert record["gpu_name"].item().decode().startswith("éé")
     assert math.isnan(found["gpu"])
     assert np.isnan(record["gpu"])

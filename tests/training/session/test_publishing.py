@@ -105,6 +105,6 @@ def test_the_environment_in_focus_is_published(published):
     published.monitor.wait()
     moment, line, policy = (published.reader.read(block) for block in ("detail", "line", "policy"))
     assert [moment[name].item() for name in ("env", "action", "next_action")] == [1, 2, 1]
-    assert (line["env"].item(), line["count"].item(), line["rewards"][0].item()) == (1, 1, 5)
+    assert (line["env"].item(), line["ends_count"].item(), line["rewards"][0].item()) == (1, 1, 5)
     assert policy["value"] == pytest.approx(0.1)
     assert published.reader.read("action_counts")[0].tolist()[2] == 1

@@ -14,12 +14,19 @@ import pytest
 from pac.backends.system.segment import new_directory, remove_directory
 from pac.envs import Field, Glyph, Outcome, Panel
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, TornRead
+from pac.training.telemetry.declared import DamagedTelemetry
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
-from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, blocks_of, segment_path
+from pac.training.telemetry.segment_layout import (
+    CONTROL,
+    CONTROL_BYTES,
+    NotTelemetry,
+    blocks_of,
+    limits_by_block,
+    segment_path,
+)
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.tables import write_policy
-from pac.training.telemetry.validity import OUTCOMES, RANGES, DamagedTelemetry, ranges_of
 from pac.training.trainer import PolicyOutput
 
 from ...toys import FACTS, toy
@@ -267,18 +274,17 @@ def test_the_policy_is_read_as_it_was_written(folder, ranges):
 def test_every_number_in_a_record_has_a_range():
     """A field that is added to a record must say which numbers it may contain."""
     for block in blocks_of(describe(TASK, **FACTS), 4):
-        if names := np.dtype(block.dtype).names:
-            numbers = {name for name in names if np.dtype(block.dtype)[name].base.kind in "biuf"}
-            boards = {name for name in names if name.startswith("board:")}
-            outcome = {OUTCOMES[block.name]} if block.name in OUTCOMES else set()
-            assert {*RANGES[block.name], *outcome} == numbers - boards, block.name
+        names = np.dtype(block.dtype).names or ()
+        assert {*(block.record.ranges if block.record else ())} == {
+            name for name in names if np.dtype(block.dtype)[name].base.kind in "biuf"
+        }
 
 
 def beyond():
     """Yield each field that has a limit, and a value outside of it."""
     about = describe(TASK, **FACTS)
     dtypes = {block.name: np.dtype(block.dtype) for block in blocks_of(about, 4)}
-    for block, ranges in ranges_of(about).items():
+    for block, ranges in limits_by_block(about).items():
         for name, (low, high, _) in ranges.items():
             base = dtypes[block][name].base
             most = np.iinfo(base).max if base.kind in "iu" else 3e38

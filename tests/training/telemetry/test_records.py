@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.training.telemetry.records import encode_clipped
+from pac.training.telemetry.declared import encode_clipped
 
 
 @pytest.mark.parametrize(

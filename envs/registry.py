@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import pickle
 import pkgutil
-import re
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from .apart import MAKING_LIMIT
 from .errors import BadParameter, NoSuchEnvironment, PacError, UnknownName, brief
 from .family import TaskFamily
 from .foreign import importing
+from .specs import split_spec, split_wrappers
 from .task import Task
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,6 @@ MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
 """Modules that register ids when they are imported, by the beginning of these ids."""
 APART = True
 """Whether Gymnasium environments are described in processes of their own. Tests that need none set it to false."""
-FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
 
 
 @cache
@@ -83,41 +82,6 @@ def _of_package(name: str) -> str:
     return f"the task {name} of an installed package"
 
 
-def split_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """Split `drmario:level=5,speed=hi` into its name and parameters.
-
-    The parameters begin after the first colon or comma before a `key=`, so other colons are part of the name:
-    `my_pkg.my_module:MyEnv,size=3`. Commas in brackets or quotes are part of a value.
-
-    Raises:
-        BadParameter: A parameter is not `key=value`.
-    """
-    found = FIRST_PARAMETER.search(spec)
-    if found is None:
-        return spec, {}
-    name, tail = spec[: found.start()], spec[found.end() :]
-    pairs = [part.partition("=") for part in _parts(tail)]
-    for key, equals, value in pairs:
-        if not (key and equals and value):
-            raise BadParameter(f"task parameters are key=value separated by commas, got {tail!r} in {spec!r}")
-    return name, {key: value for key, _, value in pairs}
-
-
-def _parts(text: str) -> list[str]:
-    """Split at commas outside of brackets and quotes."""
-    parts, depth, quote = [""], 0, ""
-    for letter in text:
-        if quote or letter in "'\"":
-            quote = "" if letter == quote else quote or letter
-        else:
-            depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
-
-
 _known: dict[str, Task] = {}
 """Tasks of Gymnasium environments that were made once, to find out what they are, by spec."""
 
@@ -139,7 +103,7 @@ def find(spec: str, *, limit: float = MAKING_LIMIT, on_wait: Callable[[float], o
 
     Args:
         spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`,
-            `my_pkg.my_module:MyEnv`, with keyword arguments after a comma or another colon).
+            `my_pkg.my_module:MyEnv`, with keyword arguments after a comma or another colon, and wrappers after ` + `).
         limit: Seconds in which an environment must be made.
         on_wait: Called with the seconds that this has taken so far, about once per second; may raise an exception.
 
@@ -155,6 +119,10 @@ def find(spec: str, *, limit: float = MAKING_LIMIT, on_wait: Callable[[float], o
         if spec not in _known or not APART:
             _known[spec] = _gymnasium_task(spec, name, given, limit, on_wait)
         return _known[spec]
+    if wrappers := split_wrappers(spec)[1]:
+        raise BadParameter(
+            f"{name} is no Gymnasium environment, so it has no wrappers: leave out {', '.join(wrappers)}"
+        )
     known = {parameter.name: parameter for parameter in family.parameters}
     for key in given:
         if key not in known:

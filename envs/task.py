@@ -124,6 +124,9 @@ class Task:
         slices: Named ranges of the observation's first axis.
         action_names: Names of the actions, if they have names.
         values: The values of the parameters.
+        wrappers: Gymnasium wrappers around each environment, innermost first, with presets resolved.
+        value_ends: The name of an info field that is true at steps after which nothing of value follows for a learner,
+            although the episode continues: a lost life. Empty if there is none.
         settings: Recommended settings per trainer.
         settings_for: What they are recommended for per trainer, as part of a sentence; if it is missing, this task.
         trainer: The default trainer.
@@ -171,6 +174,8 @@ class Task:
     slices: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    wrappers: tuple[str, ...] = ()
+    value_ends: str = ""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     settings_for: Mapping[str, str] = field(default_factory=dict)
     trainer: str = "ppo"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from .errors import BadParameter
 from .family import literal
 from .naming import REASONS, Names
-from .registry import families, split_spec
+from .registry import families
+from .specs import split_spec, split_wrappers
 
 Vouch: TypeAlias = Callable[[str, str], bool]
 """Called with what a file names, such as `the task 'a:B', which ...`, and the file; returns whether the user trusts it.
@@ -54,7 +55,26 @@ def doubt_about(spec: str) -> str:
             if (doubt := parameter.doubt(given.get(parameter.name, parameter.default)))
         )
         return next(doubts, "")
-    return REASONS[Names.TASK] if ":" in name or any(map(_names_something, given.values())) else ""
+    unsure = ":" in name or any(map(_names_something, given.values()))
+    return REASONS[Names.TASK] if unsure else doubt_about_wrappers(split_wrappers(spec)[1])
+
+
+def doubt_about_wrappers(wrappers: Sequence[str]) -> str:
+    """Return why a file needs trust to name wrappers; empty if it does not: Gymnasium's own, with numbers only.
+
+    Raises:
+        BadParameter: The arguments are not `key=value`.
+    """
+    for name, given in map(split_spec, wrappers):
+        if not name.isidentifier() or any(_holds_text(literal(text)) for text in given.values()):
+            return REASONS[Names.WRAPPERS]
+    return ""
+
+
+def _holds_text(value: Any) -> bool:
+    return (
+        any(map(_holds_text, value)) if isinstance(value, tuple | list) else not isinstance(value, int | float | None)
+    )
 
 
 def _names_something(text: str) -> bool:
@@ -79,6 +99,9 @@ def check_trusted(option: str, value: Any, names: Names, file: str, vouch: Vouch
         NotTrusted: The user does not trust the file.
         BadParameter: The parameters of a task are not `key=value`.
     """
-    doubt = doubt_about(str(value)) if names is Names.TASK else names.doubt(value)
+    if names is Names.WRAPPERS:
+        doubt = doubt_about_wrappers(value if isinstance(value, list | tuple) else str(value).split(";"))
+    else:
+        doubt = doubt_about(str(value)) if names is Names.TASK else names.doubt(value)
     if doubt and not vouch(named := f"the {option} {value!r}, {doubt}", file):
         raise NotTrusted(f"{file} names {named}. Add --trust if you trust whoever wrote that file")

@@ -97,10 +97,19 @@ def recommended():
         task = find(name if name != "gameboy" else "gameboy:game=catch")
         found |= {(f"{name}, for {task.trainer}", trainer): values for trainer, values in task.settings.items()}
         found.setdefault((f"{name}, for {task.trainer}", task.trainer), {})
-    for trainer, entries in read_yaml(TABLE, MIB).items():
-        kinds = {f"{kind} observations": values for kind, values in entries["kinds"].items()}
+    table = read_yaml(TABLE, MIB)
+    table.pop("wrappers")
+    for trainer, entries in table.items():
+        kinds = {
+            "Atari games" if kind == "atari" else f"{kind} observations": values
+            for kind, values in entries["kinds"].items()
+        }
         continuous = {"continuous actions": entries["continuous"]} if "continuous" in entries else {}
-        found |= {(name, trainer): values for name, values in (kinds | continuous | entries["environments"]).items()}
+        found |= {
+            (name, trainer): values
+            for name, values in (kinds | continuous | entries["environments"]).items()
+            if values.keys() != {"note"}
+        }
     return [
         [
             f"`{name.replace(', for ', '` with `')}`",

@@ -67,6 +67,12 @@ class Config(StrictModel):
         description="Task name or Gymnasium environment. Parameters follow a colon.",
         json_schema_extra={"names": "task"},
     )
+    wrap: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
+        (),
+        description="Wrapper of a Gymnasium environment: NAME or NAME:key=value,... of Gymnasium, a preset (atari, "
+        "none), or module:Class. Can be repeated, innermost first. Default: atari for ALE/...",
+        json_schema_extra={"names": "wrappers"},
+    )
     trainer: str | None = Field(
         None,
         description="Algorithm: ppo, dqn, iqn, independent, mccfr, random or one of an installed package. Default: the "
@@ -177,6 +183,13 @@ class Config(StrictModel):
     learn: bool = Field(True, description="Learn. If false, the policy of --resume acts, and nothing is saved.")
     greedy: bool = Field(True, description="Without learning, take the most likely action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")
+
+    @property
+    def spec(self) -> str:
+        """The task in its wrappers."""
+        from ..envs.specs import with_wrappers  # loads NumPy
+
+        return with_wrappers(self.task, self.wrap)
 
     def used_up(self, counts: Mapping[str, int], seconds: float) -> float:
         """Return the largest used share of the run's limits; NaN if there is no limit.

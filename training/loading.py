@@ -122,7 +122,7 @@ def load(
 
 def trainer_of(config: Config) -> str:
     """Return the configured trainer, or the one that the task recommends."""
-    return config.trainer or default_trainer(config.task)
+    return config.trainer or default_trainer(config.spec)
 
 
 def task_of(config: Config, on_wait: Callable[[float], object] = lambda _seconds: None) -> Task:
@@ -132,7 +132,7 @@ def task_of(config: Config, on_wait: Callable[[float], object] = lambda _seconds
         config: The configuration.
         on_wait: Called with the seconds that this has taken so far; see `find`.
     """
-    return find(config.task, limit=max(MAKING_LIMIT, 2 * config.hang_timeout), on_wait=on_wait)
+    return find(config.spec, limit=max(MAKING_LIMIT, 2 * config.hang_timeout), on_wait=on_wait)
 
 
 def effective_settings(config: Config) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from ..envs import BadParameter, Task, UnknownName, families, find
 from ..envs.errors import brief
 from ..envs.foreign import importing
-from ..envs.registry import split_spec
+from ..envs.specs import split_spec
 from ..envs.task import load, transformed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer

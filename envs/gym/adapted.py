@@ -99,7 +99,7 @@ class AdaptedEnvironments:
         try:
             with self._started:
                 for index in range(count):  # noqa: B007
-                    self._envs.append(create(task.name, task.values, mode))
+                    self._envs.append(create(task.name, task.values, mode, task.wrappers))
         except Exception as error:
             self.close()
             self._fail(error, index, None)

@@ -18,6 +18,7 @@ from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
 from .spaces import BoxWriter, writer_of
 from .states import LENGTH, StateSaver, pack, unpack
 from .task import MaskReader, mask_reader
+from .wrapping import score_of
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,8 @@ class GymEnvironments(AdaptedEnvironments):
         self._writer = writer_of(task.name, self._envs[0].observation_space)
         self._plain = task.observation.shape if isinstance(self._writer, BoxWriter) else ELABORATE
         self._returns = [0.0] * (hi - lo)
+        scores = [score_of(env) for env in self._envs]
+        self._scores = [score for score in scores if score is not None]
         self._born = [0] * (hi - lo)
         self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
         self._mask_rows = list(self._masks)
@@ -84,7 +87,7 @@ class GymEnvironments(AdaptedEnvironments):
         known = self._late.keys
         actions = self._actions_of(views[slot].actions)
         observations, rewards, returns, lengths = into.observations, into.rewards, into.returns, into.lengths
-        totals, born, beats = self._returns, self._born, self._beats
+        totals, born, beats, scores = self._returns, self._born, self._beats, self._scores
         plain, write = self._plain, self._writer.write
         masks, mask_of, infos = self._mask_rows, self._mask_of if self._task.masked else None, into.infos
         self._beat = beat = self._beat + 1
@@ -98,7 +101,7 @@ class GymEnvironments(AdaptedEnvironments):
                 else:
                     write(observation, observations[index])
                 rewards[index] = reward
-                returns[index] = totals[index] = totals[index] + reward
+                returns[index] = totals[index] = scores[index].total if scores else totals[index] + reward
                 lengths[index] = beat - born[index]
                 beats[index] = beat
                 if mask_of:
@@ -215,4 +218,6 @@ class GymEnvironments(AdaptedEnvironments):
         for (_, numbers), value in zip(self._views[slot].infos, saved["info"].tolist(), strict=False):
             numbers[index] = value
         self._returns[index], self._born[index] = saved["return"], self._beat - saved["length"]
+        if self._scores:
+            self._scores[index].total = saved["return"]
         part["episode_return"][slot, index], part["episode_length"][slot, index] = saved["return"], saved["length"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..errors import BadParameter, NoSuchEnvironment, PacError, UnknownName
 from ..foreign import importing
 from ..signals import NO_SDL_HANDLERS
 from .factories import WANTED, check_factory
+from .wrapping import arguments_for, wrapped
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # its greeting would be on stdout, which is for JSON
 os.environ.setdefault(NO_SDL_HANDLERS, "1")  # a process that draws must end at SIGTERM
@@ -29,23 +30,33 @@ MODES = ("rgb_array", "ansi")
 """The render modes that a board can show, best first."""
 
 
-def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any:
-    """Create one environment, a `gymnasium.Env` or a parallel one of PettingZoo, with render mode `mode` if given.
+def create(name: str, values: Mapping[str, Any], mode: str | None = None, wrappers: Sequence[str] = ()) -> Any:
+    """Create a `gymnasium.Env` or a parallel environment of PettingZoo, in wrappers, with a render mode if given.
 
     Raises:
         NoSuchEnvironment: No environment has that name.
         BadParameter: The environment does not take its arguments or failed, or is not an environment.
     """
-    arguments = {"render_mode": mode, **values} if mode else dict(values)
+    arguments = {**arguments_for(name, wrappers), **({"render_mode": mode} if mode else {}), **values}
     try:
         env = _maker(name)[0](**arguments)
     except PacError:
         raise
     except (Exception, SystemExit) as error:
         raise BadParameter(f"{name} could not be created with {arguments}: {type(error).__name__}: {error}") from error
+    _check_made(name, env)
+    try:
+        env = wrapped(env, wrappers, _imported)
+        _check_made(f"{name} in its wrappers", env)
+    except BaseException:
+        with closed(env):
+            raise
+    return env
+
+
+def _check_made(name: str, env: Any) -> None:
     if not isinstance(env, gymnasium.Env) and not is_parallel(env):
         raise BadParameter(f"{name} must return {WANTED}, got {type(env).__name__}")
-    return env
 
 
 @contextmanager
@@ -93,7 +104,7 @@ def _maker(name: str) -> tuple[Callable[..., Any], Any]:
     """Return the callable that creates the environment, and its class or function."""
     module, colon, attribute = name.partition(":")
     if colon and "/" not in attribute and "-v" not in attribute:
-        made = _imported(name, module, attribute)
+        made = _imported(name)
         return made, made
     _import_plugin(name, module if colon else "")
     try:
@@ -115,7 +126,8 @@ def _takes_mode(kind: Any) -> bool:
     return "render_mode" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
-def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
+def _imported(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise NoSuchEnvironment(f"{name!r} is not an environment's name, such as my_package.my_module:MyEnv")
     found: Any = _import_module(name, module)

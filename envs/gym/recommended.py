@@ -12,6 +12,8 @@ from ..fields import Field
 from ..files import MIB, read_yaml
 
 TABLE = Path(__file__).with_name("recommended.yaml")
+ALE = "ALE/"
+"""How the ids of Atari games begin."""
 LARGE = 32
 """Byte images with longer sides are of the kind `image`, also beside other parts of an observation. Smaller ones are
 learned as fast as vectors."""
@@ -35,35 +37,44 @@ class Recommendation:
     note: str = ""
 
 
-def recommended(name: str, observation: Field, *, continuous: bool) -> dict[str, Recommendation]:
+def presets() -> Mapping[str, tuple[str, ...]]:
+    """Return sets of wrappers by name."""
+    return {name: tuple(wrappers) for name, wrappers in _table()["wrappers"].items()}
+
+
+def recommended(name: str, observation: Field, *, continuous: bool, wrapped: bool = False) -> dict[str, Recommendation]:
     """Return the settings for an environment by trainer: those of its id, or of its kind.
 
     Args:
         name: Its id, with or without a module before it: `CartPole-v1`, `ale_py:ALE/Pong-v5`.
         observation: The observation of one seat.
         continuous: Whether its actions are continuous.
+        wrapped: Whether it is in wrappers, as Atari games are by default.
     """
-    found = {"ppo": _recommended(_table()["ppo"], name, observation, continuous=continuous)}
+    options = {"continuous": continuous, "wrapped": wrapped}
+    found = {"ppo": _recommended(_table()["ppo"], name, observation, **options)}
     if not continuous:
-        found |= dict.fromkeys(("dqn", "iqn"), _recommended(_table()["dqn"], name, observation))
+        found |= dict.fromkeys(("dqn", "iqn"), _recommended(_table()["dqn"], name, observation, **options))
     return found
 
 
 def _recommended(
-    table: Mapping[str, Any], name: str, observation: Field, *, continuous: bool = False
+    table: Mapping[str, Any], name: str, observation: Field, *, continuous: bool, wrapped: bool
 ) -> Recommendation:
     known = name.rpartition(":")[2]
-    if known in table["environments"]:
-        entry = dict(table["environments"][known])
-        note = entry.pop("note", "")
+    entry = dict(table["environments"].get(known, {}))
+    note = entry.pop("note", "")
+    if wrapped and known.startswith(ALE):
+        return Recommendation({**table["kinds"]["atari"], **entry}, "Atari games", note)
+    if entry:
         return Recommendation(entry, known, note)
     kind = "image" if _is_large_image(observation) else "vector"
     settings, source = dict(table["kinds"][kind]), f"{kind} observations"
     if observation.images or len(observation.shape) > WHOLE_IMAGE:
         settings.pop("normalize_observation", None)
     if continuous:
-        return Recommendation({**settings, **table["continuous"]}, f"{source} and continuous actions")
-    return Recommendation(settings, source)
+        return Recommendation({**settings, **table["continuous"]}, f"{source} and continuous actions", note)
+    return Recommendation(settings, source, note)
 
 
 def _is_large_image(observation: Field) -> bool:

@@ -19,10 +19,15 @@ from gymnasium.wrappers import (
 )
 
 from ..errors import BadParameter
+from .wrapping import Score
 
 METHODS = ("get_state", "set_state")
-TRANSPARENT = (OrderEnforcing, PassiveEnvChecker, TimeLimit, TransformAction, TransformObservation, TransformReward)
-"""Wrappers that have no state except the elapsed steps."""
+TRANSPARENT = (
+    *(OrderEnforcing, PassiveEnvChecker, TimeLimit),
+    *(TransformAction, TransformObservation, TransformReward),
+    Score,
+)
+"""Wrappers that have no state except the elapsed steps, and the score, which is the episode's return."""
 KINDS = "biufcSU"
 """The kinds of dtypes without Python objects."""
 LENGTH = 4  # bytes of the length before a state

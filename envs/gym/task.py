@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -20,12 +20,14 @@ from ..spaces.actions import describe_actions
 from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.kinds import UnsupportedSpaces
 from ..spaces.names import agent_names, names_of
+from ..specs import split_wrappers
 from ..task import Outcome, Task
 from .board import board_of
 from .making import closed, create, drawing_modes, is_parallel
 from .recommended import recommended
 from .spaces import ObservationWriter, writer_of
 from .states import NotStorable, state_size
+from .wrapping import default_wrappers, resolved, score_of, value_ends
 
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
@@ -73,9 +75,11 @@ def describe(
     values = {key: literal(text) for key, text in params.items()}
     modes = (*drawing_modes(name, values), None)
     on_mode(mode := modes[min(attempt, len(modes) - 1)])
-    look = _probe(name, values, mode, steps=steps)
+    given = split_wrappers(spec)[1]
+    wrappers = resolved(given or default_wrappers(name, values))
+    look = _probe(name, values, mode, wrappers, steps=steps)
     unsaved = f"the states of {name} are not saved: {look.unsaved}" if look.unsaved else ""
-    advice = recommended(name, look.writer.item, continuous="bounds" in look.actions)
+    advice = recommended(name, look.writer.item, continuous="bounds" in look.actions, wrapped=bool(wrappers))
     task = Task(
         spec=spec,
         name=name,
@@ -96,13 +100,36 @@ def describe(
         state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
         saves=bool(look.state_bytes),
         values=values,
+        wrappers=wrappers,
+        value_ends=look.value_ends,
         settings={name: of.settings for name, of in advice.items()},
         settings_for={name: of.source for name, of in advice.items()},
         note=". ".join(
-            filter(None, (note, _unread(name, look.writer.ignored), look.left_out, unsaved, advice["ppo"].note))
+            filter(
+                None,
+                (
+                    note,
+                    _unread(name, look.writer.ignored),
+                    look.left_out,
+                    unsaved,
+                    *_about_wrappers(name, values, given, look),
+                    advice["ppo"].note,
+                ),
+            )
         ),
     )
     return DescribedTask(task, look.render_error)
+
+
+def _about_wrappers(name: str, values: Mapping[str, Any], given: Sequence[str], look: _ProbeResult) -> Iterator[str]:
+    """Yield what a user should know about the wrappers that were given or not."""
+    standard = default_wrappers(name, values)
+    if standard and not given:
+        yield f"{name} is wrapped by --wrap {' '.join(standard)}, as is usual; --wrap none leaves it as it is"
+    elif standard and not resolved(given):
+        yield f"without wrappers, {name} is slow, and hardly learned: --wrap {' '.join(standard)} is the default"
+    if look.score:
+        yield "rewards are changed for the learner only: the returns shown are the environment's own score"
 
 
 def _unread(name: str, ignored: Sequence[str]) -> str:
@@ -168,11 +195,15 @@ class _ProbeResult:
     render_error: str = ""
     state_bytes: int = 0
     unsaved: str = ""
+    value_ends: str = ""
+    score: bool = False
 
 
-def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: bool) -> _ProbeResult:
+def _probe(
+    name: str, values: Mapping[str, Any], mode: str | None, wrappers: Sequence[str], *, steps: bool
+) -> _ProbeResult:
     """Create an environment, reset and draw it, and close it."""
-    with closed(create(name, values, mode)) as env:
+    with closed(create(name, values, mode, wrappers)) as env:
         parallel = is_parallel(env)
         agents = list(env.possible_agents) if parallel else []
         actions, observations = (
@@ -204,6 +235,8 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: boo
         scalars, left_out = with_room(numbers_in(chain(values_in(info), values_in(stepped))))
         shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, unsaved = _offered_state(env, shown)
+        ends = value_ends(env) if value_ends(env) in scalars else ""
+        score = score_of(env) is not None
     players = max(1, len(agents))
     return _ProbeResult(
         writer,
@@ -219,6 +252,8 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None, *, steps: boo
         render_error,
         state_bytes,
         unsaved,
+        ends,
+        score,
     )
 
 

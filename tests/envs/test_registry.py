@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pac.envs import BadParameter, UnknownName, find
-from pac.envs.registry import split_spec
+from pac.envs.specs import split_spec
 
 
 @pytest.mark.parametrize(

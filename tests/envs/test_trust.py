@@ -25,6 +25,7 @@ from pac.envs.trust import NotTrusted, accept, check_trusted, doubt_about, refus
         "FrozenLake-v1,map_name=8x8,is_slippery=False,success_rate=0.5",
         "FrozenLake-v1,desc=['SFH', 'FFG']",
         "NoSuchEnvironment-v0",
+        "ALE/Breakout-v5 + atari + ClipReward:min_reward=-1,max_reward=1 + ResizeObservation:shape=(84, 84)",
     ],
 )
 def test_named_and_registered_tasks_run_no_other_code(spec):
@@ -51,6 +52,9 @@ def test_named_and_registered_tasks_run_no_other_code(spec):
         "gameboy:rom=game.gb",
         "gameboy:game=../game",
         "holdem:betting=sizes",
+        "CartPole-v1 + some_module:Wrapper",
+        "CartPole-v1 + RecordVideo:video_folder=videos",
+        "CartPole-v1 + TransformReward:func=print + ClipReward",
     ],
 )
 def test_what_names_a_module_or_a_file_may(spec):
@@ -61,6 +65,16 @@ def test_what_names_a_module_or_a_file_may(spec):
         check_trusted("task", spec, Names.TASK, "a file", refuse)
     check_trusted("task", spec, Names.TASK, "a file", accept)
     assert set(sys.modules) == before
+
+
+@pytest.mark.parametrize(
+    "value", ["atari; some_module:Wrapper", ["some_module:Wrapper"], ["RecordVideo:video_folder=a"]]
+)
+def test_wrappers_of_a_file_need_trust_like_those_of_a_task(value):
+    """Gymnasium's own with numbers do not."""
+    with pytest.raises(NotTrusted, match="names the wrap"):
+        check_trusted("wrap", value, Names.WRAPPERS, "a file", refuse)
+    check_trusted("wrap", ["none", "ClipReward:min_reward=-1,max_reward=1"], Names.WRAPPERS, "a file", refuse)
 
 
 @pytest.mark.parametrize("file", ["model", "model.py"])

@@ -284,6 +284,7 @@ def test_every_option_declares_what_its_text_names():
     assert [key for key, names in found.items() if names is Names.ANYTHING] == []
     assert {key: names for key, names in found.items() if REASONS[names]} == {
         "task": Names.TASK,
+        "wrap": Names.WRAPPERS,
         "ray_address": Names.SERVER,
         "runs_dir": Names.FOLDER,
         "resume": Names.FOLDER,

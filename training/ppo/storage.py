@@ -21,7 +21,7 @@ class RolloutData:
 
     Attributes:
         rewards: `(T, R)` float32.
-        terminated: `(T, R)` bool.
+        terminated: `(T, R)` bool, also where a life was lost, see `Task.value_ends`.
         truncated: `(T, R)` bool, where not terminated.
         frames: `(T, R)` float32, frames that the decision took.
         active: `(T, R)` bool, rows that took a decision.
@@ -91,7 +91,7 @@ class RolloutStorage:
         slots, device = len(buffer.actions), buffer.device
         self._span = span = span or rollout_spans(slots)[0]
         self._slot_values = values = values or SlotValues(slots, buffer.rows, device)
-        self.buffer, self.players = buffer, task.players
+        self.buffer, self.players, self._value_ends = buffer, task.players, task.value_ends
         self.first, self.steps = span.acted.start, span.steps
         self.values = values.here[self.first : span.written.stop]
         self.logprobs = torch.zeros(self.steps, buffer.rows, device=device)
@@ -114,6 +114,8 @@ class RolloutStorage:
         buffer, acted, written = self.buffer, self._span.acted, self._span.written
         reward, terminated, truncated, frames = (buffer.host[name][written].to(buffer.device) for name in RESULTS)
         acting, ended = buffer.host["active"][acted].to(buffer.device), terminated > 0
+        if self._value_ends:
+            ended |= buffer.host[self._value_ends][written].to(buffer.device) > 0
         return RolloutData(
             rewards=reward,
             terminated=ended,

@@ -29,6 +29,7 @@ class RingViews(NamedTuple):
         active: `(S, R)`.
         reward: `(S, R)`.
         terminated: `(S, R)`.
+        value_ends: `(S, R)`, where a life was lost, see `Task.value_ends`; or `terminated`.
         truncated: `(S, R)`.
         frames: `(S, N)`.
         age: `(S, R)` uint8, steps since the row's episode began, at most `OLDEST_AGE`.
@@ -40,6 +41,7 @@ class RingViews(NamedTuple):
     active: Array
     reward: Array
     terminated: Array
+    value_ends: Array
     truncated: Array
     frames: Array
     age: Array
@@ -161,7 +163,7 @@ def transition(ring: RingViews, walk: Walk, head: int, position: int, row: int, 
         total += discount * ring.reward[slot, row]
         frames += ring.frames[slot, env]
         numbers[0], numbers[3] = total, at
-        if ring.terminated[slot, row]:
+        if ring.terminated[slot, row] or ring.value_ends[slot, row]:
             return NOTHING
         active = ring.active[slot, row]
         ended = ring.truncated[slot, row] != 0

@@ -35,12 +35,14 @@ class ReplayRing:
         slots, rows = buffer["active"].shape
         self._buffer, self._settings = buffer, settings
         self._slots, self._rows = slots, rows
+        self._names = (*SAVED, *filter(None, (task.value_ends,)))
         arrays = settings.new_memory(task, slots, rows) if memory is None else memory
         self._head, self._finals = arrays["head"], arrays["finals"]
         self._ring = RingViews(
             active=buffer["active"],
             reward=buffer["reward"],
             terminated=buffer["terminated"],
+            value_ends=buffer[task.value_ends or "terminated"],
             truncated=buffer["truncated"],
             frames=buffer["frames"],
             age=arrays["age"],
@@ -179,7 +181,7 @@ class ReplayRing:
                 self._ring.final_count[row] += 1
 
     def _saved(self) -> dict[str, Array]:
-        own = {name: self._buffer[name] for name in SAVED if name in self._buffer}
+        own = {name: self._buffer[name] for name in self._names if name in self._buffer}
         return {**own, "age": self._ring.age}
 
 

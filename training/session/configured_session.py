@@ -46,7 +46,7 @@ class ConfiguredSession(BaseSession):
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
         if config.backend not in backend_names():
             raise UnknownName("backend", config.backend, backend_names())
-        game = find(config.task)
+        game = find(config.spec)
         self.kind = kind = trainer_kind(config.trainer or game.trainer)
         self.settings = trainer_settings(kind.name, game, config.settings)
         task = transformed_task(kind.name, game, self.settings)

@@ -382,7 +382,7 @@ def main() -> int:
             from .watchdog import Watchdog
 
             config = Config.model_validate(request)
-            making = f"making the environment {config.task}"
+            making = f"making the environment {config.spec}"
             task_of(config, lambda took: took < USUAL or _answer(pipe, {DOES: f"{making}: {took:.0f} s"}))
             # The code of a task in a package runs here, in which no exception would end a wait.
             faulthandler.dump_traceback_later(max(MAKING_LIMIT, 2 * config.hang_timeout), exit=True, file=2)

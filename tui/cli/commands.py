@@ -250,7 +250,7 @@ def play(
     """
     from ...envs import find
     from ...envs.poker.families import has_game
-    from ...envs.registry import split_spec
+    from ...envs.specs import split_spec
     from ..play.play import play as play_game
     from ..play.poker import play_against, play_against_run
     from .eval import resolver_settings

@@ -123,6 +123,8 @@ def show_config(loaded: Loaded, *, json: bool) -> int:
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
     config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})
     values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
+    if task.wrappers and not config.wrap:
+        values["wrap"], origins["wrap"] = list(task.wrappers), f"recommended for {task.name}"
     if json:
         return show_json({**values, trainer: settings, "origins": origins, "note": task.note})
     if task.note:

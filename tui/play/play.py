@@ -15,7 +15,7 @@ from textual.events import Key
 from ...envs import BadParameter, Outcome, Task, allocate, families, find
 from ...envs.fields import Array
 from ...envs.poker.families import FAMILIES
-from ...envs.registry import split_spec
+from ...envs.specs import split_spec
 from ...training.telemetry.description import ShapedPanel
 from ..boards import BoardFrame, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled

@@ -65,7 +65,9 @@ def test_errors_are_those_of_the_replay(seed: int, per_frame: bool) -> None:
     for row in range(ROWS):
         final_at[row, : cut[:, row].sum()] = np.flatnonzero(cut[:, row])
     ages = np.zeros((STEPS + 1, ROWS), np.uint8)
-    ring = RingViews(age=ages, final_at=final_at, final_count=cut.sum(0), spare=0, **arrays)
+    ring = RingViews(
+        age=ages, final_at=final_at, final_count=cut.sum(0), spare=0, value_ends=arrays["terminated"], **arrays
+    )
     seen, numbers = set(), np.zeros(4)
     for position, row in np.argwhere(arrays["active"][:-1] == DECIDES).tolist():
         end = transition(ring, Walk(1, STEPS, GAMMA, int(per_frame)), STEPS + 1, position, row, numbers)

@@ -10,7 +10,7 @@ from ....envs import BadParameter, Names, Task, families, find
 from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import PokerGame
 from ....envs.poker.task import game_of
-from ....envs.registry import split_spec
+from ....envs.specs import split_spec
 from ....envs.trust import Vouch, check_trusted, refuse
 from ...runs.checkpoint import Checkpoint, load_newest
 from ...runs.folder import CHECKPOINTS, METADATA, RunFolder

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,13 +22,16 @@ import numpy as np
 
 from ..backends.workers.worker import read_instructions
 from ..envs import Task, episode_seed, find
+from ..envs.fields import Array, Buffers
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
+from ..envs.slots import next_slot
 from ..envs.spaces.late_infos import ADAPTED
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .lone_training import LoneTraining, maker
+from .past.history import ReplaySpan
 from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
@@ -59,6 +62,8 @@ class PlayedEpisode:
         length: Steps.
         outcome: 0, or 1 + the index into the task's outcomes.
         info: The task's scalars at its end; of a field per seat, that of the first seat.
+        truncated: Whether it was truncated.
+        steps: Its steps, to replay it; None if they were not kept.
     """
 
     env: int
@@ -67,6 +72,8 @@ class PlayedEpisode:
     length: int
     outcome: int
     info: Mapping[str, float]
+    truncated: bool = False
+    steps: ReplaySpan | None = None
 
     def succeeded(self, task: Task) -> bool | None:
         """Whether it had a good outcome, or `SUCCESS` in its info; None if the task has neither."""
@@ -90,6 +97,7 @@ def play_episodes(
     episodes: int,
     seed: int,
     greedy: bool = True,
+    keep: bool = False,
     on_progress: Callable[[int], None] = lambda _played: None,
 ) -> list[PlayedEpisode]:
     """Play a fixed set of episodes, all to their end, so that short ones are not preferred.
@@ -104,14 +112,18 @@ def play_episodes(
         episodes: Number of episodes.
         seed: Seed of the environments. The same seed gives the same beginnings.
         greedy: Whether to take the most likely actions instead of sampling.
+        keep: Whether to keep their steps, to replay them.
         on_progress: Called with how many episodes have ended.
     """
     context = Context(task, settings, "cpu", seed, Timer())
     count = min(episodes, ENVIRONMENTS)
+    kept = KeptSteps(task, count) if keep else None
+    made = maker(task, seed=seed)
+    make = made if kept is None else lambda num_envs, spec: KeepingEnvs(made(num_envs, spec), kept)
     wanted, ended = [len(range(env, episodes, count)) for env in range(count)], [0] * count
     found: list[PlayedEpisode] = []
     player = build_player(name, context, greedy=greedy)
-    with closing(LoneTraining(player, maker(task, seed=seed))) as playing:
+    with closing(LoneTraining(player, make)) as playing:
         envs = playing.open(count)
         player.load_state(*state)
         while len(found) < episodes:
@@ -121,10 +133,70 @@ def play_episodes(
             for slots in [span.written for span in envs.order.since(head)] or [slice(1, None)]:
                 for slot, env in _ends(task, envs, slots):
                     if ended[env] < wanted[env]:
-                        found.append(_played(task, envs, slot, env, ended[env]))
+                        steps = kept.take(env, ended[env]) if kept is not None else None
+                        found.append(replace(_played(task, envs, slot, env, ended[env]), steps=steps))
                         ended[env] += 1
             on_progress(len(found))
     return sorted(found, key=lambda episode: (episode.env, episode.number))
+
+
+class KeptSteps:
+    """The steps of all environments, of which episodes are taken one after the other.
+
+    Args:
+        task: What is played.
+        count: Number of environments.
+    """
+
+    def __init__(self, task: Task, count: int) -> None:
+        self._task = task
+        self._steps: list[tuple[Array, Array, Array]] = []
+        self._taken = [0] * count
+
+    def add(self, buffer: Buffers, slot: int) -> None:
+        """Copy the actions of a slot, and the rewards and ends that followed."""
+        after, players = next_slot(slot, len(buffer["action"])), self._task.players
+        terminated, truncated = (buffer[name][after, ::players] > 0 for name in ("terminated", "truncated"))
+        ends = np.where(terminated, 1, 2 * truncated).astype(np.uint8)
+        self._steps.append((buffer["action"][slot].copy(), buffer["reward"][after].copy(), ends))
+
+    def take(self, env: int, number: int) -> ReplaySpan:
+        """Return the first episode of an environment that was not taken."""
+        begin, seats = self._taken[env], slice(env * self._task.players, (env + 1) * self._task.players)
+        ends = np.array([ends[env] for _, _, ends in self._steps[begin:]])
+        self._taken[env] = end = begin + int((ends > 0).argmax()) + 1
+        steps = self._steps[begin:end]
+        return ReplaySpan(
+            env=env,
+            episode=number,
+            first=0,
+            state=None,
+            terms=np.zeros((self._task.players, len(self._task.reward_terms)), np.float32),
+            actions=np.array([actions[seats] for actions, _, _ in steps]),
+            rewards=np.array([rewards[seats] for _, rewards, _ in steps]),
+            ends=ends[: end - begin],
+            prints=np.zeros(0, np.uint64),
+        )
+
+
+class KeepingEnvs:
+    """Environments whose steps are kept.
+
+    Args:
+        envs: The environments.
+        kept: What keeps them.
+    """
+
+    def __init__(self, envs: Envs, kept: KeptSteps) -> None:
+        self._envs, self._kept = envs, kept
+
+    def advance(self, slot: int) -> None:
+        """Step all environments."""
+        self._envs.advance(slot)
+        self._kept.add(self._envs.buffer, slot)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._envs, name)
 
 
 def _ends(task: Task, envs: Envs, slots: slice) -> list[tuple[int, int]]:
@@ -149,6 +221,7 @@ def _played(task: Task, envs: Envs, slot: int, env: int, number: int) -> PlayedE
         int(buffer["episode_length"][slot, env]),
         int(buffer["outcome"][slot, env]),
         info,
+        bool(buffer["truncated"][slot, row]) and not buffer["terminated"][slot, row],
     )
 
 
@@ -178,10 +251,33 @@ def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
     return {name: value for name, value in found.items() if not is_unknown(value)}
 
 
+@dataclass(frozen=True)
+class EvaluatedRun:
+    """An evaluation of a run.
+
+    Attributes:
+        report: The report of `pac-tui eval`.
+        task: What was played.
+        seed: The seed of the environments.
+        played: The episodes.
+    """
+
+    report: dict[str, Any]
+    task: Task
+    seed: int
+    played: Sequence[PlayedEpisode]
+
+
 def evaluate_run(
-    config: Config, *, episodes: int, on_progress: Callable[[int], None] = lambda _played: None
-) -> dict[str, Any]:
-    """Play episodes with the newest checkpoint of the run `config.resume`; return the report of `pac-tui eval`.
+    config: Config, *, episodes: int, keep: bool = False, on_progress: Callable[[int], None] = lambda _played: None
+) -> EvaluatedRun:
+    """Play episodes with the newest checkpoint of the run `config.resume`.
+
+    Args:
+        config: The configuration.
+        episodes: Number of episodes.
+        keep: Whether to keep their steps, to replay them.
+        on_progress: Called with how many episodes have ended.
 
     Raises:
         BadParameter: The run has another task or trainer.
@@ -207,10 +303,11 @@ def evaluate_run(
         episodes=episodes,
         seed=seed,
         greedy=config.greedy,
+        keep=keep,
         on_progress=on_progress,
     )
     figures = evaluation_figures(task, played)
-    return {
+    report = {
         "run": run.name,
         "task": task.spec,
         "trainer": name,
@@ -234,6 +331,7 @@ def evaluate_run(
         ],
         "skipped": loaded.skipped,
     }
+    return EvaluatedRun(report, task, seed, played)
 
 
 def reset_seed(task: Task, seed: int, episode: PlayedEpisode) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..training.config import RUNS
-from ..training.runs.folder import watched_runs
+from ..training.runs.folder import PLAYING, watched_runs
 from ..training.telemetry.records import Phase
 from ..training.units import plural
 from .connection import SessionConnection
@@ -203,7 +203,8 @@ class DialogOpener:
         facts, then = snapshot.description, run.name if run is not None else ""
         ending = self._app.ending
         stops, runs = ending.owns_session, ending.runs_script
-        dialog = LeaveDialog(facts.run, watched=facts.watched, stops=stops, runs=runs, then=then)
+        plays = facts.run.endswith(PLAYING)
+        dialog = LeaveDialog(facts.run, watched=facts.watched, stops=stops, runs=runs, plays=plays, then=then)
         self._app.push_screen(dialog, self._app.ending.choose)
 
 

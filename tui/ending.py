@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..training.exits import DONE, FAILED, INTERRUPTED
+from ..training.runs.folder import PLAYING
 from ..training.telemetry.records import Phase
 from .drawing.styles import FAINT, ORANGE, YELLOW, Row, styled
 from .session_commands import SessionCommands
@@ -126,7 +127,9 @@ class Ending:
             return (styled(f" still stopping; press {quit_key} again to quit now, without saving ", ORANGE, bold=True),)
         if self.runs_script:
             return (styled(f" interrupting the script... press {quit_key} to send Ctrl-C again ", YELLOW, bold=True),)
+        snapshot = self._state.snapshot
+        plays = snapshot is not None and snapshot.description.run.endswith(PLAYING)
         return (
             styled(" stopping... ", YELLOW, bold=True),
-            styled("saving a checkpoint, ending the workers", FAINT),
+            styled(f"{'' if plays else 'saving a checkpoint, '}ending the workers", FAINT),
         )

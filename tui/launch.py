@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..envs import PacError
@@ -52,7 +53,7 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     connection = SessionConnection(start, "thread" if in_process else "process", starting)
     left = show_app(connection)
     if connection.detached:
-        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal
+        print(f"{left.name} continues: pac-tui attach {quote(left.name)}")  # noqa: T201 - the app has left the terminal
     else:
         _report_end(connection, left, report)
     return open_next_run(left, in_process=in_process)
@@ -74,7 +75,7 @@ def attach_app(session: ConnectedSession) -> int:
     if over is not None and over.phase is Phase.FAILED and left.next_run is None:
         raise SessionFailed("Session failed", over.message)
     if over is None:
-        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - as above
+        print(f"{left.name} continues: pac-tui attach {quote(left.name)}")  # noqa: T201 - as above
     elif over.description.watched:
         print(f"{left.name} has ended or is no longer watched")  # noqa: T201 - as above
     else:
@@ -94,7 +95,7 @@ def show_group(group: SessionGroup, name: str) -> int:
     preferences()
     left = show_app(group)
     over = all(member.over for member in group.members())
-    print("all sessions have ended" if over else f"the sessions continue: pac-tui attach {name}")  # noqa: T201 - as above
+    print("all sessions have ended" if over else f"the sessions continue: pac-tui attach {quote(name)}")  # noqa: T201 - as above
     return open_next_run(left)
 
 
@@ -116,7 +117,7 @@ def show_ranks(ranks: int, arguments: Sequence[str]) -> int:
     group = SessionGroup(process.members(), owner=process)
     left = show_app(group)
     if group.detached:
-        print(f"{left.name} continues: pac-tui attach {left.name.partition('.rank')[0]}")  # noqa: T201 - as above
+        print(f"{left.name} continues: pac-tui attach {quote(left.name.partition('.rank')[0])}")  # noqa: T201 - as above
     elif left.code != INTERRUPTED:
         print(process.report())  # noqa: T201 - as above
     return open_next_run(left)

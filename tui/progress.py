@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .console import PrintableConsole
+from .output import unfiltered
 
 
 @contextmanager
@@ -22,9 +24,13 @@ def progress_bar(name: str) -> Iterator[Callable[[str, float], None]]:
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=False),
+        TextColumn("left", markup=False),
     )
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with Progress(*columns, console=PrintableConsole(stderr=True), transient=True) as progress:
+    # While it runs, Rich replaces sys.stderr, and would find the stream that escapes, not the one below it.
+    console = PrintableConsole(file=unfiltered(sys.stderr))
+    with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(name, total=1.0)
         try:
             yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import threading
@@ -198,7 +199,7 @@ def _show(connection: ScriptConnection) -> int | None:
     if ended:
         return None
     if connection.detached:
-        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal
+        print(f"{left.name} continues: pac-tui attach {shlex.quote(left.name)}")  # noqa: T201 - the app has left the terminal
         return left.code
     if left.code == INTERRUPTED:
         script.tell(f"ended by a signal; the script continues: pac-tui attach {script.pid}")

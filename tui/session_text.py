@@ -38,7 +38,8 @@ def progress_text(snapshot: Snapshot, start: Progress) -> str:
     if snapshot.phase is not Phase.RUNNING and state["message"]:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
-        return f"{head} · paused at {state[units.over]:,} {units.counted}; to show it: pac-tui attach {about.run}"
+        command = f"pac-tui attach {shlex.quote(about.run)}"
+        return f"{head} · paused at {state[units.over]:,} {units.counted}; to show it: {command}"
     parts = [head, *_limit(state, start), f"{whole(state['fps'])} {units.fps}", f"{whole(state['sps'])} {units.sps}"]
     if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]

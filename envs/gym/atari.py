@@ -12,6 +12,9 @@ from ..errors import BadParameter
 from ..fields import Array
 from ..native import kernel
 
+PRESSED = 8
+"""Frames for which FIRE is pressed: games ignore a press at random in a quarter of the frames ("sticky actions")."""
+
 
 class AtariGame(gymnasium.Wrapper[Array, Any, Array, Any]):
     """Grey pictures of `size` x `size` pixels, one per `frame_skip` frames; no OpenCV is needed.
@@ -52,7 +55,7 @@ class AtariGame(gymnasium.Wrapper[Array, Any, Array, Any]):
         """Begin an episode: frames without an action, and FIRE."""
         frame, info = self.env.reset(seed=seed, options=options)
         noops = int(self.env.unwrapped.np_random.integers(self._noops + 1))
-        for action in (*[0] * noops, *[1] * self._fires):
+        for action in (*[0] * noops, *[1] * PRESSED * self._fires):
             frame, _, terminated, truncated, info = self.env.step(action)
             if terminated or truncated:
                 frame, info = self.env.reset(options=options)
@@ -75,6 +78,7 @@ class AtariGame(gymnasium.Wrapper[Array, Any, Array, Any]):
         lost, self._lives = lives < self._lives, lives
         seen = self._seen(frame if before is None else before, frame)
         if lost and self._fires and not (terminated or truncated):
+            total += float(sum(self._ale.act(self._codes[1], 1.0) for _ in range(PRESSED - 1)))
             _, reward, terminated, truncated, info = self.env.step(1)
             total += float(reward)
         return seen, total, terminated, truncated, {**info, "life_lost": lost}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,6 +21,8 @@ from . import metadata, metrics, tensorboard_log
 from .errors import RunFolderError
 from .metrics import Metrics
 
+PLAYING = " (playing)"
+"""What follows the name of a run whose policy plays without learning."""
 METADATA = metadata.FILE
 METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
@@ -170,8 +173,8 @@ class RunFolder:
             pid = os.read(descriptor, 32).decode(errors="replace").strip()
             os.close(descriptor)
             raise BadParameter(
-                f"{self.name} is being trained by process {pid or '(just starting)'}: `pac-tui attach {self.name}` "
-                "shows it; stop it first"
+                f"{self.name} is being trained by process {pid or '(just starting)'}: "
+                f"`pac-tui attach {shlex.quote(self.name)}` shows it; stop it first"
             ) from None
         except OSError:  # a file system without locks
             os.close(descriptor)

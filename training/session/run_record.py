@@ -11,7 +11,7 @@ from typing import Any
 from ..episode_choice import EpisodeChoice
 from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..past.recorder import EpisodeRecorder
-from ..runs.folder import EPISODES, LAST, RunFolder, new_name
+from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
 from ..runs.identity import run_identity
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
@@ -75,7 +75,7 @@ class RunRecord:
         """The run's name as viewers see it."""
         if not self._ranks.is_writer:
             return f"{self.source.name}.rank{self._ranks.rank}"
-        return self.source.name if self.folder else f"{self.source.name} (playing)"
+        return self.source.name if self.folder else f"{self.source.name}{PLAYING}"
 
     def facts(self) -> dict[str, Any]:
         """Return what the telemetry says about the run."""

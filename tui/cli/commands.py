@@ -196,6 +196,7 @@ def evaluate(
             same game.
         resolve: Poker solver: re-solve every decision. Resolver settings such as --resolver.max-depth 3 imply it.
         headless: Show a progress bar instead of the app, and measure: play 100 episodes, or --episodes, to their end.
+            With --episodes and without this, they are then listed in the terminal, where Enter replays one.
         json: Print the report as one JSON object on stdout. Requires --headless.
         report: Write the report as JSON to this file at the end.
     """
@@ -219,8 +220,8 @@ def evaluate(
         )
     if hands or against or resolver is not None:
         raise BadParameter(f"--hands, --against and --resolve are for runs of a poker solver, and {name} is not one")
-    if headless:
-        return evaluate_policy(config, json=json, report=report)
+    if headless or config.episodes:
+        return evaluate_policy(config, json=json, report=report, listed=not headless)
     return run_session(config, headless=headless, json=json, report=report)
 
 

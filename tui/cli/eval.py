@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from ...envs import BadParameter
 from ...envs.trust import Vouch, refuse
 from ...training.config import Config
+from ...training.exits import DONE
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
 from ..drawing.numbers import figure
 from ..output import json_text
 from ..progress import progress_bar
+from ..terminal import borrowed_terminal, check_terminal
 from .run import check_writable
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
     from ...training.mccfr.playing.estimate import Estimate
     from ...training.mccfr.playing.evaluation import Evaluation
+    from ...training.playing import EvaluatedRun
 
 RESOLVER = "resolver."
+BEST = 10
+"""How many of the best and of the worst episodes are printed."""
 EPISODES = 100
 """Default number of episodes, as in the help of `pac-tui eval`."""
 HANDS, RESOLVED_HANDS = 1_000_000, 400
@@ -49,11 +57,18 @@ def is_evaluated(config: Config) -> bool:
     return bool(trainer_kind(trainer_of(config)).evaluate)
 
 
-def evaluate_policy(config: Config, *, json: bool, report: Path | None) -> int:
+def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: bool = False) -> int:
     """Play episodes with the policy of a run, each to its end, and print the result; return the exit code.
+
+    Args:
+        config: The configuration.
+        json: Print one JSON object.
+        report: A file for the report.
+        listed: Whether to list the episodes in the terminal, where they can be replayed.
 
     Raises:
         BadParameter: The configuration has a limit that would end episodes early.
+        NoTerminal: There is no terminal for the list.
     """
     from ...training.playing import evaluate_run
 
@@ -64,13 +79,17 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None) -> int:
             )
     if report is not None:
         check_writable("--report", report)
+    if listed:
+        check_terminal()
     episodes = config.episodes or EPISODES
     with progress_bar(f"eval {config.resume}") as progress, _printing_to_stderr():
-        found = evaluate_run(
+        evaluated = evaluate_run(
             config,
             episodes=episodes,
+            keep=listed,
             on_progress=lambda played: progress(f"{played:,} of {episodes:,} episodes", played / episodes),
         )
+    found = evaluated.report
     if report is not None:
         report.write_text(json_text(found, 2) + "\n")
     if json:
@@ -85,7 +104,41 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None) -> int:
     for name, value in figures.items():
         table.add_row(name, figure(value), interval if name == "return" else "")
     show_table(table)
-    return 0
+    code = _show_list(evaluated) if listed else DONE
+    _print_episodes(evaluated.report, replay=not listed)
+    return code
+
+
+def _show_list(evaluated: EvaluatedRun) -> int:
+    """List the episodes in the terminal; return the exit code."""
+    from ..drawing.theme import match_terminal
+    from ..replay.evaluation import show_evaluation
+
+    match_terminal()
+    with borrowed_terminal():
+        return show_evaluation(evaluated) or DONE
+
+
+def _print_episodes(found: Mapping[str, Any], *, replay: bool) -> None:
+    """Print the episodes, best first, the middle of many left out; and the command that replays them."""
+    played = sorted(found["played"], key=lambda episode: -episode["returns"][0])
+    table = plain_table("return", "length", "end", "environment", "episode", "seed")
+    for episode in played[:BEST] + (played[BEST:][-BEST:]):
+        table.add_row(
+            figure(episode["returns"][0]),
+            f"{episode['length']:,}",
+            episode["outcome"] or "",
+            f"{episode['environment']:,}",
+            f"{episode['episode']:,}",
+            str(episode["seed"]),
+        )
+    console.print()
+    show_table(table)
+    if len(played) > 2 * BEST:
+        console.print(f"The {BEST} best and the {BEST} worst of {len(played):,} episodes; --json has all.")
+    if replay:
+        command = shlex.join(["pac-tui", "eval", str(found["run"]), "--episodes", str(len(played))])
+        console.print(Text(f"replay them: {command}{' --sample' * found['sampled']}"))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -85,7 +86,7 @@ def _show_alone(session: RemoteSession, name: str) -> int:
     from ..launch import show_app
 
     left = show_app(SessionConnection(lambda: session, "elsewhere"))
-    state = "has ended" if session.poll() is not None else f"continues: pac-tui attach {name}"
+    state = "has ended" if session.poll() is not None else f"continues: pac-tui attach {shlex.quote(name)}"
     print(f"{left.name} {state}")
     return left.code
 

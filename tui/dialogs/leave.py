@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import ClassVar, Literal, TypeAlias
 
 from textual.binding import BindingType
@@ -22,6 +23,7 @@ class LeaveDialog(PanelDialog[Choice | None]):
         name: The run's name.
         watched: Whether the session is a watched script.
         runs: Whether this program runs the script.
+        plays: Whether the session only plays, without learning, and so has nothing to save.
         stops: Whether Enter stops the session; otherwise it detaches.
         then: The run that is opened afterwards, if any.
     """
@@ -33,11 +35,13 @@ class LeaveDialog(PanelDialog[Choice | None]):
         ("escape,q", "dismiss(None)", "Stay"),
     ]
 
-    def __init__(self, name: str, *, watched: bool, stops: bool, runs: bool = False, then: str = "") -> None:
+    def __init__(
+        self, name: str, *, watched: bool, stops: bool, runs: bool = False, plays: bool = False, then: str = ""
+    ) -> None:
         super().__init__("leave")
         self._default: Choice = "stop" if stops else "detach"
-        self._name, self._then = name, then
-        self._watched, self._runs = watched, runs
+        self._run, self._then = name, then
+        self._watched, self._runs, self._plays = watched, runs, plays
 
     def action_accept(self) -> None:
         """Choose the default."""
@@ -46,14 +50,15 @@ class LeaveDialog(PanelDialog[Choice | None]):
     def draw(self) -> None:
         """Draw the choices."""
         stop = "stop watching; the script continues" if self._watched else "stop: save and end the session"
+        stop = "stop: end the evaluation" if self._plays else stop
         stop = "stop: interrupt the script, as Ctrl-C does" if self._runs else stop
-        choices = [("s", stop, "stop"), ("d", f"detach; return with pac-tui attach {self._name}", "detach")]
+        choices = [("s", stop, "stop"), ("d", f"detach; return with pac-tui attach {quote(self._run)}", "detach")]
         keys = [(f"{key} Enter" if choice == self._default else key, text) for key, text, choice in choices]
         rows: list[Row] = [
             (styled(fit("" if at else key, KEY), BRIGHT), styled(line, SOFT))
             for key, text in (*keys, ("Esc", "stay"))
             for at, line in enumerate(wrapped(text, self.size.width - FRAME - KEY))
         ]
-        title = f"Leave {self._name} for {self._then}" if self._then else f"Leave {self._name}"
+        title = f"Leave {self._run} for {self._then}" if self._then else f"Leave {self._run}"
         width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + FRAME)
         self.frame(title, rows, width)

@@ -15,6 +15,7 @@ from pac.envs import BadParameter, find
 from pac.training import playing
 from pac.training.config import Config
 from pac.training.loading import load
+from pac.training.past.rebuilding import rebuilt
 from pac.training.playing import PlayedEpisode, evaluate_run, evaluation_figures
 from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import load_newest, save
@@ -82,7 +83,7 @@ def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
     assert runs[1].metrics()[-1]["eval/return"] == found["return"]
     assert "evaluation" not in plain
     if kind != "overlap":  # which learns once more after the last evaluation
-        later = evaluate_run(load({}, resume="with", runs_dir=tmp_path, learn=False).config, episodes=3)
+        later = evaluate_run(load({}, resume="with", runs_dir=tmp_path, learn=False).config, episodes=3).report
         assert later["evaluation"] == {name: value for name, value in found.items() if name != "iteration"}
 
 
@@ -105,12 +106,12 @@ class ShortOrLong(gymnasium.Env[Any, Any]):
 
 @pytest.mark.parametrize("episodes", [5, 20])
 def test_short_episodes_are_not_preferred(monkeypatch, episodes):
-    """A fixed set of episodes is played, several per environment if they are many, whatever their lengths."""
+    """A fixed set of episodes is played, several per environment, whatever their lengths; each can be replayed."""
     monkeypatch.setattr(playing, "ENVIRONMENTS", 8)
     task = find(f"{__name__}:ShortOrLong")
     settings = trainer_settings("ppo", task, PPO)
     state = build_trainer("ppo", Context(task, settings, "cpu", 0, Timer())).policy_state()
-    played = playing.play_episodes("ppo", task, settings, state, episodes=episodes, seed=3)
+    played = playing.play_episodes("ppo", task, settings, state, episodes=episodes, seed=3, keep=True)
     assert [(one.number, one.env) for one in sorted(played, key=lambda one: (one.number, one.env))] == [
         divmod(number, 8) for number in range(episodes)
     ]
@@ -118,6 +119,8 @@ def test_short_episodes_are_not_preferred(monkeypatch, episodes):
     for one in played:
         env.reset(seed=playing.reset_seed(task, 3, one))
         assert one.length == one.returns[0] == env._left
+        assert one.steps is not None
+        assert rebuilt(task, 3, one.env, one.steps, "").length == one.length
 
 
 @pytest.mark.session
@@ -156,7 +159,7 @@ def test_a_policy_that_does_not_fit_is_skipped(tmp_path):
     good = load_newest(run.checkpoints)
     cut = {name: value[..., :1] if name.startswith("policy.") else value for name, value in good.tensors.items()}
     save(run.checkpoints, good.step + 1, cut, good.data)
-    report = evaluate_run(load({"resume": "run", "runs_dir": tmp_path}, environ={}).config, episodes=1)
+    report = evaluate_run(load({"resume": "run", "runs_dir": tmp_path}, environ={}).config, episodes=1).report
     assert report["steps"] == good.step
     assert "in the checkpoint" in report["skipped"][0]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from pac.tui.cli import eval as cli_eval
 from pac.tui.cli.commands import main
+from pac.tui.output import PrintableStream
+from pac.tui.progress import progress_bar
 
 from ...training.mccfr.solved import solved
 
@@ -81,6 +85,32 @@ def test_limits_that_would_cut_episodes_are_refused(capsys, tmp_path):
     (tmp_path / "runs" / "plain" / "run.json").write_text(json.dumps(card))
     assert main(["eval", "plain", "--headless", "--seconds", "3"]) == 2
     assert "--seconds would cut long episodes" in capsys.readouterr().err
+
+
+def test_episodes_are_printed_best_first(capsys):
+    """The middle of many is left out, and the command that replays them is quoted for the shell."""
+    played = [
+        {"returns": [value], "length": 7, "outcome": None, "environment": 1, "episode": value, "seed": 3}
+        for value in range(1, 31)
+    ]
+    cli_eval._print_episodes({"run": "a run", "sampled": True, "played": played}, replay=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [int(line.split()[0]) for line in lines[2:-2]] == [*range(30, 20, -1), *range(10, 0, -1)]
+    assert lines[-1] == "replay them: pac-tui eval 'a run' --episodes 30 --sample"
+
+
+def test_the_progress_bar_is_drawn_on_a_guarded_stream(monkeypatch):
+    """Its escape sequences are the program's own and are not written out; it says how much time is left."""
+    stream = StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", PrintableStream(stream))
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar("eval") as progress:
+        progress("half", 0.5)
+    shown = stream.getvalue()
+    assert "\x1b[" in shown
+    assert "\\x1b" not in shown
+    assert "left" in shown
 
 
 @pytest.mark.thorough

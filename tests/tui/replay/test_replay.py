@@ -11,9 +11,15 @@ import pytest
 from pac.envs import BadParameter, find
 from pac.training.past.episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, fingerprints_of, play
 from pac.training.past.episode_file import read, write
+from pac.training.past.rebuilding import rebuilt
+from pac.training.playing import EvaluatedRun, play_episodes
 from pac.training.telemetry.records import RECORDING, WAITING
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import build_trainer, trainer_settings
 from pac.tui.cli.commands import main
+from pac.tui.dialogs.leave import LeaveDialog
 from pac.tui.replay.episode_session import EpisodeConnection, EpisodeSession
+from pac.tui.replay.evaluation import EvaluationApp
 from pac.tui.replay.export import SCREEN, export_episode
 from pac.tui.replay.replay import ReplayApp
 
@@ -185,3 +191,24 @@ async def test_recording_is_requested_and_marked(fake, open_app):
                 table["recording"][2] = state
             fake.say()
             await until(partial(has_text, app, sign))
+
+
+async def test_the_episodes_of_an_evaluation_are_listed_best_first():
+    """Enter replays the selected one, with the same return. A session that only plays saves nothing at its end."""
+    task = find("CartPole-v1")
+    settings = trainer_settings("ppo", task, {"hidden": 16})
+    state = build_trainer("ppo", Context(task, settings, "cpu", 0, Timer())).policy_state()
+    played = play_episodes("ppo", task, settings, state, episodes=5, seed=3, greedy=False, keep=True)
+    app = EvaluationApp(EvaluatedRun({"run": "a-run"}, task, 3, played))
+    async with run(app, (80, 24)) as pilot:
+        await seen(app, "Episodes of a-run", "1 of 5", "best")
+        app.push_screen(LeaveDialog("a run (playing)", watched=False, stops=True, plays=True))
+        await seen(app, "stop: end the evaluation", "pac-tui attach 'a run (playing)'")
+        await pilot.press("escape")
+        await pilot.press("down", "enter")
+    second = sorted(played, key=lambda episode: episode.returns)[-2]
+    assert app.replay is not None
+    assert app.replay.gained == second.returns[0]
+    steps = played[app.replay.number - 1].steps
+    assert steps is not None
+    assert rebuilt(task, 3, steps.env, steps, "a-run").length == second.length

@@ -28,6 +28,7 @@ RUNS = Path("runs")
 """Default folder of the runs."""
 NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"
 """The name of a run is a folder's name: printable, without a slash, and not only dots."""
+SWITCHES = (bool, bool | None)
 LIMITS = ("steps", "frames", "episodes", "seconds")
 
 
@@ -54,7 +55,7 @@ class StrictModel(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _only_switches_are_bool(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation is not bool:
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation not in SWITCHES:
             raise PydanticCustomError("not_bool", "input should not be true or false")
         return value
 
@@ -169,7 +170,11 @@ class Config(StrictModel):
         description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER).",
         json_schema_extra={"names": "nothing"},
     )
-    baseline: bool = Field(False, description="Measure the fps of one environment first.")
+    baseline: bool | None = Field(
+        None,
+        description="Measure the fps of one environment first. Default: the app measures it beside the training, or "
+        "remembers it; false: neither.",
+    )
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (),
         description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated.",

@@ -47,7 +47,10 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     starting = Starting()
 
     def start() -> RunningSession:
-        return SessionThread(config) if in_process else launch(config, starting=starting)
+        measures = config.baseline is None
+        if in_process:
+            return SessionThread(config, measures=measures)
+        return launch(config, measures=measures, starting=starting)
 
     preferences()  # an error in them is reported before anything is started
     connection = SessionConnection(start, "thread" if in_process else "process", starting)

@@ -1,10 +1,12 @@
 """Numbers of a session as rows: uncut at any width, with correct sums."""
 
+import time
+
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
 from pac.tui.views.curves import all_curves
-from pac.tui.views.figures import Entry, pairs
+from pac.tui.views.figures import Entry, pairs, throughput
 from pac.tui.views.frames import frames_of
 
 
@@ -53,3 +55,16 @@ def test_a_missing_number_has_no_unit():
     )
     assert "nats" not in missing
     assert missing.index(NA) + len(NA) == known.index("1.5") + 3
+
+
+def test_speedup_and_efficiency_have_rows_whether_the_baseline_is_known_or_not(fake):
+    """One of an earlier session has its age."""
+
+    def texts():
+        snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest())
+        return ["".join(segment.text for segment in row) for row in throughput(snapshot, 40)]
+
+    fake.say(baseline=float("nan"), baseline_when=float("nan"))
+    assert [text.split()[:2] for text in texts()[-2:]] == [["speedup", "press"], ["efficiency", "press"]]
+    fake.say(baseline=100.0, baseline_when=time.time() - 90000)
+    assert [text.split(" ·")[0] for text in texts()[-3:]] == ["speedup", "efficiency", "baseline, 1 d old"]

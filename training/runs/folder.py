@@ -262,8 +262,13 @@ def watched_runs() -> Path | None:
     chosen = os.environ.get(WATCHED)
     if chosen is not None:
         return Path(chosen).resolve() if chosen else None
+    return (user_state() / "watched").resolve()
+
+
+def user_state() -> Path:
+    """Return the folder of what is kept for a user beside the runs."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return Path(state if state.is_absolute() else Path("~/.local/state").expanduser(), "pac-tui", "watched").resolve()
+    return Path(state if state.is_absolute() else Path("~/.local/state").expanduser(), "pac-tui")
 
 
 def is_run(path: Path) -> bool:

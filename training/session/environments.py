@@ -173,7 +173,7 @@ class SessionEnvs:
 
     def start(self, trainer: Trainer) -> Backend:
         """Lend the first environments to the trainer, and return their backend."""
-        first = self._planner.first(baseline=self._config.baseline)
+        first = self._planner.first(baseline=bool(self._config.baseline))
         if first != self._planner.num_envs:
             self._open_segment(first)
         self._exchange_or_fewer(trainer, first)

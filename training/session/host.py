@@ -179,12 +179,15 @@ class SessionProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
-def launch(config: Config, *, headless: bool = False, starting: Starting | None = None) -> SessionProcess:
+def launch(
+    config: Config, *, headless: bool = False, measures: bool = False, starting: Starting | None = None
+) -> SessionProcess:
     """Start a session in its own process; returns when viewers can connect, before PyTorch is loaded.
 
     Args:
         config: What to run.
         headless: Whether it may run without a viewer.
+        measures: Whether the baseline is remembered, or measured while the training waits.
         starting: Gets what the session does meanwhile, and can end it.
 
     Raises:
@@ -202,7 +205,7 @@ def launch(config: Config, *, headless: bool = False, starting: Starting | None 
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    request = {"headless": headless, **config.model_dump(mode="json")}
+    request = {"headless": headless, "measures": measures, **config.model_dump(mode="json")}
     try:
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(json.dumps(request).encode())
@@ -248,8 +251,8 @@ class SessionThread:
         pid: This process.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._session, self._close = _open(config, headless=False)
+    def __init__(self, config: Config, *, measures: bool = False) -> None:
+        self._session, self._close = _open(config, headless=False, measures=measures)
         self.directory = self._session.directory
         self.pid = os.getpid()
         self._answer: dict[str, Any] | None = None
@@ -283,7 +286,7 @@ class SessionThread:
         self.terminate()
 
 
-def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
+def _open(config: Config, *, headless: bool, measures: bool) -> tuple[Session, Any]:
     """Return a session that accepts commands, and a function that stops accepting them."""
     from ...backends.system.segment import own_directory
     from ..runs.last_telemetry import remove_dead_sessions
@@ -292,7 +295,7 @@ def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
     from .session import Session
 
     remove_dead_sessions()
-    session = Session(config, own_directory(), headless=headless)
+    session = Session(config, own_directory(), headless=headless, measures=measures)
     return session, ControlServer(session.directory, Commands(session).handle, session.viewers).close
 
 
@@ -375,7 +378,7 @@ def main() -> int:
         share_cores(local_rank(), int(os.environ["LOCAL_WORLD_SIZE"]))
     os.environ.setdefault(*WAITING)  # PyTorch loads OpenMP before the environments are made
     request = json.loads(sys.stdin.buffer.read())
-    headless = request.pop("headless")
+    headless, measures = request.pop("headless"), request.pop("measures", False)
     try:
         with _ended_by_signals(pipe), importing():
             from ..loading import task_of
@@ -386,7 +389,7 @@ def main() -> int:
             task_of(config, lambda took: took < USUAL or _answer(pipe, {DOES: f"{making}: {took:.0f} s"}))
             # The code of a task in a package runs here, in which no exception would end a wait.
             faulthandler.dump_traceback_later(max(MAKING_LIMIT, 2 * config.hang_timeout), exit=True, file=2)
-            session, close = _open(config, headless=headless)
+            session, close = _open(config, headless=headless, measures=measures)
             faulthandler.cancel_dump_traceback_later()
         _log_to_file(session)
     except KeyboardInterrupt:

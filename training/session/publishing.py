@@ -118,6 +118,7 @@ class Publisher:
             "fps": fps,
             "sps": sps,
             "baseline": self._throughput.baseline or UNKNOWN,
+            "baseline_when": self._throughput.baseline_when,
             "credits": self._gate.credits,
             "return_mean": self._counts.return_mean,
             "length_mean": self._counts.length_mean,

@@ -24,6 +24,7 @@ from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Metrics, ProcessFailed, Stopped, Trainer
 from ..trainers import build_player, build_trainer
 from ..units import plural
+from .baseline import SessionBaseline
 from .checkpoint_manager import CheckpointManager
 from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
@@ -44,6 +45,7 @@ class Session(ConfiguredSession):
         config: What to run.
         directory: Where telemetry, gate and socket are.
         headless: Whether it may run without a viewer.
+        measures: Whether the baseline is remembered, or measured while the training waits.
 
     Attributes:
         record: The run folder.
@@ -53,7 +55,7 @@ class Session(ConfiguredSession):
         wants_checkpoint: Whether to save a checkpoint at the end of the iteration; set by any thread.
     """
 
-    def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
+    def __init__(self, config: Config, directory: Path, *, headless: bool = False, measures: bool = False) -> None:
         super().__init__(config, directory, headless=headless)
         self.record = RunRecord(self)
         self.checkpoints = CheckpointManager(self, self.record)
@@ -62,6 +64,7 @@ class Session(ConfiguredSession):
         self.worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.sampler.add_check(self.worker_output.copy)
         self.limits = RunLimits(self.config, self.counter, self.planner, self.ranks)
+        self.baseline = SessionBaseline(self, self.envs, wanted=measures)
         self.debugger.recorder = self.record.episode_recorder()
         self.wait_check = WaitCheck(self.events) if self.config.check_sync else None
         self.wants_checkpoint = False
@@ -116,6 +119,7 @@ class Session(ConfiguredSession):
             self.monitor.begin(backend, resumed=True)
         self.checkpoints.mark_start(backend)
         report_setup(self, backend)
+        self.baseline.begin()
         self.envs.measure()
 
     def _build_trainer(self) -> Trainer:
@@ -164,6 +168,7 @@ class Session(ConfiguredSession):
                 self.evaluator.end_iteration(self.counter.counts.iterations, self.trainer)
                 self._publish()
                 self._apply_requests()
+                self.baseline.end_iteration()
 
     def write_row(self, *, discarded: int = 0) -> None:
         """Write the figures of the last iteration; at the end, later than the figures that arrive late."""
@@ -298,6 +303,7 @@ class Session(ConfiguredSession):
             self._row = self.counter.series.latest
             self.write_row(discarded=discarded)
         self.evaluator.close()
+        self.baseline.close()
 
     def _late_figures(self) -> Metrics:
         """Return the trainer's figures for the final report, and the last evaluation if a limit was reached."""

@@ -96,7 +96,8 @@ STATE = Record(
     number("sps", "f8", ANY),
     number("speed", "f8", ANY),  # limit in steps/s of all environments together, 0 = none
     number("credits", "u8", ANY),  # steps left before the pause
-    number("baseline", "f8", ANY),  # median fps at N = 1, NaN if not measured
+    number("baseline", "f8", ANY),  # fps at N = 1, NaN if not known
+    number("baseline_when", "f8", ANY),  # when a remembered one was measured, s since the epoch; else NaN
     number("progress", "f8", SHARE),  # of what the message names; NaN if unknown
     number("limit", "f8", SHARE),  # of the run's own limit, NaN without one
     number("return_mean", "f8", ANY),  # over the last 100 episodes

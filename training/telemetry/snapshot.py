@@ -192,9 +192,15 @@ class Snapshot:
 
     @property
     def baseline(self) -> float | None:
-        """Median fps at N = 1, if it was measured in this session."""
+        """Fps at N = 1, if it was measured in this session or an earlier one."""
         value = float(self.state["baseline"])
         return None if np.isnan(value) else value
+
+    @property
+    def baseline_age(self) -> float | None:
+        """Seconds since the baseline was measured, if that was not in this session's own training."""
+        when = float(self.state["baseline_when"])
+        return max(0.0, float(self.state["now"]) - when) if when > 0 else None
 
     @property
     def speedup(self) -> float | None:

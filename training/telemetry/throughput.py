@@ -72,9 +72,14 @@ class TrainingClock:
 
 
 class Throughput:
-    """The ends of the last iterations at the present N, and the medians of all N of the session."""
+    """The ends of the last iterations at the present N, and the medians of all N of the session.
+
+    Attributes:
+        remembered: A baseline from elsewhere, fps and s since the epoch, until the session has one of its own.
+    """
 
     def __init__(self) -> None:
+        self.remembered: tuple[float, float] | None = None
         self._samples: dict[int, deque[tuple[float, float]]] = {}
         self.reset(0, Mark(0.0, 0, 0))
 
@@ -144,6 +149,18 @@ class Throughput:
         return sum(seconds for _, seconds in self._samples.get(num_envs, ()))
 
     @property
-    def baseline(self) -> float | None:
+    def measured_baseline(self) -> float | None:
         """Median fps at N = 1 over at least 2 s, or None."""
         return next((entry.fps for entry in self.scaling() if entry.num_envs == 1 and entry.seconds >= WINDOW), None)
+
+    @property
+    def baseline(self) -> float | None:
+        """The measured baseline, or the remembered one, or None."""
+        measured = self.measured_baseline
+        return measured if measured is not None or self.remembered is None else self.remembered[0]
+
+    @property
+    def baseline_when(self) -> float:
+        """When the remembered baseline was measured, s since the epoch; unknown if it is not used."""
+        used = self.remembered if self.measured_baseline is None else None
+        return UNKNOWN if used is None else used[1]

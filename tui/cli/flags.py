@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...training.loading import Loaded
 
 SETTING = re.compile(r"--([a-z][\w-]*\.[a-z][\w-]*)(=.*)?", re.DOTALL)
-SET = "--set"
+SET, BASELINE = "--set", "--baseline"
 BEFORE_SCRIPT = ("--python", "-m", "--module")
 """Options of `pac-tui watch` that have a value."""
 
@@ -89,14 +89,16 @@ def load_config(flags: Flags | None, **fixed: Any) -> Config:
 
 
 def with_settings(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`.
+    """Return the arguments with `--ppo.clip 0.1` as `--set=ppo.clip=0.1`, and `--baseline false` as `--baseline=false`.
 
     With this, the command line is parsed without importing a trainer.
     """
     tokens, rest = [], list(arguments)
     while rest:
         found = SETTING.fullmatch(token := rest.pop(0))
-        if found is None:
+        if token == BASELINE and rest and rest[0] in {"true", "false"}:
+            tokens.append(f"{token}={rest.pop(0)}")
+        elif found is None:
             tokens.append(token)
         else:
             follows = rest and not rest[0].startswith("--")

@@ -23,7 +23,7 @@ from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..connection import SessionConnection
 from ..past import snapshot_at
 
-NOT_KNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
+NOT_KNOWN = ("baseline", "baseline_when", "progress", "limit", "return_mean", "length_mean")
 
 
 class EpisodeSession(ForeignSession):

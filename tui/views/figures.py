@@ -12,7 +12,7 @@ import numpy as np
 from ...training.telemetry.metric_names import split_metric_name
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import first_of
-from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
+from ..drawing.numbers import NA, age, decimal, figure, percent, steady, times, whole
 from ..drawing.speedup import against_ideal, axis_of
 from ..drawing.styles import (
     ACCENT,
@@ -109,11 +109,11 @@ def throughput(snapshot: Snapshot, width: int, *, scaled: bool = True) -> list[R
         entries.append(Entry("speed limit", whole(limit), units.sps, YELLOW))
     if scaled and snapshot.baseline is not None:
         entries += scales(snapshot)
+        entries += [baseline_of(snapshot)] if snapshot.baseline_age is not None else []
     rows = pairs(entries, width)
     if snapshot.baseline is None and not snapshot.description.watched:
-        rows.append(
-            spread((styled("speedup", SOFT),), (styled(f"press {shown('baseline')} to measure", FAINT),), width)
-        )
+        advice = styled(f"press {shown('baseline')} to measure", FAINT)
+        rows += [spread((styled(name, SOFT),), (advice,), width) for name in ("speedup", "efficiency")]
     return rows
 
 
@@ -137,9 +137,15 @@ def scales(snapshot: Snapshot) -> list[Entry]:
     ]
 
 
+def baseline_of(snapshot: Snapshot) -> Entry:
+    """The baseline, with its age if it is that of an earlier session."""
+    old = snapshot.baseline_age
+    return Entry("baseline" if old is None else f"baseline, {age(old)} old", whole(snapshot.baseline), "/s")
+
+
 def scaling(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Speedup and efficiency, the baseline, and the speedup at every measured N in `height` lines."""
-    rows = pairs([*scales(snapshot), Entry("baseline", whole(snapshot.baseline), "/s")], width)
+    rows = pairs([*scales(snapshot), baseline_of(snapshot)], width)
     return [*rows, *scaling_curve(snapshot, width, height)]
 
 

@@ -90,7 +90,16 @@ def test_the_baseline_is_the_median_at_one_environment():
     for fps in (100, 100, 100, 900, 100, 100, 100):
         frames, seconds = frames + 2 * fps, seconds + 2
         found.add(Mark(seconds, frames, 0))
+    found.remembered = (7.0, 1.0)
     assert found.baseline == pytest.approx(100)
+    assert math.isnan(found.baseline_when)
+
+
+def test_a_remembered_baseline_is_used_until_there_is_another():
+    """With the time at which it was measured."""
+    found = Throughput()
+    found.remembered = (7.0, 1.0)
+    assert (found.baseline, found.measured_baseline, found.baseline_when) == (7.0, None, 1.0)
 
 
 def test_every_n_tried_is_kept():

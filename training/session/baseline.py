@@ -1,0 +1,200 @@
+"""The baseline of a session that an app shows: the one of an earlier session, or measured while the training waits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...backends import usable_cores
+from ...backends.workers.worker import instructions_with
+from ...envs import apart
+from ...envs.files import KIB, UnreadableFile, read_json, write_whole
+from ..runs.folder import user_state
+from ..telemetry.records import Level, Phase
+from .configured_session import ConfiguredSession
+from .environments import SessionEnvs
+
+ALIKE = ("ppo", "random")
+"""The trainers whose new policies are as fast as trained ones; DQN learns only after a while."""
+BACKENDS = ("inline", "shm", "threads", "device")
+LONGEST, LIMIT = 4.0, 8.0
+"""The longest warm-up in s of an environment that is measured, and the longest time that the training waits."""
+MOST, MAX_BYTES = 200, 64 * KIB
+"""How many baselines are remembered, newest first."""
+NAP = 0.05
+MEASURING = "measuring one environment for the speedup"
+
+
+class Baseline(NamedTuple):
+    """A measured baseline.
+
+    Attributes:
+        fps: Frames per second of one environment.
+        when: When it was measured, s since the epoch.
+    """
+
+    fps: float
+    when: float
+
+
+def file() -> Path:
+    """Return the file in which a user's baselines are remembered."""
+    return user_state() / "baselines.json"
+
+
+def key_of(facts: Mapping[str, Any]) -> str:
+    """Return what a baseline is remembered by: what it depends on, and the machine."""
+    machine = (platform.node(), platform.machine(), usable_cores())
+    text = json.dumps([machine, facts], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def recall(key: str) -> Baseline | None:
+    """Return a remembered baseline."""
+    found = _all().get(key)
+    return Baseline(*found) if found else None
+
+
+def remember(key: str, found: Baseline) -> None:
+    """Remember a baseline; that it cannot be written does not matter."""
+    kept = {**_all(), key: (found.fps, found.when)}
+    newest = sorted(kept.items(), key=lambda item: -item[1][1])[:MOST]
+    with suppress(OSError):
+        file().parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file(), json.dumps(dict(newest)) + "\n", 0o600)
+
+
+def _all() -> dict[str, tuple[float, float]]:
+    """Return all entries that are as this program writes them."""
+    try:
+        found = read_json(file(), MAX_BYTES)
+    except (UnreadableFile, OSError):
+        return {}
+    entries = found.items() if isinstance(found, dict) else ()
+    return {
+        key: (float(fps), float(when))
+        for key, value in entries
+        if isinstance(value, list) and len(value) == len(Baseline._fields)
+        for fps, when in [value]
+        if isinstance(fps, int | float) and isinstance(when, int | float) and fps > 0
+    }
+
+
+class SessionBaseline:
+    """Provides the baseline of a session. Only the training thread calls it.
+
+    Args:
+        session: The session.
+        envs: Its environments.
+        wanted: Whether to remember it, and to measure it if it is unknown.
+    """
+
+    def __init__(self, session: ConfiguredSession, envs: SessionEnvs, *, wanted: bool) -> None:
+        self._session, self._envs, self._wanted = session, envs, wanted
+        self._measures = (
+            wanted and session.kind.name in ALIKE and session.config.backend in BACKENDS and session.ranks.size == 1
+        )
+        self._measures = self._measures and session.config.learn
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._kept: float | None = None
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        session = self._session
+        return {
+            "task": session.task.spec,
+            "trainer": session.kind.name,
+            "settings": dict(session.settings),
+            "backend": session.state.backend,
+            "device": session.state.device,
+        }
+
+    def begin(self) -> None:
+        """Take the baseline of an earlier session, if there is one."""
+        if self._wanted and (found := recall(key_of(self._facts))) is not None:
+            self._session.counter.throughput.remembered = found
+            self._measures = False
+
+    def end_iteration(self) -> None:
+        """Start to measure, measure, or remember what was measured, as it is due."""
+        if not self._wanted:
+            return
+        session = self._session
+        measured = session.counter.throughput.measured_baseline
+        if measured is not None and measured != self._kept:
+            self._kept, self._measures = measured, False
+            remember(key_of(self._facts), Baseline(measured, time.time()))
+        if not self._measures or session.planner.sweeping or self._envs.num_envs == 1:
+            return
+        if self._process is None:
+            self._start()
+        elif not self._answers.empty() and not session.gate.paused:
+            self._measures = False
+            answer = self._answers.get()
+            if answer is not None and answer["ready"] < LONGEST:
+                self._measure(self._process)
+            self.close()
+
+    def _start(self) -> None:
+        self._process = apart.start(
+            "pac.training.measuring",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(instructions_with(**self._facts, seed=self._session.config.seed))
+            self._process.stdin.flush()
+        threading.Thread(target=self._read, args=(self._process,), name="baseline", daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        """Put answers into the queue, in a thread; None at the end."""
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                self._answers.put(json.loads(line))
+        self._answers.put(None)
+
+    def _measure(self, process: subprocess.Popen[str]) -> None:
+        """Have one environment measured while the training waits."""
+        session = self._session
+        session.clock.stop()
+        assert process.stdin is not None
+        end, answer = time.monotonic() + LIMIT, None
+        with suppress(BrokenPipeError):
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        while time.monotonic() < end and not session.gate.stopping:
+            session.timer.skip()  # the watchdog takes it for progress
+            session.set_phase(Phase.BASELINE, MEASURING)
+            with suppress(queue.Empty):
+                answer = self._answers.get(timeout=NAP)
+                break
+        session.timer.skip()
+        if answer is not None:
+            found = Baseline(answer["fps"], time.time())
+            session.counter.throughput.remembered = found
+            remember(key_of(self._facts), found)
+            session.events.add(Level.GOOD, f"baseline: {found.fps:,.0f} {session.kind.units.fps} at num_envs=1")
+        session.set_phase(Phase.RUNNING, "")
+        session.clock.start()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            apart.kill(self._process)
+            assert self._process.stdin is not None
+            with suppress(OSError):
+                self._process.stdin.close()

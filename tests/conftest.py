@@ -34,6 +34,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
 
+# No baseline and no answer is remembered.
+os.environ["XDG_STATE_HOME"] = os.devnull
+
 # Watched scripts leave no runs, except where a test wants them.
 os.environ["PAC_WATCHED_RUNS"] = ""
 

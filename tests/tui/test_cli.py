@@ -44,6 +44,8 @@ def json_of(capsys, *arguments: str) -> dict[str, Any]:
         (["--ppo.clip", "--task", "noop"], ["--set=ppo.clip=", "--task", "noop"]),
         (["--ppo.clip"], ["--set=ppo.clip="]),
         (["--num-envs", "4"], ["--num-envs", "4"]),
+        (["--baseline", "false", "--json"], ["--baseline=false", "--json"]),
+        (["--baseline", "--json"], ["--baseline", "--json"]),
         (["--ppo.learning-rate", "0:3e-4,1e6:1e-4"], ["--set=ppo.learning-rate=0:3e-4,1e6:1e-4"]),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .errors import BadParameter
@@ -13,9 +14,48 @@ from .naming import REASONS, Names
 from .registry import families
 from .specs import split_spec, split_wrappers
 
-Vouch: TypeAlias = Callable[[str, str], bool]
-"""Called with what a file names, such as `the task 'a:B', which ...`, and the file; returns whether the user trusts it.
-"""
+
+@dataclass(frozen=True)
+class Doubt:
+    """What a file names, and why that needs trust.
+
+    Attributes:
+        option: The option's name.
+        value: Its value in the file.
+        names: What the option names.
+        reason: Why it needs trust, as part of a sentence.
+    """
+
+    option: str
+    value: Any
+    names: Names
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the {self.option} {self.value!r}, {self.reason}"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules whose code would run; empty if it may be other code, or if something else is in doubt."""
+        if self.names is Names.TASK:
+            task, wrappers = split_wrappers(str(self.value))
+            parts = (task, *wrappers)
+        else:
+            parts = wrappers_in(self.value) if self.names is Names.WRAPPERS else ()
+        found = []
+        for name, given in map(split_spec, parts):
+            module, colon, attribute = name.partition(":")
+            if any(map(_names_something, given.values())):
+                return ()
+            if colon:
+                if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+                    return ()
+                found.append(module)
+        return tuple(found)
+
+
+Vouch: TypeAlias = Callable[[Doubt, str], bool]
+"""Called with what a file names, and the file; returns whether the user trusts it."""
 
 NAMES_SOMETHING = re.compile(r"[:/\\]|[^\W\d]\w*\.\w")
 """Matches arguments that may name a module, a file or an address."""
@@ -27,12 +67,12 @@ class NotTrusted(BadParameter):
     title = "Not trusted"
 
 
-def refuse(_named: str, _file: str) -> bool:
+def refuse(_doubt: Doubt, _file: str) -> bool:
     """Trust nothing."""
     return False
 
 
-def accept(_named: str, _file: str) -> bool:
+def accept(_doubt: Doubt, _file: str) -> bool:
     """Trust everything."""
     return True
 
@@ -71,6 +111,12 @@ def doubt_about_wrappers(wrappers: Sequence[str]) -> str:
     return ""
 
 
+def wrappers_in(value: Any) -> tuple[str, ...]:
+    """Return the wrappers that the option `wrap` names, which may be text with semicolons."""
+    parts = value if isinstance(value, list | tuple) else str(value).split(";")
+    return tuple(str(part).strip() for part in parts)
+
+
 def _holds_text(value: Any) -> bool:
     return (
         any(map(_holds_text, value)) if isinstance(value, tuple | list) else not isinstance(value, int | float | None)
@@ -100,8 +146,8 @@ def check_trusted(option: str, value: Any, names: Names, file: str, vouch: Vouch
         BadParameter: The parameters of a task are not `key=value`.
     """
     if names is Names.WRAPPERS:
-        doubt = doubt_about_wrappers(value if isinstance(value, list | tuple) else str(value).split(";"))
+        reason = doubt_about_wrappers(wrappers_in(value))
     else:
-        doubt = doubt_about(str(value)) if names is Names.TASK else names.doubt(value)
-    if doubt and not vouch(named := f"the {option} {value!r}, {doubt}", file):
-        raise NotTrusted(f"{file} names {named}. Add --trust if you trust whoever wrote that file")
+        reason = doubt_about(str(value)) if names is Names.TASK else names.doubt(value)
+    if reason and not vouch(doubt := Doubt(option, value, names, reason), file):
+        raise NotTrusted(f"{file} names {doubt}. Add --trust if you trust whoever wrote that file")

@@ -12,7 +12,7 @@ from pydantic import Field
 from pac.backends import BACKENDS
 from pac.envs import Names, PacError, UnknownName
 from pac.envs.naming import REASONS, declared
-from pac.envs.trust import NotTrusted, accept
+from pac.envs.trust import Doubt, NotTrusted, accept
 from pac.training.config import Config
 from pac.training.loading import KEYS, NOT_RESUMED, BadConfiguration, effective_settings, load
 from pac.training.settings import TrainerSettings, expected
@@ -248,8 +248,8 @@ def test_a_task_in_a_file_needs_trust(tmp_path):
     file = written(tmp_path / "a.yaml", f"task: {FOREIGN}\n")
     run, asked = foreign_run(tmp_path / "run"), []
 
-    def vouch(*what: str) -> bool:
-        asked.append(what)
+    def vouch(doubt: Doubt, file: str) -> bool:
+        asked.append((str(doubt), file))
         return True
 
     for layers in ({"file": file}, {"flags": {"resume": str(run)}}):

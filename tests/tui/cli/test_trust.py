@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import socket
+import stat
 import subprocess
+import sys
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from pac.envs import find
+from pac.envs import Names, find
+from pac.envs.trust import Doubt
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.telemetry.events import EventLog
+from pac.tui.trust import _mark_of, ask, path
 
 from ...training.journey import Journey
 from ...training.wanderer import WANDERER
@@ -183,6 +188,39 @@ def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == code, terminal.drawn
         assert (place / "imported").exists() == (code == 0)
+
+
+def test_a_yes_is_remembered_until_the_module_changes(place, monkeypatch):
+    """By folder and class, in a file that only this user can read or write."""
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
+    answers, shown = StringIO("yes\nno\nno\nno\n"), StringIO()
+    for name, stream in (("stdin", answers), ("stderr", shown)):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+        monkeypatch.setattr(sys, name, stream)
+
+    def asked(spec: str = SPEC) -> tuple[bool, bool]:
+        """Return whether it is trusted, and whether that was asked."""
+        before = shown.getvalue()
+        trusted = ask(Doubt("task", spec, Names.TASK, "which is code"), "a file")
+        return trusted, shown.getvalue() != before
+
+    assert [asked(), asked()] == [(True, True), (True, False)]
+    assert stat.S_IMODE(path().stat().st_mode) == 0o600
+    assert asked("homemade:Other") == (False, True)
+    path().chmod(0o644)
+    assert asked() == (False, True)
+    path().chmod(0o600)
+    assert asked() == (True, False)
+    (place / "homemade.py").write_text(f"{MODULE}\n")
+    assert asked() == (False, True)
+
+
+@pytest.mark.parametrize("spec", ["os:system:command=ls", f"{SPEC},config=/etc/x", "Ant-v5,xml_file=/tmp/a.xml"])
+def test_only_code_of_the_folder_is_remembered(place, monkeypatch, spec):
+    """Not what names another file, or a module that is elsewhere."""
+    monkeypatch.chdir(place)
+    assert not _mark_of(Doubt("task", spec, Names.TASK, ""))
 
 
 def test_the_question_cannot_rewrite_the_terminal(shared, place):

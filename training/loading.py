@@ -210,6 +210,8 @@ def _from_run(run: RunFolder) -> Iterator[tuple[str, Origin]]:
     for key in KEYS:
         if key not in NOT_RESUMED and saved.get(key) is not None:
             yield key, Origin(f"run {run.name}", saved[key], str(run.path / METADATA))
+    if last := run.metadata().get("num_envs"):  # that of its end, which the app may have changed
+        yield "num_envs", Origin(f"run {run.name}", last, str(run.path / METADATA))
     for key, value in saved.get("settings", {}).items():
         yield f"{saved.get('trainer', '')}.{key}", Origin(f"run {run.name}", value, str(run.path / METADATA))
 

@@ -85,6 +85,7 @@ class PacApp(TerminalApp):
         painter: Draws the screen.
         dialogs: Opens dialogs.
         replay: The episode for which the app has left the screen.
+        notice: A sentence for the user that is shown with the first snapshot.
 
     Args:
         connection: The session.
@@ -105,6 +106,7 @@ class PacApp(TerminalApp):
         self.state.runs_script = connection.origin == "script"
         self._advised = False
         self.replay: EpisodeKept | None = None
+        self.notice = ""
         self._requests = CommandThread(connection, self.post_message)
         self._snapshots = SnapshotThread(connection, self.post_message)
         self.debugger = EnvironmentDebugger(self.state, self)
@@ -358,6 +360,9 @@ class PacApp(TerminalApp):
         """Show a new snapshot; report what happened; leave with the session."""
         self.state.env = min(self.state.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
+        if self.notice:
+            self.notify(self.notice)
+            self.notice = ""
         if self.state.lists_episodes:
             self.state.lists_episodes = False
             self.dialogs.episodes()

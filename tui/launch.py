@@ -16,7 +16,7 @@ from ..training.config import RUNS, Config
 from ..training.exits import FAILED, INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
-from ..training.runs.sessions import ConnectedSession, find_session
+from ..training.runs.sessions import ConnectedSession, find_session, running_names
 from ..training.session.host import RunningSession, SessionFailed, SessionThread, Starting, launch
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, SessionConnection
@@ -53,8 +53,9 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
         return launch(config, measures=measures, starting=starting)
 
     preferences()  # an error in them is reported before anything is started
+    others = others_text()
     connection = SessionConnection(start, "thread" if in_process else "process", starting)
-    left = show_app(connection)
+    left = show_app(connection, others)
     if connection.detached:
         print(f"{left.name} continues: pac-tui attach {quote(left.name)}")  # noqa: T201 - the app has left the terminal
     else:
@@ -154,8 +155,17 @@ def open_next_run(left: AppExit, *, in_process: bool = False) -> int:
     return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 
-def show_app(connection: SessionConnection) -> AppExit:
-    """Run the app until it ends."""
+def others_text() -> str:
+    """Return which sessions are running already, with the command that shows them; empty if there are none."""
+    names = sorted(running_names() - {""})
+    if not names:
+        return ""
+    shown = f"is running already: pac-tui attach {quote(names[0])}"
+    return f"{names[0]} {shown}" if len(names) == 1 else f"{len(names)} sessions are running already: pac-tui attach"
+
+
+def show_app(connection: SessionConnection, notice: str = "") -> AppExit:
+    """Run the app until it ends; `notice` is shown at its start."""
     try:
         with borrowed_terminal(lambda: _end_session(connection)):
             with importing():
@@ -164,6 +174,7 @@ def show_app(connection: SessionConnection) -> AppExit:
 
             match_terminal()
             app = PacApp(connection)
+            app.notice = notice
             app.run()
             while app.replay is not None:
                 _replay(app.replay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import os
 import secrets
@@ -9,13 +10,17 @@ import shlex
 import signal
 import socket
 import sys
+from asyncio import StreamReader
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Sequence
 
 from ..envs import BadParameter
+from ..envs.printable import printable
 
 HOST = "127.0.0.1"
 COOKIE = "pac-tui"
+TAIL = 4000
+"""Bytes of the error of an app that are shown."""
 
 
 class NoWeb(BadParameter):
@@ -32,6 +37,7 @@ def serve(arguments: Sequence[str], port: int) -> int:
     """
     try:
         from aiohttp import WSCloseCode, web
+        from textual_serve import server
         from textual_serve.app_service import AppService
         from textual_serve.server import Server
     except ImportError:
@@ -54,6 +60,29 @@ def serve(arguments: Sequence[str], port: int) -> int:
         entered.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
         raise entered
 
+    class ToldAppService(AppService):
+        """Starts the app of a tab, and shows there why it has failed."""
+
+        errors: KeptErrors
+
+        async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+            """Start the app."""
+            process = await super()._open_app_process(width, height)
+            assert process.stderr is not None
+            self.errors = KeptErrors(process.stderr)
+            vars(process)["stderr"] = self.errors  # of which the base calls only `read`
+            return process
+
+        async def run(self) -> None:
+            """Pass on what the app draws until it ends."""
+            await super().run()
+            assert self._process is not None
+            text = await self.errors.rest()
+            if await self._process.wait() and text:
+                with contextlib.suppress(ConnectionError):  # the tab may be closed
+                    await self.remote_write_bytes(failure_screen(text))
+
+    vars(server)["AppService"] = ToldAppService
     tabs: set[web.WebSocketResponse] = set()
 
     class Guarded(Server):
@@ -89,6 +118,34 @@ def serve(arguments: Sequence[str], port: int) -> int:
     command = shlex.join(["exec", sys.executable, "-P", "-m", "pac.tui", *arguments])
     Guarded(command, host=HOST, port=port, title="pac-tui").serve()
     return 0
+
+
+class KeptErrors:
+    """The stderr of an app, whose end is kept.
+
+    Args:
+        stream: The stream.
+    """
+
+    def __init__(self, stream: StreamReader) -> None:
+        self._stream, self._kept = stream, b""
+
+    async def read(self, count: int = -1) -> bytes:
+        """Read some bytes."""
+        data = await self._stream.read(count)
+        self._kept = (self._kept + data)[-TAIL:]
+        return data
+
+    async def rest(self) -> str:
+        """Read to the end of the stream, and return the end of everything."""
+        await self.read()
+        return self._kept.decode(errors="replace").strip()
+
+
+def failure_screen(text: str) -> bytes:
+    """Return what a terminal shows of an app that has failed: the end of its stderr."""
+    lines = [printable(line) for line in text.splitlines()]
+    return "\r\n".join(["\x1b[2J\x1b[H", *lines, "", "Reload this page to start it again."]).encode()
 
 
 def hang_up(process: Process | None) -> None:

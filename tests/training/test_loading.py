@@ -96,6 +96,10 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
     assert (loaded.task, loaded.num_envs, loaded.seconds) == ("drmario:level=2", 3, None)
     assert loaded.settings == {"clip": 0.1}
     assert load({**flags, "ppo.clip": "0.4"}, environ={}).config.settings == {"clip": "0.4"}
+    del flags["num_envs"]
+    assert load(flags, environ={}).config.num_envs == 6
+    (folder / "run.json").write_text(json.dumps({"num_envs": 9, "config": config.model_dump(mode="json")}))
+    assert load(flags, environ={}).config.num_envs == 9, "the last one"
     assert "--resume continues first" in refusal(flags={**flags, "name": "second"})
 
 

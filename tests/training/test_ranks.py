@@ -84,7 +84,7 @@ def test_a_rank_without_decisions_takes_the_steps_of_the_others() -> None:
 
 
 def test_a_fault_on_one_rank_ends_the_iteration_on_all() -> None:
-    """The rank whose environment returned NaN names the row, the others name another process."""
+    """The rank whose environment returned NaN names it, the others name another process."""
 
     def rank(ranks: Ranks) -> str:
         with started(PPO, replace(context(corridor()), ranks=ranks), 4) as trainer:
@@ -103,7 +103,7 @@ def test_a_fault_on_one_rank_ends_the_iteration_on_all() -> None:
 
     others, own = on_ranks(2, rank)
     assert "of another process" in others
-    assert "row 2 of 4" in own
+    assert "in environment 3 of 4" in own
 
 
 @pytest.mark.parametrize(

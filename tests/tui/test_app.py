@@ -9,7 +9,7 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from pac.training.telemetry.records import Level, Phase
-from pac.tui import restart
+from pac.tui import launch, restart
 from pac.tui.dialogs.prompt import Prompt
 
 from .fake_session import screen_text, seen, until
@@ -317,3 +317,15 @@ async def test_what_dialogs_have_drawn_is_freed_when_they_are_closed(fake, open_
         for _ in range(3):
             await opened_and_closed()
         await until(lambda: drawn() <= first + 2, "the end of what the dialogs have drawn")
+
+
+async def test_sessions_that_are_running_already_are_told(fake, open_app, monkeypatch):
+    """In one line with the command that shows them, which is quoted for the shell."""
+    for names, told in ((set(), ""), ({"a b"}, "pac-tui attach 'a b'"), ({"a", "b"}, "2 sessions are running already")):
+        monkeypatch.setattr(launch, "running_names", lambda names=names: names)
+        assert told in launch.others_text()
+        assert bool(told) == bool(launch.others_text())
+    async with open_app(fake, (100, 30)) as (app, _):
+        app.notice = "a is running already"
+        fake.say()
+        await seen(app, "a is running already")

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -36,13 +37,13 @@ def answers(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.fixture(scope="module")
-def server():
-    """A server of `pac-tui play kuhn`, and its address."""
+@contextmanager
+def serving(*arguments):
+    """Yield a server of `pac-tui ARGUMENTS`, and its address."""
     pytest.importorskip("textual_serve")
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "pac.tui", "serve", "--port", str(port), "play", "kuhn"],
+        [sys.executable, "-m", "pac.tui", "serve", "--port", str(port), *arguments],
         env={**os.environ, "PAC_TOKEN": TOKEN},
         stderr=subprocess.PIPE,
         text=True,
@@ -55,6 +56,13 @@ def server():
     process.terminate()
     process.wait(LIMIT)
     process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server of `pac-tui play kuhn`, and its address."""
+    with serving("play", "kuhn") as found:
+        yield found
 
 
 @pytest.fixture
@@ -119,3 +127,16 @@ async def test_the_app_of_a_tab_ends_with_it(server, moment):
             await tab.send_json(["resize", {"width": 120, "height": 40}])
         await tab.close()
     until(lambda: not any(app.is_running() for app in apps), "the end of the app")
+
+
+async def test_a_tab_shows_why_its_app_has_failed():
+    """The error that a terminal would show."""
+    from aiohttp import ClientSession
+
+    with serving("play", "nothing") as (_, address):
+        async with ClientSession(cookies={"pac-tui": TOKEN}) as browser:
+            tab = await browser.ws_connect(f"{address}/ws?width=100&height=30")
+            shown = (await tab.receive(LIMIT)).data.decode()
+            await tab.close()
+    assert "unknown task 'nothing'" in shown
+    assert "Reload this page" in shown

@@ -92,7 +92,7 @@ class RolloutLearner:
         data = rollout.storage.data()
         advantages, returns = self._advantages(data, rollout.final_values)
         batch = PpoBatch.of(data, advantages, returns)
-        fault = batch.fault(data)
+        fault = batch.fault(data, rollout.storage.players)
         moments = self.policy.observations
         seen = self.policy.decode(data.observations[_counted(batch.index, moments)]) if moments is not None else None
         if seen is not None and not bool(seen.isfinite().all()):

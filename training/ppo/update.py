@@ -64,10 +64,9 @@ class PpoBatch:
             returns=returns.flatten()[index],
         )
 
-    def fault(self, rollout: RolloutData) -> str:
+    def fault(self, rollout: RolloutData, players: int) -> str:
         """Return what is wrong with the numbers of a rollout; an empty text if nothing is."""
-        bad = self.index[~self.advantages.isfinite()]
-        if not len(bad):
+        if bool(self.advantages.isfinite().all()):
             return ""
         rewards, values, observations = (
             bool(numbers.isfinite().all()) for numbers in (rollout.rewards, rollout.values, rollout.observations)
@@ -77,12 +76,26 @@ class PpoBatch:
                 "the policy's value estimates are NaN or infinite: an update has made weights NaN or infinite, which "
                 "are not saved. Lower the learning rate"
             )
-        rows = rollout.rewards.shape[1]
+        steps, rows = rollout.rewards.shape
+        numbers = rollout.rewards if not rewards else rollout.observations.view(steps, rows, -1)
+        bad = (~numbers.view(steps, rows, -1).isfinite()).any(2).any(0).nonzero().flatten().tolist()
+        what, term = ("an observation", "obs") if rewards else ("a reward", "reward")
         return (
-            f"{'an observation' if rewards else 'a reward'} is NaN or infinite, in a rollout of row "
-            f"{int(bad[0]) % rows} of {rows}; nothing was learned from it. Look for a division by zero or an overflow "
-            "in the environment"
+            f"{what} is NaN or infinite {_where(bad, rows, players)}; nothing was learned from its rollout. Look for a "
+            "division by zero or an overflow in the environment. To see the steps before it, run this again with "
+            f"--break 'any: nan({term})', and go back with the left arrow key"
         )
+
+
+def _where(bad: list[int], rows: int, players: int) -> str:
+    """Return in which environments and seats, from 1, the rows `bad` are."""
+    envs = sorted({row // players for row in bad})
+    found = []
+    for env in envs:
+        seats = [row % players + 1 for row in bad if row // players == env]
+        seat = f" (seat{'s' if len(seats) > 1 else ''} {', '.join(map(str, seats))})"
+        found.append(f"{env + 1}{seat if players > 1 else ''}")
+    return f"in environment{'s' if len(envs) > 1 else ''} {', '.join(found)} of {rows // players}"
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,8 @@ class RemoteSession(ForeignSession):
                 if first is None:
                     process.wait()
                     errors.seek(0)
-                    said = printable(errors.read()[-TAIL:].decode(errors="replace")).strip()
+                    lines = errors.read()[-TAIL:].decode(errors="replace").splitlines()
+                    said = "; ".join(printable(line.strip()) for line in lines if line.strip())
                     raise RelayFailed(f"{self.host}: {said or f'the relay ended with code {process.returncode}'}")
                 if first.kind is not Kind.HELLO:
                     raise BadRelay("the other side is not a relay of pac-tui")

@@ -236,7 +236,7 @@ class CheckpointManager:
         if self._config.learn:
             self._continue_counts(folder, point)
         self._record.resumable = True
-        resumed = f"resumed {folder.name} at {self._describe(point.counters)}"
+        resumed = f"resumed {folder.name} at {self._describe(point.counters)} with N={self._session.planner.num_envs:,}"
         self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._session.settings))))
 
     def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:

@@ -1,10 +1,10 @@
-"""Bash completion of task, trainer, backend, device and run names."""
+"""Bash completion of the trainers' settings, and of task, trainer, backend, device and run names."""
 
 from __future__ import annotations
 
 from ...backends.factory import backend_names
 from ...envs.registry import families
-from ...training.trainers import trainer_names
+from ...training.trainers import BUILT_IN, trainer_names
 
 VALUES = """
 _pac_tui_values() {{
@@ -16,7 +16,9 @@ _pac_tui_values() {{
         --device) names="auto cpu cuda mps" ;;
         --resume|--run|attach|eval) names="latest"; runs=(runs/*/) ;;
     esac
-    if [[ -n $names && $here != -* ]]; then
+    if [[ $here == --*.* ]]; then
+        COMPREPLY=($(compgen -W "{settings}" -- "$here"))
+    elif [[ -n $names && $here != -* ]]; then
         COMPREPLY=($(compgen -W "$names" -- "$here"))
         for run in "${{runs[@]}}"; do
             run="${{run#runs/}}" run="${{run%/}}"
@@ -32,6 +34,14 @@ complete -F _pac_tui_values pac-tui
 
 def bash_values() -> str:
     """Return the bash code to append to the completion script for commands and options."""
+    settings = [
+        f"--{kind.name}.{name.replace('_', '-')}"
+        for kind in BUILT_IN.values()
+        for name in kind.settings_class.model_fields
+    ]
     return VALUES.format(
-        tasks=" ".join(families()), trainers=" ".join(trainer_names()), backends=" ".join(backend_names())
+        tasks=" ".join(families()),
+        trainers=" ".join(trainer_names()),
+        backends=" ".join(backend_names()),
+        settings=" ".join(settings),
     )

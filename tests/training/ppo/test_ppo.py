@@ -190,19 +190,21 @@ def test_every_action_taken_is_legal() -> None:
 
 
 def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
-    """The error names the row, and the weights stay as they were."""
-    with training(corridor(), iterations=1) as trainer:
+    """The error names environments and seats from 1, and how to see the steps before; the weights stay as they were."""
+    with training(corridor(players=2), num_envs=4, iterations=1) as trainer:
         before = weights(trainer)
         envs = trainer.owner.envs
         step = envs.advance
 
         def advance(slot: int) -> None:
             step(slot)
-            envs.buffer["reward"][3, 5] = np.nan
+            envs.buffer["reward"][3, [1, 4, 5]] = np.nan
 
         envs.advance = advance
-        with pytest.raises(NonFiniteRollout, match="a reward is NaN or infinite, in a rollout of row 5 of 8"):
+        with pytest.raises(NonFiniteRollout, match="a reward is NaN") as caught:
             trainer.iterate()
+        assert "in environments 1 (seat 2), 3 (seats 1, 2) of 4;" in str(caught.value)
+        assert "--break 'any: nan(reward)'" in str(caught.value)
         assert equal(before, weights(trainer))
 
 

@@ -41,6 +41,8 @@ def script(tmp_path_factory):
         ("pac-tui attach ''", {"latest", "mine"}),
         ("pac-tui run --resume m", {"mine"}),
         ("pac-tui attach --j", {"--json"}),
+        ("pac-tui run --ppo.cl", {"--ppo.clip"}),
+        ("pac-tui --dqn.n-s", {"--dqn.n-step"}),
     ],
 )
 def test_bash_completes(script, tmp_path, words, completed):

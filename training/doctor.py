@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,6 +23,8 @@ from .session.gpu import Gpu
 
 SMALL_SHM = 64 << 20
 LITTLE_MEMORY = 2 << 30
+TMUX_LIMIT = 2.0
+"""Seconds in which tmux must answer."""
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 
 
@@ -141,13 +144,40 @@ def _terminal() -> Iterator[Finding]:
     yield Finding("encoding", unicode, encoding or "unknown", "" if unicode else "set LANG or LC_ALL to a UTF-8 locale")
 
 
+def in_tmux(environment: Mapping[str, str]) -> bool:
+    """Return whether the terminal is tmux."""
+    name = environment.get("TERM", "")
+    inside = "TMUX" in environment and "STY" not in environment  # screen may be within tmux, or tmux within screen
+    return name.startswith("tmux") or (inside and name.startswith("screen"))
+
+
+def tmux_passes_on(environment: Mapping[str, str]) -> bool:
+    """Return whether tmux passes all colors on to its terminal; false if it cannot be asked."""
+    command = ("tmux", "display-message", "-p", "#{client_termfeatures}")
+    if "TMUX" not in environment:  # it runs on another machine
+        return False
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=TMUX_LIMIT, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return "RGB" in found.strip().split(",")
+
+
 def _colors(name: str) -> Finding:
     if "NO_COLOR" in os.environ:
         return Finding("colors", True, "off, because NO_COLOR is set")
     if os.environ.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
         return Finding("colors", True, "16 million")
+    if in_tmux(os.environ):
+        if tmux_passes_on(os.environ):
+            return Finding("colors", True, "16 million, through tmux")
+        advice = (
+            "if the terminal around tmux supports true color, add `set -ga terminal-features ',*:RGB'` to ~/.tmux.conf "
+            "(before tmux 3.2: `set -ga terminal-overrides ',*:Tc'`, and COLORTERM=truecolor), and attach again"
+        )
+        return Finding("colors", True, "256", advice)
     if "256" in name:
-        advice = "if your terminal supports true color, set COLORTERM=truecolor (tmux and ssh do not pass it on)"
+        advice = "if your terminal supports true color, set COLORTERM=truecolor (ssh does not pass it on)"
         return Finding("colors", True, "256", advice)
     return Finding(
         "colors", False, "16", "if your terminal supports more, set TERM=xterm-256color or COLORTERM=truecolor"

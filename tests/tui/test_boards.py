@@ -14,6 +14,7 @@ from pac.envs.panels import Glyph, Sight
 from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import single_color
 from pac.tui.boards.layout import Notes, best_layout
+from pac.tui.boards.pixels import in_pairs
 from pac.tui.boards.values import COLUMN, compact
 from pac.tui.boards.widget import shortened
 from pac.tui.views.panels import legend, with_sight
@@ -148,6 +149,16 @@ def test_bright_images_are_dimmed_on_dark_terminals(color, drawn):
     boards[0] = color
     row = renderer.prepare(boards, scale)[0, 0]
     assert renderer.line(row, 0, scale)[0].style == Style(color=drawn, bgcolor=drawn)
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_thin_lines_stay_in_reduced_images(dark):
+    """A line of one pixel keeps at least half of its contrast, on white and on black."""
+    image = np.full((1, 64, 96, 3), 255 if dark else 0, np.uint8)
+    image[:, 20:60, 41] = 0 if dark else 255
+    pixels = in_pairs(image, -8)[0, 3, :, 0].astype(int)
+    assert abs(pixels[5] - pixels[0]) >= 127
+    assert set(np.delete(pixels, 5).tolist()) == {int(image[0, 0, 0, 0])}
 
 
 @pytest.mark.parametrize(("width", "shown"), [(13, "Env 10/65,535"), (12, "10/65,535"), (8, "10"), (1, "…"), (0, "")])

@@ -147,6 +147,21 @@ def test_doctor(capsys):
     assert all(item["advice"] for item in findings if not item["ok"])
 
 
+@pytest.mark.parametrize(("features", "advised"), [("256,RGB", ""), ("256", "terminal-features ',*:RGB'")])
+def test_doctor_says_what_to_set_in_tmux(capsys, tmp_path, monkeypatch, features, advised):
+    """Nothing, if tmux passes all colors on."""
+    program = tmp_path / "tmux"
+    program.write_text(f"#!/bin/sh\necho {features}\n")
+    program.chmod(0o755)
+    for name in ("COLORTERM", "STY", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "screen-256color", "TMUX": "x", "PATH": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    found = next(item for item in json_of(capsys, "doctor")["findings"] if item["name"] == "colors")
+    assert advised in found["advice"]
+    assert bool(advised) == bool(found["advice"])
+
+
 def test_runs(capsys, tmp_path):
     """`runs` lists, shows and removes run folders."""
     folder = tmp_path / "runs" / "one"

@@ -5,11 +5,17 @@ import sys
 from dataclasses import asdict
 
 import pytest
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color as Background
 
 from pac.envs import PacError
+from pac.tui.drawing.chart import TINT
+from pac.tui.drawing.nearest import NearestFilter, nearest_color
 from pac.tui.drawing.palettes import PALETTES, PALETTES_16
-from pac.tui.drawing.styles import GREEN, TerminalColors, hex_of, restyle
-from pac.tui.drawing.theme import in_ascii, match_terminal
+from pac.tui.drawing.styles import GREEN, TerminalColors, hex_of, mixed, restyle
+from pac.tui.drawing.theme import FilteredApp, apply_theme, in_ascii, match_terminal
 from pac.tui.preferences import Preferences, path, read, schema
 
 from ..programs import pac_tui, python
@@ -146,11 +152,55 @@ def test_the_palettes_of_sixteen_colors_contain_no_others():
 )
 def test_a_terminal_of_sixteen_colors_gets_a_palette_of_its_own(monkeypatch, term, sixteen):
     """Its kind is known from TERM."""
-    monkeypatch.setattr(TerminalColors, "sixteen", False)
-    monkeypatch.delenv("COLORTERM", raising=False)
-    monkeypatch.setenv("TERM", term)
-    match_terminal()
-    assert TerminalColors.sixteen is sixteen
+    in_terminal(monkeypatch, TERM=term)
+    assert (TerminalColors.sixteen, TerminalColors.nearest) == (sixteen, not sixteen)
     assert hex_of(GREEN) == (PALETTES_16 if sixteen else PALETTES)["dark"].green
     monkeypatch.undo()
     restyle()
+
+
+@pytest.mark.parametrize(("features", "passed_on"), [("256,RGB,title", True), ("256,title", False)])
+def test_all_colors_are_used_in_a_tmux_that_passes_them_on(tmp_path, monkeypatch, features, passed_on):
+    """TERM says 256 there; tmux says more."""
+    program = tmp_path / "tmux"
+    program.write_text(f"#!/bin/sh\necho {features}\n")
+    program.chmod(0o755)
+    in_terminal(monkeypatch, TERM="screen-256color", TMUX="/tmp/tmux,1,0", PATH=str(tmp_path))
+    assert (TerminalColors.passed_on, TerminalColors.nearest) == (passed_on, not passed_on)
+    app = FilteredApp()
+    apply_theme(app)
+    assert app.console.color_system == ("truecolor" if passed_on else "256")
+    monkeypatch.undo()
+    restyle()
+
+
+def in_terminal(monkeypatch, **environment):
+    """Take the colors of a terminal with these variables."""
+    for name in ("sixteen", "nearest", "passed_on"):
+        monkeypatch.setattr(TerminalColors, name, False)
+    for name in ("COLORTERM", "STY", "TMUX"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    match_terminal()
+
+
+@pytest.mark.parametrize("palette", [PALETTES["dark"], PALETTES["light"]])
+def test_muted_colors_stay_muted_with_256_colors(palette):
+    """Grays become grays, the ground is not black, and what was darker is not lighter."""
+    shades = [getattr(palette, name) for name in ("ground", "raised", "line", "faint", "soft", "text", "bright")]
+    fill = mixed(palette.accent, palette.ground, TINT)
+    found = [nearest_color(Color.parse(shade)).get_truecolor() for shade in (*shades, fill)]
+    assert all(red == green == blue for red, green, blue in found)
+    light = [red for red, _, _ in found[:-1]]
+    assert light == sorted(light, reverse=not palette.dark)
+    assert len(set(light)) >= len(light) - 1
+    assert found[-1] != found[0]
+
+
+def test_everything_passes_the_filter_of_256_colors():
+    """Text, attributes and what moves the cursor stay as they are."""
+    segments = [Segment("a", Style(color="#10141b", bgcolor="#2c3644", bold=True)), Segment("b")]
+    first, second = NearestFilter().apply(segments, Background(0, 0, 0))
+    assert (first.text, first.style) == ("a", Style(color="color(233)", bgcolor="color(237)", bold=True))
+    assert second == segments[1]

@@ -37,9 +37,13 @@ class TerminalColors:
 
     Attributes:
         sixteen: Whether it has sixteen colors only.
+        nearest: Whether it has 256, and each color is replaced by the nearest of these.
+        passed_on: Whether it is tmux, which passes all colors on though TERM says that it has fewer.
     """
 
     sixteen = False
+    nearest = False
+    passed_on = False
 
 
 def palette_of(theme: str) -> Palette:

@@ -17,7 +17,9 @@ from textual.constants import COLOR_SYSTEM
 from textual.filter import LineFilter, Monochrome
 from textual.theme import Theme
 
+from ...training.doctor import in_tmux, tmux_passes_on
 from ..preferences import preferences
+from .nearest import NearestFilter
 from .palettes import PALETTES
 from .styles import TerminalColors, palette_of, restyle
 
@@ -90,9 +92,15 @@ def colors_distinguish(app: App[Any]) -> bool:
 
 
 def match_terminal() -> None:
-    """Use the palettes of sixteen colors from now on if the terminal of this process has no more."""
+    """Use the colors that the terminal of this process has from now on: palettes of sixteen, 256, or all."""
     wanted: Any = COLOR_SYSTEM
-    TerminalColors.sixteen = Console(color_system=wanted, force_terminal=True).color_system in {"standard", "windows"}
+    found = Console(color_system=wanted, force_terminal=True).color_system
+    TerminalColors.passed_on = (
+        wanted == "auto" and found != "truecolor" and in_tmux(os.environ) and tmux_passes_on(os.environ)
+    )
+    few = not TerminalColors.passed_on
+    TerminalColors.sixteen = few and found in {"standard", "windows"}
+    TerminalColors.nearest = few and found == "256"
     restyle()
 
 
@@ -135,6 +143,16 @@ def apply_theme(app: FilteredApp) -> None:
 
     If the theme were set later, Textual would parse and apply all styles a second time.
     """
+    if TerminalColors.passed_on:
+        app.console = Console(
+            color_system="truecolor",
+            file=app.console.file,
+            highlight=False,
+            emoji=False,
+            force_terminal=True,
+            legacy_windows=False,
+            safe_box=False,
+        )
     for name in PALETTES:
         app.register_theme(theme_of(name))
     theme = theme_of(preferences().theme)
@@ -158,6 +176,7 @@ def _set_filters(app: FilteredApp) -> None:
     app.no_color = NO_COLOR or not preferences().color
     app.own_filters = (
         *([Monochrome()] if app.no_color else []),
+        *([NearestFilter()] if TerminalColors.nearest else []),
         PrintableFilter(),
         *([AsciiFilter()] if preferences().characters == "ascii" else []),
     )

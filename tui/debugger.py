@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +11,11 @@ import numpy as np
 from ..training.telemetry.moments import Moment, MomentSource, RecentSteps
 from ..training.telemetry.records import Notice, Phase
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
-from .past import snapshot_at
+from .past import newest_known, snapshot_at
 from .state import AppState, Host
+
+MOST_KEPT = 64
+"""Environments whose newest step is kept."""
 
 
 class EnvironmentDebugger:
@@ -24,6 +29,7 @@ class EnvironmentDebugger:
         back: Number of steps between the shown step and the newest.
         after_end: Whether the first state of the next episode is shown, if the shown step ended an episode.
         moment: The record of the shown step, or the progress of computing it.
+        age: Seconds since what is shown of the inspected environment was known, if its last step is not known yet.
 
     Args:
         state: What the app shows.
@@ -36,6 +42,9 @@ class EnvironmentDebugger:
         self.back = 0
         self.after_end = False
         self.moment: Moment | None = None
+        self.age = 0.0
+        self._kept: OrderedDict[tuple[int, int], tuple[Moment, float]] = OrderedDict()
+        self._generation = 0
         self._state, self._host = state, host
         self._newest = (0, 0)
         self._hits = 0
@@ -46,6 +55,7 @@ class EnvironmentDebugger:
         """Show the newest step of another session."""
         self.back, self.after_end, self.moment, self._past = 0, False, None, None
         self._newest, self._hits, self._drawn = (0, 0), 0, ()
+        self._kept.clear()
         if self._state.snapshot is not None:
             self.new_break(self._state.snapshot)
 
@@ -154,6 +164,7 @@ class EnvironmentDebugger:
         last = self._last
         if not self.can_travel or not (self.back or last):
             self._past = None
+            snapshot = self._with_known(snapshot)
             return snapshot_at(snapshot, moment) if moment is not None and (moment.seat or moment.begun) else snapshot
         if moment is not None and self._is_shown(moment, last):
             self._past = moment
@@ -162,6 +173,27 @@ class EnvironmentDebugger:
         if not self.back and not self._past.shown:  # the last board is not stored, so the newest is shown
             return snapshot
         return snapshot_at(snapshot, self._past)
+
+    def _with_known(self, snapshot: Snapshot) -> Snapshot:
+        """Keep the newest step of the shown environment. If it is not known yet, show what is: an update may last."""
+        if snapshot.generation != self._generation:
+            self._kept.clear()
+            self._generation = snapshot.generation
+        env, now, self.age = snapshot.focus, time.monotonic(), 0.0
+        if env is None or env >= len(snapshot.environments):
+            return snapshot
+        if snapshot.moment is not None:
+            self._kept[env, snapshot.seat] = snapshot.moment, now
+            self._kept.move_to_end((env, snapshot.seat))
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+            return snapshot
+        if not self.inspecting or (env, snapshot.seat) not in self._kept:
+            known = self.inspecting and not snapshot.seat
+            return replace(snapshot, moment=newest_known(snapshot, env)) if known else snapshot
+        kept, then = self._kept[env, snapshot.seat]
+        self.age = now - then
+        return replace(snapshot, moment=kept)
 
     def _follow(self, snapshot: Snapshot) -> None:
         """Show the newest step if the session runs or has stepped."""

@@ -118,6 +118,7 @@ class Painter:
                 details,
                 state.members,
                 state.selected,
+                debugger.age,
             )
         )
         self._draw_timeline(snapshot)

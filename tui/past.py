@@ -1,4 +1,4 @@
-"""A snapshot of the past: the newest snapshot, with one environment as it was some steps ago."""
+"""The newest snapshot with one environment as it was some steps ago, and what is known of one that is not inspected."""
 
 from __future__ import annotations
 
@@ -7,9 +7,43 @@ from dataclasses import replace
 import numpy as np
 
 from ..envs.unknown import UNKNOWN, is_unknown
-from ..training.telemetry.moments import Moment
+from ..training.telemetry.moments import Moment, MomentSource
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
+
+
+def newest_known(snapshot: Snapshot, env: int) -> Moment:
+    """Return what is published of an environment whose last step is not: of its first seat, without observation."""
+    about, record = snapshot.description, snapshot.environments[env]
+    several = bool(about.bounds or about.choices)
+    known = several or record["action"] >= 0
+    terms = snapshot.terms[env, : len(about.reward_terms)]
+    return Moment(
+        env=env,
+        seat=0,
+        step=0,
+        now=0,
+        source=MomentSource.NOW,
+        progress=1.0,
+        note="shown after the next step",
+        values={
+            **{
+                name: record[name].item()
+                for name in ("episode", "episode_length", "episode_return", "frames", "reward")
+            },
+            "end": 0,
+            "outcome": 0,
+            "value": UNKNOWN,
+        },
+        action=np.array(snapshot.actions[env] if several else record["action"]) if known else None,
+        next_action=None,
+        observation=None,
+        mask=None,
+        reward_terms=np.full_like(terms, UNKNOWN),
+        terms=terms,
+        info=snapshot.info[env],
+        boards={},
+    )
 
 
 def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:

@@ -219,6 +219,9 @@ def observations() -> Blocks:
     ):
         yield name, observed(about, moment(values), width, height)
     yield "an image among other parts", observed(sliced, moment(np.linspace(0, 1, 1203)), 50, 30)
+    small = replace(about, observation=Field("observation", "float32", (150,), images=((2, (7, 7, 3)),)))
+    small = replace(small, slices=(("direction", 0, 2), ("image", 2, 149), ("carrying", 149, 150)))
+    yield "a small image among other parts", observed(small, moment(np.arange(150) % 11 / 255), 50, 30)
     yield "not stored", observed(about, moment(None), 50, 30)
 
 

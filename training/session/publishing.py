@@ -152,8 +152,8 @@ class Publisher:
         """Write what viewers display of the environment in focus."""
         look, history = self._view.look, self._debugger.history
         write_policy(writer, env, look.seat, self._debugger.inspect(env * self._task.players + look.seat))
-        if look.detail or at_gate:
-            self._write_step(writer, buffer, env, look.seat, at_gate=at_gate)
+        # Also without `detail`, so that who asks for it during a long update does not wait for the next step.
+        self._write_step(writer, buffer, env, look.seat, at_gate=at_gate)
         if at_gate:
             ends, rewards = history.line(env, look.seat)
             with writer.write("line") as line:

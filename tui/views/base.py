@@ -29,6 +29,7 @@ class ViewUpdate:
         details: Whether the details of the environment are due.
         members: All sessions, if several are shown.
         selected: The index of the session among them.
+        age: Seconds since what is shown of the inspected environment was known, if its last step is not known yet.
     """
 
     snapshot: Snapshot
@@ -40,6 +41,7 @@ class ViewUpdate:
     details: bool = False
     members: tuple[SeenSession, ...] = ()
     selected: int = 0
+    age: float = 0.0
 
 
 class BaseView(PlainContainer):

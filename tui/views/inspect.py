@@ -10,21 +10,34 @@ import numpy as np
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.numbers import decimal, figure, percent, spoken, whole
+from ..drawing.numbers import age, decimal, figure, percent, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .environment_rows import action_name, action_rows, action_text, distributed, in_place, seat_of
+from .environment_rows import (
+    action_name,
+    action_rows,
+    action_text,
+    distributed,
+    episode,
+    in_place,
+    perf,
+    seat_of,
+)
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 
 WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
 NAME = 14
 MOST_ACTIONS = 8
+MOST_LEGAL = 4
+"""Lines of legal actions."""
+OLD = 1.0
+"""Seconds from which on it is said that values are old."""
 
 
 def inspected(
-    snapshot: Snapshot, width: int, height: int, page: int = 0, details: Sequence[Section] = ()
+    snapshot: Snapshot, width: int, height: int, page: int = 0, *, details: Sequence[Section] = (), old: float = 0.0
 ) -> tuple[Rows, int]:
     """Return the panels of the selected environment, side by side if there is room, and the number of pages.
 
@@ -34,36 +47,42 @@ def inspected(
         height: Lines for the panels.
         page: The page, from 0, of panels that do not fit below each other; after the last one, the last one.
         details: The task's panels that only the inspector shows.
+        old: Seconds since what is shown was known, if the last step is not known yet.
     """
     moment = snapshot.moment
     if moment is None:
         waiting = Section("Inspect", lambda room, _: hint("waiting for the next step", room), fills=True)
         return column([waiting], width, height), 1
     about = snapshot.description
+    note = " · ".join(filter(None, (seat_of(snapshot), f"{age(old)} ago" if old >= OLD else "")))
     thought = [
-        Section("Decision", lambda room, _: decided(snapshot, moment, room), note=seat_of(snapshot)),
+        Section("Decision", lambda room, _: decided(snapshot, moment, room), note=note),
         Section("Reward", lambda room, _: rewarded(about, moment, room)),
     ]
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
     if about.masked:
         seen.append(Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
-    more = [Section("Step", lambda room, _: stated(about, moment, room))]
-    if snapshot.action_counts is not None:
-        more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
+    step = [Section("Step", lambda room, _: stated(about, moment, room))]
+    counts = [Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room))]
+    counts = counts if snapshot.action_counts is not None else []
+    speed = [Section("Perf", lambda room, _: perf(snapshot, moment.env, room))]
     if width >= WIDE:
         left, sides = max(LEFT, width // 3), shares(width, 2)
         groups = pages(details, sides[1], height) if details else []
         pairs_of = [groups[at : at + 2] for at in range(0, len(groups), 2)]
         shown = min(page, len(pairs_of))
         if not shown:
-            return columns([[*thought, *more], seen], [left, width - left], height), 1 + len(pairs_of)
+            return columns([[*thought, *counts, *step, *speed], seen], [left, width - left], height), 1 + len(pairs_of)
         pair_of = pairs_of[shown - 1]
         return columns(pair_of, sides[: len(pair_of)], height), 1 + len(pairs_of)
+    last = [Section("Episode", lambda room, _: episode(snapshot, moment.env, room))]  # which a wide view has beside it
+    last = last if about.units.episodes else []
     if height >= SHORT:
-        found = pages([*thought, *seen, *more, *details], width, height)
+        found = pages([*thought, *seen, *last, *counts, *step, *speed, *details], width, height)
     else:
-        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room, FEW), note=seat_of(snapshot))
-        found = [[brief, seen[0]], *pages([*thought, *reversed(more), *seen[1:], *details], width, height)]
+        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room, FEW), note=note)
+        rest = [*thought, *last, *step, *counts, *seen[1:], *speed, *details]
+        found = [[brief, seen[0]], *pages(rest, width, height)]
     return column(found[min(page, len(found) - 1)], width, height), len(found)
 
 
@@ -93,7 +112,9 @@ def decided(snapshot: Snapshot, moment: Moment, width: int, most: int = sys.maxs
     sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
     if output.values:
         names = [action_name(about, int(action)) for action in output.actions]
-        return [*acted, *action_values(output, names, width, sampled, watched=about.watched)][:most]
+        rows = [*acted, *action_values(output, names, width, sampled, watched=about.watched)]
+        marked = next((row for row in rows[most:] if row[0].text.startswith(SIGNS.stepping)), None)
+        return [*rows[: most - 1], marked] if marked else rows[:most]
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows[len(acted) :] = pairs([value, Entry("entropy", entropy, "nats")], width)
     rows += distributed(about, output, width)
@@ -141,7 +162,7 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         return hint("only discrete actions are counted", width)
     totals = counts.sum(axis=1)
     if not totals.all():
-        return hint("waiting for the first step", width)
+        return hint("counted after the next step", width)
     shares_of = counts / totals[:, None]
     name = min(NAME, width // 3) + 1
     room = max(0, (width - name - 14) // 2)
@@ -179,15 +200,19 @@ def legal(about: Description, moment: Moment, width: int) -> list[Row]:
     """The legal actions: by name, or as small pictures if they are a grid."""
     mask = moment.mask
     if mask is None:
-        return hint("the mask of this step is not stored", width)
+        return hint(moment.note or "the mask of this step is not stored", width)
     if len(about.action_shape) == 3:
         shape = about.action_shape
         names = about.action_planes or [str(index) for index in range(shape[0])]
         return planes(mask.reshape(shape).astype(np.float32), names, width, 5)
     names = [action_text(about, np.array(action)) for action in np.flatnonzero(mask).tolist()]
     text = " ".join(name.replace(" ", "-") for name in names)
-    lines: list[Row] = [(styled(line, TEXT),) for line in wrapped(text, width)]
-    return lines[:4]
+    lines = wrapped(text, width)
+    rows: list[Row] = [(styled(line, TEXT),) for line in lines[:MOST_LEGAL]]
+    if len(lines) > MOST_LEGAL:
+        more = len(names) - sum(len(line.split()) for line in lines[: MOST_LEGAL - 1])
+        rows[-1:] = hint(f"and {more:,} more", width)
+    return rows
 
 
 def _legal_note(moment: Moment) -> str:

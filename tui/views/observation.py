@@ -21,6 +21,8 @@ from .images import channels_first, image_rows, images_in
 
 NAME = 14
 TILE, LEAST_TILE = 8, 5
+LEAST_PLANE = 3
+"""Pixels of the shorter side of an image; smaller ones are bars."""
 LIGHTEST = 255
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*#@"
@@ -44,7 +46,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     names = [name for name, first, last in about.slices if last == first + 1]
     if about.slices and values.ndim == 1 and not (len(names) == len(flat) <= height):
         parts = [
-            (name, flat[first:last], _pictures(about, first, flat[first:last])) for name, first, last in about.slices
+            (name, flat[first:last], dict(about.observation.images).get(first)) for name, first, last in about.slices
         ]
         return [row for part in parts for row in _part(*part, width, height)]
     if len(flat) <= height:
@@ -60,17 +62,18 @@ def _bright(about: Description, values: Array) -> Array:
     return values * np.uint8(LIGHTEST // BRIGHTEST) if about.observation.encoding == "2bpp" else values
 
 
-def _pictures(about: Description, first: int, values: Array) -> NDArray[np.uint8] | None:
-    """Return the part of a vector that begins at `first` as images; None if it is none or has too few pixels."""
-    shape = dict(about.observation.images).get(first)
-    return None if shape is None else images_in((255 * _finite(values)).astype(np.uint8).reshape(shape))
-
-
-def _part(name: str, values: Array, pictures: NDArray[np.uint8] | None, width: int, height: int) -> list[Row]:
-    """A part of a vector: an image in at most half of the lines, if it is one; else bars."""
-    if pictures is None:
+def _part(name: str, values: Array, shape: tuple[int, ...] | None, width: int, height: int) -> list[Row]:
+    """A part of a vector: an image of `shape` in at most half of the lines, as planes if it is small; else bars."""
+    if shape is None or not values.size:
         return _slice(name, values, width)
-    return [(styled(fit(name, width), SOFT),), *image_rows(pictures, width, max(1, height // 2))]
+    image, most = (LIGHTEST * _finite(values)).round().astype(np.uint8).reshape(shape), max(1, height // 2)
+    if (pictures := images_in(image)) is not None:
+        return [(styled(fit(name, width), SOFT),), *image_rows(pictures, width, most)]
+    drawn = image[None] if image.ndim == 2 else channels_first(image)
+    if min(drawn.shape[1:]) < LEAST_PLANE:
+        return _slice(name, values, width)
+    names = [f"{name} {index}" for index in range(len(drawn))] if len(drawn) > 1 else [name]
+    return planes(drawn.astype(np.float32), names, width, most)
 
 
 def _planes(about: Description, values: NDArray[np.float32], width: int, height: int) -> list[Row]:

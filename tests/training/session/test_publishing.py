@@ -108,3 +108,13 @@ def test_the_environment_in_focus_is_published(published):
     assert (line["env"].item(), line["ends_count"].item(), line["rewards"][0].item()) == (1, 1, 5)
     assert policy["value"] == pytest.approx(0.1)
     assert published.reader.read("action_counts")[0].tolist()[2] == 1
+
+
+def test_the_newest_step_is_published_before_somebody_inspects_it(published):
+    """The inspector can be opened during a long update, in which nothing is published."""
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1)
+    published.monitor.begin(published.source)
+    published.source.step(reward=[0, 5, 0, 0])
+    published.monitor.publish()
+    moment = published.reader.read("detail")
+    assert (moment["env"].item(), moment["reward"].item()) == (1, 5)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.moments import MomentSource, RecentSteps
 from pac.training.telemetry.records import Notice, Phase
-from pac.training.telemetry.snapshot import ViewRequest
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.debugger import EnvironmentDebugger
 
 NOW = 100
@@ -106,9 +107,6 @@ def test_a_past_step_is_shown_until_the_next_one_is_known(state, change, debugge
 
 def _moment(fake, **record):
     """Return a moment of environment 3."""
-    from pac.training.telemetry.blocks import TelemetryReader
-    from pac.training.telemetry.snapshot import take_snapshot
-
     fake.write("moment", env=2, now=NOW, full=1, **record)
     fake.say(phase=Phase.PAUSED)
     back = NOW - record["step"]
@@ -123,6 +121,28 @@ def test_inspecting_requests_details(debugger, state):
     assert (request.focus, request.detail) == (2, True)
     debugger.inspect(on=False)
     assert debugger.extend(ViewRequest(count=8)).focus is None
+
+
+def test_what_is_known_is_shown_until_the_next_step(debugger, state, change, fake):
+    """Of an environment that was inspected before its last step with its age, of another one what the table has."""
+    fake.write("detail", env=2, step=NOW, now=NOW, source=MomentSource.NOW, full=1, episode_return=4.0)
+    fake.write("environments", episode_return=7.0)
+    debugger.inspect(on=True)
+    change(moment=_inspected(fake).moment, focus=2, environments=_inspected(fake).environments)
+    assert debugger.as_shown(state.snapshot).moment.values["episode_return"] == 4.0
+    change(moment=None)
+    assert debugger.as_shown(state.snapshot).moment.values["episode_return"] == 4.0
+    assert debugger.age > 0
+    change(focus=3)
+    shown = debugger.as_shown(state.snapshot).moment
+    assert (shown.env, shown.values["episode_return"], shown.observation, debugger.age) == (3, 7.0, None, 0)
+    change(generation=state.snapshot.generation + 1, focus=2)
+    assert debugger.as_shown(state.snapshot).moment.values["episode_return"] == 7.0
+
+
+def _inspected(fake):
+    """Return the snapshot for the inspector of environment 3."""
+    return take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=2, detail=True))
 
 
 def test_seats_are_selected_in_turn(debugger, state, change):

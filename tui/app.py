@@ -205,7 +205,8 @@ class PacApp(TerminalApp):
             group in LOOKING
             or (here != "summary" and key == "cancel")
             or (here == "learning" and group in {"curves", "axis"})
-            or (here == "logs" and key in {"accept", "logs.search"})
+            or (here in {"learning", "logs"} and key == "accept")
+            or (here == "logs" and key == "logs.search")
         )
 
     def on_key(self, event: Key) -> None:
@@ -249,7 +250,7 @@ class PacApp(TerminalApp):
 
     def _accept(self) -> None:
         if not self.training.restart_if_due(now=True):
-            self.navigation.accept()
+            self.curves.enlarge() if self.state.view == "learning" else self.navigation.accept()
         self.draw_footer()
 
     def _cancel(self) -> None:

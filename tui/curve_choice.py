@@ -1,4 +1,4 @@
-"""Which curves the user has hidden and moved, and which have the other scale: kept beside the preferences."""
+"""Which curves the user has hidden, moved and pinned, and which have the other scale: kept beside the preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .curve_options import CurveOptions
 from .preferences import path
 
 FILE = "curves.json"
-LIMIT = 4 * MAX_CURVES * KIB
+LIMIT = 5 * MAX_CURVES * KIB
 
 
 class CurveChoice(BaseModel):
@@ -24,6 +24,7 @@ class CurveChoice(BaseModel):
     hidden: tuple[Name, ...] = Field((), max_length=MAX_CURVES)
     order: tuple[Name, ...] = Field((), max_length=MAX_CURVES)
     log: tuple[Name, ...] = Field((), max_length=MAX_CURVES)
+    pinned: tuple[Name, ...] = Field((), max_length=MAX_CURVES)
 
 
 def file() -> Path:
@@ -45,7 +46,7 @@ def load(options: CurveOptions) -> CurveOptions:
         raise
     except ValidationError as error:
         raise UnreadableFile(file(), f"{error.errors()[0]['msg'].lower()}; remove it") from None
-    return options.chosen(found.hidden, found.order, found.log)
+    return options.chosen(found.hidden, found.order, found.log, found.pinned)
 
 
 def save(options: CurveOptions) -> None:
@@ -54,7 +55,12 @@ def save(options: CurveOptions) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    chosen = {"hidden": sorted(options.hidden), "order": options.order, "log": sorted(options.exceptions)}
+    chosen = {
+        "hidden": sorted(options.hidden),
+        "order": options.order,
+        "log": sorted(options.exceptions),
+        "pinned": options.pinned,
+    }
     limited = {name: values[:MAX_CURVES] for name, values in chosen.items()}
     file().parent.mkdir(parents=True, exist_ok=True)
     write_whole(file(), json.dumps(limited, indent=2) + "\n")

@@ -27,6 +27,9 @@ class CurvesView(Protocol):
     def points(self) -> tuple[Reals, NDArray[np.int64]] | None:
         """Return the x values that the cursor can have, rising, and the columns in which they are drawn."""
 
+    def turn_to(self, name: str, *, large: bool) -> None:
+        """Show the page with a curve, or with the one that was clicked last or is the first, if the name is empty."""
+
 
 class CurveCommands:
     """Changes what the user has selected of the curves.
@@ -71,10 +74,21 @@ class CurveCommands:
     def reset(self) -> bool:
         """Remove the cursor; without one, show the whole range. Return whether there was anything to do."""
         options = self._state.curves
-        if options.cursor is None and options.window is None:
+        if options == options.reset():
             return False
+        if options.cursor is None and options.window is None:
+            self._view.turn_to("", large=False)
         self.change(options.reset())
         return True
+
+    def enlarge(self, name: str = "") -> None:
+        """Show one curve on the whole screen: a given one, or the one that was clicked last; without a name, also end.
+
+        The next page has the next curve.
+        """
+        large = bool(name) or not self._state.curves.large
+        self._view.turn_to(name, large=large)
+        self.change(replace(self._state.curves, large=large))
 
     def smooth(self) -> None:
         """Draw averages of more values, or the values themselves again."""

@@ -72,6 +72,8 @@ class CurveOptions:
         hidden: Names of curves that are not shown.
         order: Names of curves that the user has put in order.
         overlays: Other runs, whose curves are drawn behind those of the session.
+        pinned: Names of curves that are drawn beside boards, before others.
+        large: Whether one curve takes the whole screen.
     """
 
     over: Over | None = None
@@ -83,6 +85,8 @@ class CurveOptions:
     hidden: frozenset[str] = frozenset()
     order: tuple[str, ...] = ()
     overlays: tuple[Overlay, ...] = ()
+    pinned: tuple[str, ...] = ()
+    large: bool = False
 
     # -- which curves are shown ---------------------------------------------------------------------------------------
 
@@ -107,11 +111,22 @@ class CurveOptions:
         order.insert(min(len(order) - 1, max(0, place + by)), order.pop(place))
         return replace(self, order=(*order, *(other for other in self.order if other not in names)))
 
+    def pin(self, name: str) -> CurveOptions:
+        """Draw a curve beside boards, after those that were pinned before, or no longer."""
+        others = tuple(other for other in self.pinned if other != name)
+        return replace(self, pinned=others if len(others) < len(self.pinned) else (*others, name))
+
     def chosen(
-        self, hidden: Iterable[str] = (), order: Iterable[str] = (), exceptions: Iterable[str] = ()
+        self,
+        hidden: Iterable[str] = (),
+        order: Iterable[str] = (),
+        exceptions: Iterable[str] = (),
+        pinned: Iterable[str] = (),
     ) -> CurveOptions:
         """Return these options with another choice and order of curves."""
-        return replace(self, hidden=frozenset(hidden), order=tuple(order), exceptions=frozenset(exceptions))
+        return replace(
+            self, hidden=frozenset(hidden), order=tuple(order), exceptions=frozenset(exceptions), pinned=tuple(pinned)
+        )
 
     # -- axes ---------------------------------------------------------------------------------------------------------
 
@@ -189,8 +204,10 @@ class CurveOptions:
         return replace(self, cursor=cursor, window=_window(self.window.width, high, extent))
 
     def reset(self) -> CurveOptions:
-        """Remove the cursor; without one, show everything."""
-        return replace(self, cursor=None) if self.cursor is not None else replace(self, window=None)
+        """Remove the cursor; without one, show everything; then all curves, if one takes the whole screen."""
+        if self.cursor is not None:
+            return replace(self, cursor=None)
+        return replace(self, window=None) if self.window is not None else replace(self, large=False)
 
     def smoother(self) -> CurveOptions:
         """Return the next smoothing; after the strongest, none."""

@@ -181,7 +181,13 @@ class DialogOpener:
         if state.snapshot is not None and (names := all_curves(state.snapshot)):
             log = frozenset(figure.name for figure in state.snapshot.description.figures if figure.log)
             dialog = CurveList(names, log, lambda: state.curves, curves.change)
-            self._app.push_screen(dialog, lambda _: self._app.save_curves())
+
+            def close(name: str | None) -> None:
+                self._app.save_curves()
+                if name is not None:
+                    curves.enlarge(name)
+
+            self._app.push_screen(dialog, close)
 
     def _session(self) -> tuple[int, str]:
         """Return the process of the session that the app shows and its run's folder, or 0 and nothing."""

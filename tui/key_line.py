@@ -31,7 +31,7 @@ SCROLL, FOLLOW, TO_SUMMARY = ("select.up select.down", "scroll"), ("travel.last"
 OLDEST, FIRST = (("travel.first travel.last", words) for words in ("oldest, newest", "first, last"))
 TEN_STEPS = ("travel.back travel.on", "10 steps")
 EPISODE: Hints = (("episode", "to end"), "record", "play")
-CURVES: Hints = (CURSOR, ZOOM, "curves.smooth", "curves.log", X_AXIS, COMPARE, "curves.choose")
+CURVES: Hints = (CURSOR, ZOOM, "curves.smooth", ("accept", "large"), "curves.log", X_AXIS, COMPARE, "curves.choose")
 RESIZE: Hints = (("envs.fewer envs.more", "{envs}"), "baseline")
 RUNNING: dict[str, Hints] = {
     "summary": ("pause", *BROWSE, OPEN, "breaks", *RESIZE, "runs"),

@@ -58,7 +58,7 @@ KEYS: tuple[Key, ...] = (
     Key("curves.out", "Z", "Z", "Zoom out", CURVES),
     Key("curves.smooth", "S", "S", "Smooth the curves", CURVES),
     Key("curves.log", "y", "y", "Logarithmic y axes", CURVES),
-    Key("curves.choose", "C", "C", "Choose and order the curves", CURVES),
+    Key("curves.choose", "C", "C", "Choose, order and pin the curves", CURVES),
     Key("curves.runs", "O", "O", "Compare with other runs", CURVES),
     Key("env.number", "e", "e", "Show an environment by number", ENVIRONMENTS),
     Key("pause", "space", "Space", "Pause or resume", SESSION),
@@ -99,7 +99,7 @@ QUIET: tuple[Key, ...] = (
     Key("travel.on", "shift+right", "Shift+→", "While paused: ten steps forward", DEBUGGER),
     Key("select.up", "up", "↑", "Select the board above; in one environment, the previous seat; zoom in"),
     Key("select.down", "down", "↓", "Select the board below; in one environment, the next seat; zoom out"),
-    Key("accept", "enter", "Enter", "Open the selected board, or restart now"),
+    Key("accept", "enter", "Enter", "Open the selected board, show one curve on the whole screen, or restart now"),
     Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "Stop the session and quit", APP, priority=True),
     Key("cancel", "escape", "Esc", "Cancel a restart, remove the cursor, end the zoom, or back to the summary"),
 )
@@ -132,6 +132,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("curves.in curves.out", "zoom in, zoom out"),
         ("curves.smooth curves.log axis", "smooth, log, x axis"),
         ("curves.choose curves.runs", "choose, other runs"),
+        ("accept", "one on the whole screen"),
     ),
     ENVIRONMENTS: (
         ("envs.fewer envs.more", "one fewer, one more"),

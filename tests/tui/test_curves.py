@@ -101,11 +101,11 @@ async def test_curves_are_hidden_and_moved_and_stay_so(curves, open_app, monkeyp
         await opened(app, pilot)
         await pilot.press("C")
         await seen(app, "3 of 3 shown", "▌✓ return_mean")
-        await pilot.press("space", "down", "shift+down", "y")
-        await seen(app, "2 of 3 shown", "▌✓ loss/policy")
+        await pilot.press("space", "down", "shift+down", "y", "p")
+        await seen(app, "2 of 3 shown", "▌✓ loss/policy", "pinned log")
         await pilot.press("escape")
         await until(lambda: file().exists())
-        chosen = {"hidden": ["return_mean"], "order": ["return_mean", "loss/kl", LOSS], "log": [LOSS]}
+        chosen = {"hidden": ["return_mean"], "order": ["return_mean", "loss/kl", LOSS], "log": [LOSS], "pinned": [LOSS]}
         assert json.loads(file().read_text()) == chosen
     async with open_app(curves) as (app, pilot):
         await pilot.press("l")
@@ -117,6 +117,25 @@ async def test_curves_are_hidden_and_moved_and_stay_so(curves, open_app, monkeyp
         await until(lambda: isinstance(app.screen, CurveList))
         await pilot.press("r", "escape")
         await seen(app, "Return")
+
+
+async def test_one_curve_takes_the_whole_screen(curves, open_app):
+    """The one that was clicked, or one of the list; the next page has the next one, and Esc shows all again."""
+    async with open_app(curves) as (app, pilot):
+        await opened(app, pilot)
+        await pilot.click(offset=(app.size.width // 3 + 12, 6))
+        await pilot.press("escape", "enter")
+        await seen(app, "page 2/3", "policy")
+        assert "Return" not in screen_text(app)
+        await pilot.press("pageup")
+        await seen(app, "page 1/3", "Return")
+        await pilot.press("escape")
+        await opened(app, pilot)
+        assert app.state.view == "learning"
+        await pilot.press("C", "down", "down", "enter")
+        await seen(app, "page 3/3", "kl")
+        await pilot.press("enter")
+        await opened(app, pilot)
 
 
 @pytest.mark.thorough

@@ -5,8 +5,9 @@ import time
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
-from pac.tui.views.curves import all_curves
-from pac.tui.views.figures import Entry, pairs, throughput
+from pac.tui.views.base import ViewUpdate
+from pac.tui.views.curves import Curves, all_curves
+from pac.tui.views.figures import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.frames import frames_of
 
 
@@ -68,3 +69,29 @@ def test_speedup_and_efficiency_have_rows_whether_the_baseline_is_known_or_not(f
     assert [text.split()[:2] for text in texts()[-2:]] == [["speedup", "press"], ["efficiency", "press"]]
     fake.say(baseline=100.0, baseline_when=time.time() - 90000)
     assert [text.split(" ·")[0] for text in texts()[-3:]] == ["speedup", "efficiency", "baseline, 1 d old"]
+
+
+def test_one_environment_has_no_speedup(fake):
+    """It is the baseline, unless other numbers of environments were measured."""
+    fake.restart(1)
+    fake.scaling(n1=750.0)
+    assert not shows_scaling(snapshot(fake))
+    fake.scaling(n1=750.0, n4=1800.0)
+    assert shows_scaling(snapshot(fake))
+
+
+def test_a_curve_without_two_points_says_what_it_waits_for(fake):
+    """Of an evaluation, that is another thing than of an iteration."""
+    fake.history(return_mean=[1.0], **{"eval/return": [0.5]})
+    update = ViewUpdate(snapshot(fake), 0.0, 0, figures=True)
+    rows = [Curves().section(update, name).rows(60, 8)[0] for name in ("return_mean", "eval/return", "kl")]
+    assert ["".join(segment.text for segment in row) for row in rows] == [
+        "its second value comes when an iteration ends",
+        "its second value comes when an evaluation ends",
+        "its first value comes when an iteration ends",
+    ]
+
+
+def snapshot(fake):
+    """Return what the app sees of a session."""
+    return take_snapshot(TelemetryReader(fake.directory), ViewRequest(curves=("return_mean", "eval/return")))

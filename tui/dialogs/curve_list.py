@@ -1,4 +1,4 @@
-"""The dialog that lists the curves: shows, hides and moves them, and switches their scales."""
+"""The dialog that lists the curves: shows, hides, moves and pins them, and switches their scales."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, SIGNS, SOFT, Row, fit
 from ..views.figures import hint
 from .dialog import PanelDialog, first_shown
 
-MOST_COLUMNS, SCALE = 64, 8
-KEYS = "Space shows, hides · Shift+↑ ↓ or u d moves · y scale · r resets all · Esc closes"
+MOST_COLUMNS, SCALE = 72, 12
+KEYS = (
+    "Enter large · Space shows, hides · Shift+↑ ↓ or u d moves · p beside boards · y scale · r resets all · Esc closes"
+)
 
 
-class CurveList(PanelDialog[None]):
+class CurveList(PanelDialog[str]):
     """Lists all curves in order. What is changed here applies at once.
 
     Args:
@@ -28,7 +30,8 @@ class CurveList(PanelDialog[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,enter", "dismiss", "Close"),
+        Binding("escape", "dismiss", "Close"),
+        Binding("enter", "enlarge", "Large"),
         Binding("up", "select(-1)", "Select"),
         Binding("down", "select(1)", "Select"),
         Binding("pageup", "select(-10)", "Select"),
@@ -36,6 +39,7 @@ class CurveList(PanelDialog[None]):
         Binding("shift+up,u", "move(-1)", "Move"),
         Binding("shift+down,d", "move(1)", "Move"),
         Binding("space", "show_or_hide", "Show or hide"),
+        Binding("p", "pin", "Beside boards"),
         Binding("y", "scale", "Scale"),
         Binding("r", "reset", "Reset"),
     ]
@@ -70,6 +74,15 @@ class CurveList(PanelDialog[None]):
         """Hide the selected curve, or show it again."""
         self._apply(self._options().toggled(self._curve))
 
+    def action_enlarge(self) -> None:
+        """Close with the selected curve, which then takes the whole screen."""
+        if self._curve not in self._options().hidden:
+            self.dismiss(self._curve)
+
+    def action_pin(self) -> None:
+        """Draw the selected curve beside boards, or no longer."""
+        self._apply(self._options().pin(self._curve))
+
     def action_scale(self) -> None:
         """Switch the y axis of the selected curve."""
         self._apply(self._options().with_log(self._curve))
@@ -98,7 +111,8 @@ class CurveList(PanelDialog[None]):
 
     def _row(self, options: CurveOptions, at: int, name: str, width: int) -> Row:
         shown, selected = name not in options.hidden, at == self._selected
-        scale = "log" if options.is_log(name, usually=name in self._usually_log) else ""
+        log = options.is_log(name, usually=name in self._usually_log)
+        scale = " ".join(filter(None, ("pinned" if name in options.pinned else "", "log" if log else "")))
         return (
             styled("▌" if selected else " ", ACCENT),
             styled(f"{SIGNS.good if shown else ' '} ", GREEN),

@@ -31,24 +31,38 @@ from ..drawing.styles import (
     styled,
 )
 from .base import ViewUpdate
-from .figures import ONLY_CURVES, REPEATED, hint, known
+from .figures import ONLY_CURVES, REPEATED, hint, known, one_frame
 
 FIRST = (RETURN.name, LENGTH.name)
 RATES = ("fps", "sps")
 LAST = (*RATES, "learning_rate", *(f"info/{name}" for name in REPEATED))
-TELLING = tuple(map(re.compile, ("return|reward|score|ep_rew", "success|(^|[/_])win|solved", "eval", "^info/", "loss")))
+TELLING = tuple(
+    map(
+        re.compile,
+        (
+            "return|score|ep_rew|(^|/)reward",
+            "success|(^|[/_])win|solved",
+            "eval",
+            "^info/|reward",
+            "value.*loss|loss.*value",
+            "loss",
+        ),
+    )
+)
 """What curves beside boards are about, by their names, most important first."""
 UNTELLING = frozenset(
     (
         *("time", "time_elapsed", "iteration", "iterations", "epoch", "epochs", "update", "updates", "n_updates"),
-        *("step", "steps", "global_step", "timesteps", "total_timesteps", "fps", "sps", "learning_rate"),
+        *("step", "steps", "global_step", "timesteps", "total_timesteps", "fps", "sps", "decisions"),
+        *("learning_rate", "clip", "entropy_coefficient"),
     )
 )
 """Names of curves that are drawn beside boards only if there is no other one: they grow, or say nothing of success."""
 LEAST_TELLING = len(TELLING) + 2
 LEAST_CHART = 6
-SHOWN = 6
-"""Most curves beside boards: the measure of success, up to four charts, and one more."""
+USUAL = CurveOptions()
+SHOWN = 16
+"""Most curves beside boards. Their points are read with every snapshot."""
 BEHIND = ((MAGENTA, ()), (ORANGE, (4, 2)), (YELLOW, (2, 2)), (RED, (6, 2, 2, 2)))
 """Color and dashes of the curves of other runs."""
 DIM, DIMMER = 0.7, 0.4
@@ -72,7 +86,8 @@ class Curves:
 
         def rows(width: int, height: int) -> Rows:
             lines = self.lines(update.snapshot, name, options)
-            return self.chart(name, lines, plot_of(update.snapshot, name, options), width, height).rows
+            plot = plot_of(update.snapshot, name, options)
+            return self.chart(name, lines, plot, (width, height), awaited(update.snapshot, name)).rows
 
         return Section(title, rows, fills=True, note=latest(update.snapshot, name), more=more, least=least)
 
@@ -85,12 +100,12 @@ class Curves:
             self._lines[name] = version, lines
         return lines
 
-    def chart(self, name: str, lines: list[Line], plot: Plot, width: int, height: int) -> Chart:
-        """Return the chart of a metric; a low one has no axes."""
-        before = self._drawn.get((name, width, height))
+    def chart(self, name: str, lines: list[Line], plot: Plot, size: tuple[int, int], awaits: str) -> Chart:
+        """Return the chart of a metric; a low one has no axes, and one without two points says what it waits for."""
+        before = self._drawn.get((name, *size))
         if before is None or before[0] is not lines or before[1] != plot:
-            before = lines, plot, _chart(lines, plot, width, height)
-            self._drawn[name, width, height] = before
+            before = lines, plot, _chart(lines, plot, *size, awaits)
+            self._drawn[name, *size] = before
         return before[2]
 
     def marked(self, name: str, chart: Chart, x: float, y: float | None) -> Rows:
@@ -108,11 +123,19 @@ def _newest(curve: Curve | None) -> tuple[float, ...]:
     return len(curve.values), curve.steps[0], curve.steps[-1], curve.values[-1]
 
 
-def _chart(lines: Sequence[Line], plot: Plot, width: int, height: int) -> Chart:
+def awaited(snapshot: Snapshot, name: str) -> str:
+    """Return what brings the next value of a metric."""
+    if snapshot.description.watched:
+        return "the script logs it"
+    return "an evaluation ends" if "eval" in _plain(name) else "an iteration ends"
+
+
+def _chart(lines: Sequence[Line], plot: Plot, width: int, height: int, awaits: str) -> Chart:
     if all(len(line.x) < 2 for line in lines):
         if broken := len(lines[0].broken):
             return Chart([(styled(fit(f"{broken:,} points are NaN or infinite", width), RED),)])
-        return Chart(hint("waiting for two points", width))
+        which = "second" if any(len(line.x) for line in lines) else "first"
+        return Chart(hint(f"its {which} value comes when {awaits}", width))
     if height >= LEAST_CHART:
         return chart(lines, width, height, plot)
     main = plot.placed(lines[0])
@@ -233,19 +256,26 @@ def _plain(name: str) -> str:
     return split_metric_name(name)[1]
 
 
-def main_curves(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the names of the curves that are drawn beside boards, most important first."""
-    goal = first_of(snapshot.description.figures, snapshot.metrics).name
-    others = sorted((name for name in all_curves(snapshot) if name != goal), key=_rank)
+def main_curves(snapshot: Snapshot, options: CurveOptions = USUAL) -> tuple[str, ...]:
+    """Return the names of the curves that are drawn beside boards: what the user has pinned, most important first."""
+    goal, names = first_of(snapshot.description.figures, snapshot.metrics).name, all_curves(snapshot)
+    pinned = [name for name in options.pinned if name in names and name != goal]
+    others = sorted((name for name in names if name not in {goal, *pinned}), key=_rank)
     telling = [name for name in others if _rank(name) < LEAST_TELLING]
-    return (goal, *(telling or others[:1]))[:SHOWN]
+    chosen = (telling or ([] if pinned else others[:1]))[: max(0, SHOWN - 1 - len(pinned))]
+    return (goal, *pinned, *sorted(chosen, key=lambda name: _is_flat(snapshot.curves.get(name))))[:SHOWN]
+
+
+def _is_flat(curve: Curve | None) -> bool:
+    """Return whether a curve has always had the same value."""
+    return curve is not None and len(curve.values) > 1 and bool((curve.values == curve.values[0]).all())
 
 
 def _rank(name: str) -> int:
     """Return how little a curve says about the success of a training: 0 for the most."""
     path = _plain(name).lower()
     last = path.rpartition("/")[2]
-    if path.startswith("time/") or last in UNTELLING:
+    if path.startswith("time/") or last in UNTELLING or ONLY_CURVES.match(path):
         return LEAST_TELLING
     if name == LENGTH.name:
         return LEAST_TELLING - 1
@@ -254,14 +284,21 @@ def _rank(name: str) -> int:
 
 def all_curves(snapshot: Snapshot) -> list[str]:
     """Return the names of all curves: return, length, those of the task, of the trainer, speed, and distributions."""
-    names = known(snapshot)
+    names = [name for name in known(snapshot) if not (name == "sps" and one_frame(snapshot))]
     goals = (figure.name for figure in snapshot.description.figures)
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
     spread = [name for name in names if ONLY_CURVES.match(name)]
     own = [name for name in names if name.startswith("info/") and name not in {*spread, *LAST}]
     last = [name for one in LAST for name in names if _plain(name) == one]
-    rest = [name for name in names if name not in {*first, *own, *last, *spread}]
+    rest = grouped([name for name in names if name not in {*first, *own, *last, *spread}])
     return [*first, *own, *rest, *last, *spread]
+
+
+def grouped(names: Sequence[str]) -> list[str]:
+    """Return names with those of the same prefix, as in `loss/value`, beside each other, at the place of the first."""
+    prefixes = {name: _plain(name).rpartition("/")[0] or _plain(name) for name in names}
+    places = {prefix: place for place, prefix in reversed(list(enumerate(prefixes.values())))}
+    return sorted(names, key=lambda name: places[prefixes[name]])
 
 
 def points(update: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:

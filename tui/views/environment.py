@@ -29,6 +29,8 @@ LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
 TALL = 26
 LEAST_CURVE, SLIMMEST_CURVE = 8, 36
+TALLEST_CURVE = 16
+"""Lines of a curve, from twice of which on there are two."""
 LEAST_TRAINER = 6
 LOW_GOAL, LEAST_GOAL, HIGH_GOAL = 3, 5, 15
 
@@ -71,7 +73,7 @@ class EnvironmentView(BaseView):
     def show(self, update: ViewUpdate) -> None:
         """Draw the board and the panels."""
         snapshot, env = update.snapshot, update.env
-        self.curves = main_curves(snapshot)
+        self.curves = main_curves(snapshot, update.curves)
         quiet = self._waiting.take(update)
         self._board.display = self._below.display = not quiet
         self.set_class(quiet, "-quiet")
@@ -213,7 +215,7 @@ class EnvironmentView(BaseView):
             names = (*several, "goal") if self._tall else ("low goal" if fits else "line goal", *several)
         found = [*rest, *_chosen(known, *names)]
         if self._broad and not single:
-            return [*found, *others[:1]]
+            return _filled(found, others, *self._facts.size, spared=2)  # one for each of the other columns
         trainer = _chosen(known, "trainer")
         whole = [*found, *trainer]
         if not single and others and taken(whole, *self._facts.size) + LEAST_CURVE + 2 <= self._facts.size.height:
@@ -231,8 +233,10 @@ class EnvironmentView(BaseView):
         width, height = self._more.size
         facts = _chosen(known, "policy", "reward", "perf")
         if self._broad:
-            groups = [[*facts, *others[1:2]], [*_chosen(known, "high goal", "trainer"), *others[2:3]]]
-            self._more.show(columns(groups, shares(width, 2), height))
+            wide = shares(width, 2)
+            groups = [facts, _chosen(known, "high goal", "trainer")]
+            filled = [_filled(group, others, room, height) for group, room in zip(groups, wide, strict=True)]
+            self._more.show(columns(filled, wide, height))
             return
         if self._tall or "policy" not in known:
             self._more.show(column([*_chosen(known, "goal"), *facts], width, height))
@@ -261,6 +265,18 @@ class EnvironmentView(BaseView):
             return found
 
         return rows
+
+
+def _filled(
+    sections: list[Section], others: list[Section], width: int, height: int, *, spared: int = 0
+) -> list[Section]:
+    """Return sections with curves below them: as many of `others` as have room, which are removed from these.
+
+    Of these, `spared` are left if there is more than one.
+    """
+    count = max(1, min((height - taken(sections, width, height)) // TALLEST_CURVE, len(others) - spared))
+    curves, others[:] = others[:count], others[count:]
+    return [*sections, *curves]
 
 
 def _chosen(known: dict[str, Section], *names: str) -> list[Section]:

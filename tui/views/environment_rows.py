@@ -22,7 +22,7 @@ from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .figures import REPEATED, Entry, hint, pair, pairs, sign_of, speeds
+from .figures import REPEATED, Entry, hint, one_frame, pair, pairs, sign_of, speeds
 
 COLUMN, LABEL = 8, 7
 NAME, SHARE, LEAST_BAR = 15, 8, 4
@@ -184,7 +184,11 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     worker = int(record["worker"])
     entries = [
         *speeds(snapshot),
-        Entry(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s"),
+        *(
+            []
+            if one_frame(snapshot)
+            else [Entry(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s")]
+        ),
         Entry(f"{plural(units.frame)}, last {units.step}", counted(int(record["frames"]))),
         Entry("worker", counted(worker, first=1)),
     ]

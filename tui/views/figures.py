@@ -104,10 +104,12 @@ def throughput(snapshot: Snapshot, width: int, *, scaled: bool = True) -> list[R
     """Frames and steps per second; if `scaled`, with speedup and efficiency, or how to measure them."""
     state, units = snapshot.state, snapshot.description.units
     limit = float(state["speed"])
-    entries = [*speeds(snapshot), Entry(units.sps, whole(float(state["sps"])), "/s")]
+    entries = speeds(snapshot)
+    if not one_frame(snapshot):
+        entries.append(Entry(units.sps, whole(float(state["sps"])), "/s"))
     if limit:
         entries.append(Entry("speed limit", whole(limit), units.sps, YELLOW))
-    if scaled and snapshot.baseline is not None:
+    if scaled and shows_scaling(snapshot):
         entries += scales(snapshot)
         entries += [baseline_of(snapshot)] if snapshot.baseline_age is not None else []
     rows = pairs(entries, width)
@@ -115,6 +117,16 @@ def throughput(snapshot: Snapshot, width: int, *, scaled: bool = True) -> list[R
         advice = styled(f"press {shown('baseline')} to measure", FAINT)
         rows += [spread((styled(name, SOFT),), (advice,), width) for name in ("speedup", "efficiency")]
     return rows
+
+
+def one_frame(snapshot: Snapshot) -> bool:
+    """Return whether every step so far was one frame, so that both rates are the same."""
+    return bool(snapshot.state["steps"] == snapshot.state["frames"] > 0)
+
+
+def shows_scaling(snapshot: Snapshot) -> bool:
+    """Return whether there is a speedup to show: one environment alone is the baseline."""
+    return snapshot.baseline is not None and (snapshot.num_envs > 1 or len(snapshot.scaling) > 1)
 
 
 def speeds(snapshot: Snapshot) -> list[Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from .curves import (
     SLACK,
     Curves,
     all_curves,
+    awaited,
     extent_of,
     latest,
     plot_of,
@@ -67,6 +69,7 @@ class LearningView(LinesView):
         self._head = 0
         self._known: tuple[str, Curve] | None = None
         self._options = CurveOptions()
+        self._clicked = ""
         self._over: Over = STEPPED.over
         self._places: dict[str, Place] = {}
         self._missing: set[str] = set()
@@ -79,6 +82,8 @@ class LearningView(LinesView):
     @property
     def shape(self) -> tuple[int, int]:
         """Charts side by side and on top of each other."""
+        if self._options.large:
+            return 1, 1
         across = min(4, max(1, self.size.width // CHART[0]))
         down = max(1, (self.size.height - self._head) // CHART[1])
         return across, min(down, MOST // across)
@@ -87,6 +92,8 @@ class LearningView(LinesView):
     def _layout(self) -> list[list[list[str]]]:
         """The names on each page, by line. Charts with logarithmic axes have twice the height and the full width."""
         across, down = self.shape
+        if down == 1 == across:
+            return [[[name]] for name in self._names]
         wide, names = [name for name in self._names if name in self._wide], self._names
         lines = [[name] for name in wide for _ in range(min(2, max(1, down - 1)))]
         rest = [name for name in names if name not in wide]
@@ -98,6 +105,14 @@ class LearningView(LinesView):
         """The names on this page, by line."""
         found = self._layout
         return found[min(self._page, len(found) - 1)] if found else []
+
+    def turn_to(self, name: str, *, large: bool) -> None:
+        """Show the page with a curve, or with the one that was clicked last or is the first on the page."""
+        shown = [each for line in self.page for each in line]
+        name = name or (self._clicked if self._clicked in shown else next(iter(shown), ""))
+        self._options = replace(self._options, large=large)
+        pages = [index for index, page in enumerate(self._layout) if any(name in line for line in page)]
+        self._page = next(iter(pages), 0)
 
     def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - curves are not of one environment
         """Request the curves of this page."""
@@ -164,7 +179,7 @@ class LearningView(LinesView):
         def rows(width: int, height: int) -> Rows:
             if name in self._missing:
                 return ()
-            chart = self._curves.chart(name, lines, plot, width, height)
+            chart = self._curves.chart(name, lines, plot, (width, height), awaited(snapshot, name))
             if chart.axes is not None:
                 self._places[name] = Place(left + FRAME // 2 + chart.axes.left, top, height + 2, chart.axes)
             if options.cursor is None:
@@ -193,9 +208,10 @@ class LearningView(LinesView):
 
     def _x_at(self, event: MouseEvent) -> float | None:
         """Return the x value at which the mouse is; None if it is on no chart."""
-        for place in self._places.values():
+        for name, place in self._places.items():
             column = int(event.x) - place.left
             if 0 <= column < place.axes.width and place.top <= event.y < place.top + place.lines:
+                self._clicked = name
                 return place.axes.value(column)
         return None
 

@@ -25,10 +25,13 @@ from .panels import stacked, with_sight
 from .status_message import StatusMessage
 
 LEAST_CHARTS = 8
-MORE_CHARTS = 24
+LOWEST_CHART, SLIMMEST_CHART = 12, 36
+"""Lines and columns of a chart among several."""
 SLIMMEST_CHARTS = 60
 BOTH_CHARTS = 110
-CHARTS = 4
+MOST_ACROSS = 5
+TALLEST_CHART = 16
+"""Lines of a chart in the right column, from twice of which on there are two."""
 TALL, HIGH = 30, 46
 CURVE_LINES, HIGH_CURVE_LINES = 6, 9
 LOW_GOAL, GOAL, HIGH_GOAL = 5, 11, 15
@@ -68,7 +71,7 @@ class SummaryView(BaseView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the boards, and the panels that are due."""
-        self.curves = main_curves(update.snapshot)
+        self.curves = main_curves(update.snapshot, update.curves)
         self._prepare(update.snapshot)
         quiet = self._waiting.take(update)
         self.grid.display = not quiet
@@ -122,22 +125,37 @@ class SummaryView(BaseView):
         high = height >= HIGH
         tall = height >= TALL
         sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width, scaled=not tall))]
-        if tall and snapshot.baseline is not None:
+        if tall and figures.shows_scaling(snapshot):
             curve = HIGH_CURVE_LINES if high else CURVE_LINES
             sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width, curve)))
         if snapshot.description.units.episodes:
             sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
         if tall:
             sections.append(Section("Trainer", lambda width, _: figures.learning(snapshot, width)))
-            more = self.curves[CHARTS + 1 :] if self._charts.display else self.curves[1:]
+            more = self.curves[1 + self._capacity :]
             lines, room = HIGH_GOAL if high else GOAL, height - taken(sections, *self._side.size) - 2
             if more and room >= lines + LEAST_CHARTS + 2:
-                sections.append(self._curves.section(update, more[0]))
+                count = max(1, (room - lines) // TALLEST_CHART)
+                sections += [self._curves.section(update, name) for name in more[:count]]
             else:
                 lines = max(lines, room)
             return [goal.section(update, self._curves, lines), *sections]
         room = height - taken(sections, *self._side.size) - 2
         return [goal.section(update, self._curves, max(LOW_GOAL, room)), *sections]
+
+    @property
+    def _across(self) -> int:
+        """Charts side by side below the first one."""
+        return min(MOST_ACROSS, self._charts.size.width // SLIMMEST_CHART)
+
+    @property
+    def _capacity(self) -> int:
+        """How many charts there are below the boards: a broad one, and if there is room rows of others."""
+        width, height = self._charts.size
+        if not self._charts.display:
+            return 0
+        lines = height // LOWEST_CHART if width >= BOTH_CHARTS else 1
+        return 1 + self._across * (lines - 1 if lines < 3 else lines - 2)  # the first one is then twice as high
 
     def _show_charts(self, update: ViewUpdate) -> None:
         """Draw curves below the boards; if there is room, also the time of a step."""
@@ -148,15 +166,17 @@ class SummaryView(BaseView):
             lambda *room: figures.time_table(update.snapshot, *room),
             fills=True,
         )
-        first, *others = [self._curves.section(update, name) for name in names[:CHARTS]] or [times]
+        shown = [self._curves.section(update, name) for name in names[: self._capacity]]
+        first, *others = shown or [times]
         if width < BOTH_CHARTS or first is times:
             self._charts.show(column([first], width, height))
             return
-        two = bool(others) and height >= MORE_CHARTS
-        upper = height - height // 2 if two else height
-        rows = columns([[first], [times]], [width - width // 3, width // 3], upper)
-        if two:
-            rows += columns([[other] for other in others], shares(width, len(others)), height - upper)
+        below = [others[start : start + self._across] for start in range(0, len(others), self._across)]
+        broad = 1 + (len(below) > 1)
+        heights = shares(height, broad + len(below))
+        rows = columns([[first], [times]], [width - width // 3, width // 3], sum(heights[:broad]))
+        for line, tall in zip(below, heights[broad:], strict=True):
+            rows += columns([[other] for other in line], shares(width, len(line)), tall)
         self._charts.show(rows)
 
     def _arrange(self, *, quiet: bool) -> None:

@@ -18,7 +18,7 @@ from .header_footer import Tabs, head, system
 from .key_line import Situation, key_line
 from .member_tabs import MemberTabs
 from .refresh import RefreshScheduler, interval
-from .scrubber import scrubber
+from .scrubber import marks, scrubber, strips
 from .state import AppState
 from .views import (
     BaseView,
@@ -36,6 +36,8 @@ from .views.status_message import failed_with_boards, failure_rows
 FAILURE_SHARE, OUTPUT_SHARE = 8, 4
 """The error of a failed session, and the output of a script that steps nothing, take at most one of so many lines of
 the screen."""
+STRIPS_FROM = 36
+"""Lines of the screen from which on the view of an environment has strips of its last steps."""
 OUTPUT_AFTER = 4.0
 """Seconds without a step after which the last lines of a script's output are shown below the boards."""
 
@@ -74,6 +76,7 @@ class Painter:
         self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")
         self._members = MemberTabs()
         self._status, self._keys = TextLines(id="status"), TextLines(id="keys")
+        self._drawn_strips: tuple[object, list[Row]] = None, []
 
     def widgets(self) -> Iterator[Widget]:
         """Yield what is on the screen, from top to bottom."""
@@ -90,6 +93,7 @@ class Painter:
 
     def restyle(self, *, colors: bool) -> None:
         """Forget what was drawn in another theme, or with other characters or colors."""
+        self._drawn_strips = None, []
         for view in self._views.values():
             view.restyle(colors=colors)
 
@@ -137,7 +141,8 @@ class Painter:
         output: list[Row] = []
         if self._state.view != "logs" and self._state.idle(time.time()) >= OUTPUT_AFTER:
             output = self.output.last_rows(snapshot, width, height // OUTPUT_SHARE)
-        self._timeline.display = self._debugger.can_travel or failed or bool(output)
+        strip = self._strips(snapshot, width) if self._state.view == "environment" and height >= STRIPS_FROM else []
+        self._timeline.display = self._debugger.can_travel or failed or bool(output or strip)
         if failed:
             rows = failure_rows(snapshot, width, max(1, height // FAILURE_SHARE))
             self._timeline.styles.height = len(rows)
@@ -145,10 +150,24 @@ class Painter:
         elif output:
             self._timeline.styles.height = len(output)
             self._timeline.show(output)
-        elif self._debugger.can_travel:
-            self._timeline.styles.height = None  # another session may have failed
-            moment, back = self._debugger.moment, self._debugger.back
-            self._timeline.show(scrubber(snapshot.description, moment, snapshot.line, back, width))
+        elif self._debugger.can_travel or strip:
+            shown: list[Row] = []
+            if self._debugger.can_travel:
+                moment, back = self._debugger.moment, self._debugger.back
+                shown = scrubber(snapshot.description, moment, snapshot.line, back, width)
+            self._timeline.styles.height = len(strip) + len(shown) if strip else None  # one line in low terminals
+            self._timeline.show([*shown[:1], *strip, *shown[1:]])
+
+    def _strips(self, snapshot: Snapshot, width: int) -> list[Row]:
+        """Return strips of the last steps of the environment, with their timeline if nothing else shows it."""
+        line, travels = snapshot.line, self._debugger.can_travel
+        if line is None:
+            return []
+        key = (snapshot.generation, snapshot.focus, snapshot.seat, line.now, width, travels)
+        if self._drawn_strips[0] != key:
+            rows = strips(snapshot.description, line, width)
+            self._drawn_strips = key, [*rows, *([marks(line, None, width)] if rows and not travels else [])]
+        return self._drawn_strips[1]
 
     def draw_header(self) -> None:
         """Draw the first lines."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...envs import Task
 from ...envs.fields import Array, Field
 from ...envs.task import LAST_DRAWN
 from ...envs.unknown import UNKNOWN
-from ..telemetry.moments import drawn_fields, field_named, info_scalars
+from ..telemetry.moments import RecentSteps, drawn_fields, field_named, info_scalars
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.step_results import StepResults, fingerprints
@@ -240,11 +240,13 @@ class History:
 
     # -- other threads ------------------------------------------------------------------------------------------------
 
-    def line(self, env: int, seat: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Return ends and a seat's rewards of the last steps of an environment, oldest first, `(back,)` each."""
+    def line(self, env: int, seat: int = 0) -> RecentSteps:
+        """Return the last steps of an environment, as one seat saw them."""
         with self._lock:
-            at = self._places(self.now - self.back, self.now)
-            return self._ends[at, env], self._rewards[at, env * self._task.players + seat]
+            at, row = self._places(self.now - self.back, self.now), env * self._task.players + seat
+            first = self._actions[at, row].reshape(len(at), prod(self._actions.shape[2:]))[:, 0].astype(np.float32)
+            first[~self._decided[at, row]] = UNKNOWN
+            return RecentSteps(self.now, self._ends[at, env], self._rewards[at, row], self._values[at, row], first)
 
     def actions(self, rows: slice) -> Array:
         """Return the actions of some rows at the last steps, `(back, rows, *action_shape)`."""

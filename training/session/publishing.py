@@ -29,6 +29,7 @@ MAX_SHARE = 0.015
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
 COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
+LINE_PERIOD = 0.25  # s between two copies of an environment's last steps while it is running
 
 
 class Publisher:
@@ -58,7 +59,8 @@ class Publisher:
         self._debugger, self._gate = debugger, gate
         self._moment = np.zeros((), moment_dtype(task))
         self._num_actions = counted_actions(task)
-        self._counts_due = 0.0
+        self._counts_due = self._line_due = 0.0
+        self._line_of = (-1, 0)
         self._num_envs = 0
         self._writer: TelemetryWriter | None = None
         self._source: MonitoredEnvs | None = None
@@ -154,10 +156,11 @@ class Publisher:
         write_policy(writer, env, look.seat, self._debugger.inspect(env * self._task.players + look.seat))
         # Also without `detail`, so that who asks for it during a long update does not wait for the next step.
         self._write_step(writer, buffer, env, look.seat, at_gate=at_gate)
-        if at_gate:
-            ends, rewards = history.line(env, look.seat)
+        if at_gate or self._line_of != (env, look.seat) or time.monotonic() >= self._line_due:
+            self._line_of, self._line_due = (env, look.seat), time.monotonic() + LINE_PERIOD
+            steps = history.line(env, look.seat)
             with writer.write("line") as line:
-                LINE.put(line, {"env": env, "seat": look.seat, "now": history.now, "ends": ends, "rewards": rewards})
+                LINE.put(line, {"env": env, "seat": look.seat, **vars(steps)})
         if look.detail:
             self._write_action_counts(writer, env)
 

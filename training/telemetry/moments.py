@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -225,13 +225,27 @@ class Moment:
         )
 
 
+def _unknown() -> NDArray[np.float32]:
+    return np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True)
 class RecentSteps:
-    """Ends and one seat's rewards of the last steps, oldest first, `(steps,)` each; the last step is `now`."""
+    """The last steps, oldest first, `(steps,)` each.
+
+    Attributes:
+        now: The newest step.
+        ends: How steps ended episodes.
+        rewards: The rewards of one seat.
+        values: What its policy estimated before each step; NaN if unknown.
+        actions: The first numbers of its actions; NaN where it waited.
+    """
 
     now: int
     ends: NDArray[np.uint8]
     rewards: NDArray[np.float32]
+    values: NDArray[np.float32] = field(default_factory=_unknown)
+    actions: NDArray[np.float32] = field(default_factory=_unknown)
 
     @classmethod
     def read(cls, record: Array, env: int, seat: int) -> RecentSteps | None:
@@ -239,4 +253,4 @@ class RecentSteps:
         count = int(record["ends_count"])
         if record["env"] != env or record["seat"] != seat or not count:
             return None
-        return cls(int(record["now"]), record["ends"][:count], record["rewards"][:count])
+        return cls(int(record["now"]), *(record[name][:count] for name in ("ends", "rewards", "values", "actions")))

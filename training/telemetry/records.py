@@ -208,10 +208,12 @@ BREAKPOINT = Record(
     number("env", "i4", FROM_NONE),  # where it hit last, -1 before
     text("text", 200),
 )
-LINE = Record(  # an environment's last steps and the rewards of one seat, oldest first
+LINE = Record(  # an environment's `RecentSteps`
     number("env", "i4", ANY),
     number("seat", "u2", ANY),
     number("now", "i8", ANY),
     several("ends", "u1", Range(0, TRUNCATED), MAX_STEPS_BACK),
     several("rewards", "f4", ANY, MAX_STEPS_BACK),
+    several("values", "f4", ANY, MAX_STEPS_BACK),
+    several("actions", "f4", ANY, MAX_STEPS_BACK),
 )

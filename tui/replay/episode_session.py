@@ -53,7 +53,9 @@ class EpisodeSession(ForeignSession):
     def snapshot(self, look: ViewRequest) -> Snapshot:
         """Return the newest snapshot, with the requested moment."""
         played = self._of(look.seat)
-        line = RecentSteps(self.length, played["end"][1:], played["reward"][1:])
+        actions = played["action"][1:].reshape(self.length, -1)[:, 0].astype("f4")
+        actions[played["acted"][1:] == 0] = UNKNOWN
+        line = RecentSteps(self.length, played["end"][1:], played["reward"][1:], played["value"][1:], actions)
         return replace(
             self._newest, seat=look.seat, line=line, moment=self.moment(max(0, self.length - look.back), look.seat)
         )

@@ -9,6 +9,7 @@ from pac.training.session.gate import Gate
 from pac.training.session.monitor import Monitor
 from pac.training.session.publishing import PERIODS
 from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.moments import RecentSteps
 from pac.training.telemetry.records import MESSAGE_BYTES, Phase
 from pac.training.telemetry.snapshot import ViewRequest
 from pac.training.telemetry.throughput import TrainingClock
@@ -118,3 +119,22 @@ def test_the_newest_step_is_published_before_somebody_inspects_it(published):
     published.monitor.publish()
     moment = published.reader.read("detail")
     assert (moment["env"].item(), moment["reward"].item()) == (1, 5)
+
+
+def test_the_last_steps_are_published_while_it_runs(published):
+    """Rewards, values and actions of the environment in focus, at once if it is another one."""
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1)
+    published.source.buffer["action"][:, 1] = [2, 1, 0, 0, 0]
+    published.source.buffer["active"][0] = DECIDES
+    published.monitor.begin(published.source)
+    published.source.step(reward=[0, 5, 0, 0])
+    published.source.step(reward=[0, -1, 7, 0])
+    published.monitor.publish()
+    line = RecentSteps.read(published.reader.read("line"), 1, 0)
+    assert line is not None
+    assert (line.rewards.tolist(), line.actions.tolist(), len(line.values)) == ([5, -1], [2, 1], 2)
+    published.view.look = ViewRequest(focus=2)
+    published.monitor.publish()
+    line = RecentSteps.read(published.reader.read("line"), 2, 0)
+    assert line is not None
+    assert line.rewards.tolist() == [0, 7]

@@ -49,7 +49,7 @@ from .messages import (
 from .navigation import PAGE_STEPS, Navigation
 from .other_runs import reread
 from .painter import Painter
-from .preferences import Preferences, use
+from .preferences import AlarmLimits, Preferences, preferences, use
 from .refresh import Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
 from .state import AppState
@@ -118,6 +118,7 @@ class PacApp(TerminalApp):
         self.navigation = Navigation(self.state, self.debugger, self.curves, self.painter, self)
         self.dialogs = DialogOpener(self)
         self._requested: ViewRequest | None = None
+        self._alarms: dict[int, AlarmLimits] = {}
         self._opened = time.time() if connection.origin == "elsewhere" else 0.0
         self._announced: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
@@ -322,6 +323,15 @@ class PacApp(TerminalApp):
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
         self._snapshots.request(request)
+        self._send_alarms()
+
+    def _send_alarms(self) -> None:
+        """Tell the session how sensitive its alarms are to be, unless it is as usual."""
+        wanted = preferences().alarms
+        pid = self.state.snapshot.description.pid if self.state.snapshot is not None else None
+        if pid is not None and wanted != self._alarms.get(pid, AlarmLimits()) and not self.state.phase.over:
+            self._alarms[pid] = wanted
+            self.training.send("alarms", **wanted.model_dump())
 
     def key_of(self, command: str) -> str:
         """Return a command's key as the app shows it."""
@@ -407,7 +417,7 @@ class PacApp(TerminalApp):
         if message.command == "stop":
             self.ending.stop_refused()
         self.training.requested_pause = None
-        if message.command != "look" and not self.ending.stop_requests:
+        if message.command not in {"look", "alarms"} and not self.ending.stop_requests:
             self.notify(str(message.error), title=message.error.title, severity="warning")
 
     @work(thread=True, exclusive=True)

@@ -85,7 +85,7 @@ KEYS: tuple[Key, ...] = (
     Key("sweep", "v", "v", "Sweep: measure several N, then return to this one", ENVIRONMENTS),
     Key("runs", "R", "R", "Runs: open a running one, resume a stopped one", RUNS),
     Key("screenshot", "s", "s", "Save a picture of the screen", APP),
-    Key("settings", "comma", ",", "Settings: theme, characters, colors, refresh rates", APP),
+    Key("settings", "comma", ",", "Settings: theme, characters, colors, refresh rates, alarms", APP),
     Key("help", "question_mark", "?", "All keys", APP),
     Key("palette", "ctrl+p", "Ctrl+P", "All commands by name; change their keys", APP),
     Key("control", "c", "c", "Take control from another viewer", SESSION),

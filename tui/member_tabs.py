@@ -65,7 +65,7 @@ class MemberTabs(TextLines):
         for index in range(first, len(names)):
             if width_of(tuple(row)) + len(names[index]) + width_of(tail) + 1 > width:
                 break
-            color = YELLOW if index == slow else RED if members[index].over else SOFT
+            color = YELLOW if index == slow else RED if members[index].failed else SOFT
             add(names[index], index, color, active=index == selected and not together)
         self.show([spread(tuple(row), tail, width)])
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..envs import PacError
 from ..training.session.host import RunningSession, Starting
+from ..training.telemetry.records import Phase
 from ..training.telemetry.segment_layout import MALFORMED
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from ..training.units import RETURN
@@ -42,6 +43,11 @@ class SeenSession:
     def machine(self) -> str:
         """Its machine, as the user calls it or as it calls itself."""
         return self.host or (self.snapshot.description.host if self.snapshot is not None else "")
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended, but not as a session ends that is done or that a person has stopped."""
+        return self.over and (self.snapshot is None or self.snapshot.phase is not Phase.ENDED)
 
     @property
     def waiting(self) -> float | None:

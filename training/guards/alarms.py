@@ -6,6 +6,7 @@ An alarm is raised when its problem begins. It is not raised again while the pro
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -27,9 +28,15 @@ EPISODE_FACTOR = 10.0  # times the median episode
 MIN_EPISODE_SECONDS = 60.0  # s
 FIRST_EPISODE_SECONDS = 600.0  # s, while no episode has ended
 
-SLOW_RATIO = 0.8  # of the median
+SLOW_SHARE = 0.2  # below the median
 SLOW_WINDOWS = 3  # windows
+NOISE = 0.05  # the share of all windows that may be as slow without an alarm: other programs use the machine, too
+BUSY = 1.5  # programs that want to run, per core, from which on they are named
 MIN_WINDOWS = 30  # a minute; before that, a short disturbance would raise the alarm
+
+
+KINDS = ("nan", "entropy", "episodes", "throughput")
+"""The alarms that the user can mute, or make less sensitive by a factor."""
 
 
 class Alarm:
@@ -59,12 +66,12 @@ class EntropyCollapse:
         self._early: list[float] = []
         self._low = 0
 
-    def collapsed(self, entropy: float) -> bool:
-        """Add an iteration's entropy, in nats; return whether it has collapsed."""
+    def collapsed(self, entropy: float, limit: float = 1.0) -> bool:
+        """Add an iteration's entropy, in nats; return whether it has collapsed to the usual share over `limit`."""
         if len(self._early) < EARLY_ITERATIONS:
             self._early.append(entropy)
             return False
-        low = self.early > 0 and entropy < COLLAPSE_RATIO * self.early
+        low = self.early > 0 and entropy * limit < COLLAPSE_RATIO * self.early
         self._low = self._low + 1 if low else 0
         return self._low >= COLLAPSE_ITERATIONS
 
@@ -93,12 +100,15 @@ class Alarms:
         on_alarm: Called with a sentence and an environment, or -1.
         messages: The sentences of all alarms, in order.
         marked: Environments with an alarm, until their episode ends.
+        limits: By how much less sensitive the alarms of each kind are than usual; 0 mutes them. Any thread may replace
+            it.
     """
 
     def __init__(self) -> None:
         self.on_alarm: Callable[[str, int], None] = lambda _text, _env: None
         self.messages: list[str] = []
         self.marked: set[int] = set()
+        self.limits: Mapping[str, float] = dict.fromkeys(KINDS, 1.0)
         self._numbers = {name: Alarm(QUIET_SECONDS) for name in ("reward", "observation")}
         self._losses = Alarm(QUIET_ITERATIONS)
         self._collapse = Alarm(QUIET_ITERATIONS)
@@ -115,6 +125,8 @@ class Alarms:
 
     def check_environments(self, results: StepResults, players: int, now: float) -> None:
         """Check rewards and observations for NaN; `now` in s of training."""
+        if not self.limits["nan"]:
+            return
         self._report_nan("reward", results.nan_returns // players, now)
         self._report_nan("observation", results.nan_observations // players, now)
 
@@ -131,30 +143,42 @@ class Alarms:
         """Check that one of the `episodes` so far has ended within `patience` seconds; `now` in s of training."""
         if episodes != self._episodes:
             self._episodes, self._ended = episodes, now
-        silent = now - self._ended
+        silent, patience = now - self._ended, patience * (self.limits["episodes"] or math.inf)
         if self._silence.begins(now, active=silent > patience):
             self.report(f"alarm: no episode has ended for {silent:.0f} s; the limit is {patience:.0f} s")
 
     def check_iteration(self, metrics: Mapping[str, float], windows: Sequence[float], now: float) -> None:
         """Check a trainer's metrics, and the fps of all windows at the current N; `now` in s of training."""
         self._iterations += 1
+        limits = self.limits
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
-        if self._losses.begins(self._iterations, active=bool(losses)):
+        if self._losses.begins(self._iterations, active=bool(losses and limits["nan"])):
             self.report(f"alarm: {losses[0]} is {metrics[losses[0]]}")
-        entropies = _entropies(metrics)
-        collapsed = [learner for learner, value in entropies.items() if self._entropies[learner].collapsed(value)]
+        entropies, limit = _entropies(metrics), limits["entropy"] or math.inf
+        collapsed = [each for each, value in entropies.items() if self._entropies[each].collapsed(value, limit)]
         if self._collapse.begins(self._iterations, active=bool(collapsed)):
             entropy, early = entropies[collapsed[0]], self._entropies[collapsed[0]].early
             self.report(f"alarm: the policy's entropy has collapsed to {entropy:.3g} nats, from {early:.3g} at first")
-        if len(windows) >= MIN_WINDOWS:
-            fps, usual = max(windows[-SLOW_WINDOWS:]), median(windows)
-            if self._slowness.begins(now, active=fps < SLOW_RATIO * usual):
-                under = 100 * (1 - fps / usual)
-                self.report(f"alarm: throughput is {fps:,.0f}/s, {under:.0f} % below the median of {usual:,.0f}/s")
+        if len(windows) >= MIN_WINDOWS and limits["throughput"]:
+            self._check_throughput(windows, SLOW_SHARE * limits["throughput"], now)
+
+    def _check_throughput(self, windows: Sequence[float], share: float, now: float) -> None:
+        """Check that the last windows are not slower than usual by a share, and than nearly all others were."""
+        fps, usual = max(windows[-SLOW_WINDOWS:]), median(windows)
+        noisy = float(np.quantile(windows[:-SLOW_WINDOWS], NOISE))
+        if self._slowness.begins(now, active=fps < min((1 - share) * usual, noisy)):
+            under = 100 * (1 - fps / usual)
+            text = f"alarm: throughput is {fps:,.0f}/s, {under:.0f} % below the median of {usual:,.0f}/s"
+            self.report(text + busy(os.getloadavg()[0], os.cpu_count() or 1))
 
     def reset(self) -> None:
         """Unmark all environments, because they are replaced."""
         self.marked.clear()
+
+
+def busy(load: float, cores: int) -> str:
+    """Return that many programs use the machine, if so."""
+    return f"; {load:.0f} programs want to run on {cores} cores" if load > BUSY * cores else ""
 
 
 def _entropies(metrics: Mapping[str, float]) -> dict[int, float]:

@@ -44,6 +44,7 @@ NumEnvs: TypeAlias = Annotated[int, Bounds(ge=1, le=MAX_ENVS)]
 Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
 EpisodeNumber: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
 Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
+Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 
 
@@ -144,6 +145,11 @@ class BaseCommands:
         """Limit the steps per second of all environments together; 0 is no limit."""
         self._session.gate.set_speed(sps)
         self._session.state.speed = sps
+
+    def do_alarms(self, nan: Limit = 1.0, entropy: Limit = 1.0, episodes: Limit = 1.0, throughput: Limit = 1.0) -> None:
+        """Set by how much less sensitive alarms are than usual; 0 mutes them."""
+        limits = {"nan": nan, "entropy": entropy, "episodes": episodes, "throughput": throughput}
+        self._session.debugger.alarms.limits = limits
 
     def do_stop(self) -> None:
         """Save, and end the session."""

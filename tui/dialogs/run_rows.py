@@ -24,7 +24,6 @@ from ..drawing.styles import (
     SIGNS,
     SOFT,
     TEXT,
-    YELLOW,
     Row,
     blank,
     fit,
@@ -34,7 +33,7 @@ from ..drawing.styles import (
 from ..views.figures import hint, wrapped
 from .episode_rows import cell
 
-STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": YELLOW, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
+STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": SOFT, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
 TABLE = (
     ("task", 20, 130),
     ("trainer", 9, 110),

@@ -1,4 +1,4 @@
-"""The dialog of settings: theme, characters, colors and refresh rates, which change at once."""
+"""The dialog of settings: theme, characters, colors, refresh rates and alarms, which change at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from ...envs import PacError
 from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Row, fit, styled
 from ..drawing.theme import NO_COLOR
-from ..preferences import Preferences, Rates, are_kept, path, preferences
+from ..preferences import AlarmLimits, Preferences, Rates, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
-from .dialog import PanelDialog
+from .dialog import PanelDialog, first_shown
 
-MOST_COLUMNS, LABEL = 62, 20
+MOST_COLUMNS, LABEL, LEAST_SHOWN = 62, 20, 3
+LIMITS = (0.0, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 
 
@@ -28,12 +29,14 @@ class Setting(NamedTuple):
         label: Its name in the dialog.
         values: What it can be.
         about: What it means.
+        unit: Of a number.
     """
 
     name: tuple[str, ...]
     label: str
     values: Sequence[Any]
     about: str
+    unit: str = ""
 
     @property
     def value(self) -> Any:
@@ -71,8 +74,14 @@ def _settings() -> list[Setting]:
         Setting(("characters",), "characters", ("auto", "unicode", "ascii"), about["characters"]),
         Setting(("color",), "colors", (True, False), about["color"]),
         *(
-            Setting(("rates", name), f"rate: {name}", RATES, f"Hz. {field.description}")
+            Setting(("rates", name), f"rate: {name}", RATES, f"Hz. {field.description}", " Hz")
             for name, field in Rates.model_fields.items()
+        ),
+        *(
+            Setting(
+                ("alarms", name), f"alarm: {name}", LIMITS, f"{field.description} 2 x tolerates twice as much.", " x"
+            )
+            for name, field in AlarmLimits.model_fields.items()
         ),
     ]
 
@@ -124,18 +133,21 @@ class SettingsDialog(PanelDialog[None]):
         width = max(1, min(MOST_COLUMNS, self.size.width))
         inner = max(1, width - FRAME)
         selected = self._settings[self._selected]
-        rows = [self._row(setting, selected=setting is selected) for setting in self._settings]
         about = selected.about
         if NO_COLOR and selected.name == ("color",):
             about = "Colors are off because the variable NO_COLOR is set."
-        rows += [(), *((styled(line, SOFT),) for line in wrapped(about, inner)), (), *self._state(inner)]
+        foot = [(), *((styled(line, SOFT),) for line in wrapped(about, inner)), (), *self._state(inner)]
+        room = max(LEAST_SHOWN, self.size.height - 2 - len(foot))
+        first = first_shown(self._selected, room, len(self._settings))
+        shown = self._settings[first : first + room]
+        rows = [*(self._row(setting, selected=setting is selected) for setting in shown), *foot]
         self.frame("Settings", rows, width, "← → change   s saves   Esc closes")
 
     def _row(self, setting: Setting, *, selected: bool) -> Row:
         value = setting.value
         text = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else str(value)
         if isinstance(value, float):
-            text = f"{value:g} Hz"
+            text = f"{value:g}{setting.unit}" if value else "muted"
         return (
             styled("▌ " if selected else "  ", ACCENT),
             styled(fit(setting.label, LABEL), BRIGHT if selected else SOFT, bold=selected),

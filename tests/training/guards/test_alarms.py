@@ -1,6 +1,7 @@
 """Alarms: what they notice, what they let pass, and that they ring once."""
 
 import math
+import os
 
 import pytest
 
@@ -16,6 +17,7 @@ from pac.training.guards.alarms import (
     QUIET_SECONDS,
     Alarm,
     Alarms,
+    busy,
     episode_patience,
 )
 from pac.training.telemetry.step_results import StepReader
@@ -46,7 +48,8 @@ class Training:
 
 
 @pytest.fixture
-def training():
+def training(monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     return Training()
 
 
@@ -140,6 +143,35 @@ def test_throughput_is_held_to_its_own_median(training):
     assert not training.iterate(2 * MIN_WINDOWS, fps=900)
     assert training.iterate(4, fps=700) == ["alarm: throughput is 700/s, 22 % below the median of 900/s"]
     assert not training.iterate(20, fps=100, num_envs=2)
+
+
+def test_a_noisy_machine_does_not_ring(training):
+    """Where one window in five is slow anyhow, three such are nothing; much slower ones are."""
+    for _ in range(MIN_WINDOWS // 5):
+        assert not training.iterate(fps=700) + training.iterate(4, fps=1000)
+    assert not training.iterate(3, fps=700)
+    assert training.iterate(3, fps=300)
+
+
+def test_a_busy_machine_is_named():
+    """If more programs want to run than there are cores."""
+    assert busy(7.4, 4) == "; 7 programs want to run on 4 cores"
+    assert not busy(5.0, 4)
+
+
+def test_alarms_are_muted_and_tuned_by_kind(training):
+    """Muted ones do not ring; others tolerate as much more as is set."""
+    training.alarms.limits = {"nan": 0, "entropy": 2, "episodes": 2, "throughput": 2}
+    training.alarms.check_environments(results(observation=math.nan), 1, 5.0)
+    assert not training.iterate(EARLY_ITERATIONS + 20, loss__policy=math.nan, loss__entropy=2.0)
+    assert not training.iterate(COLLAPSE_ITERATIONS, loss__entropy=0.11)
+    assert training.iterate(COLLAPSE_ITERATIONS, loss__entropy=0.09)
+    assert not training.iterate(4, fps=700)
+    assert training.iterate(4, fps=500)
+    training.alarms.check_pace(0, 100.0, 199.0)
+    assert len(training.alarms.messages) == 2
+    training.alarms.check_pace(0, 100.0, 201.0)
+    assert training.alarms.messages[2:] == ["alarm: no episode has ended for 201 s; the limit is 200 s"]
 
 
 def test_episodes_that_end_no_more_ring():

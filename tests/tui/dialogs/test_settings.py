@@ -80,6 +80,17 @@ async def test_a_rate_changes_in_steps(config_file, fake, open_app):
         await seen(app, "60 Hz")
 
 
+async def test_alarms_are_muted_in_the_session(config_file, fake, open_app):
+    """It is told at once; the list scrolls where it does not fit, and the file stays as it is."""
+    async with open_app(fake, (60, 12)) as (app, pilot):
+        await pilot.press("comma", "up")
+        await seen(app, "alarm: throughput", "1 x")
+        await pilot.press("left", "left")
+        await seen(app, "muted")
+        await until(lambda: ("alarms", {"nan": 1, "entropy": 1, "episodes": 1, "throughput": 0}) in fake.commands)
+        assert not config_file.exists()
+
+
 @pytest.mark.thorough
 async def test_settings_are_saved_on_request(config_file, fake, open_app):
     """In the file, whose name is shown; what is not changed is not written."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from rich.segment import Segment
+from rich.style import Style
+
 from ..training.telemetry.records import Phase
 from ..training.units import plural
 from .drawing.styles import BRIGHT, FAINT, RAISED, SOFT, Row, blank, styled, width_of
-from .keys import together
+from .keys import table, together
 
 Hints: TypeAlias = tuple[str | tuple[str, str], ...]
 """Command ids, separated by spaces, the most useful ones first; with another word than the last part of the first."""
@@ -115,5 +118,20 @@ def named(hint: str | tuple[str, str]) -> tuple[str, str]:
 
 def _key(names: str, word: str, *, grey: bool) -> Row:
     letter, text = (FAINT, FAINT) if grey else (BRIGHT, SOFT)
-    keys = f" {together(names.split())} "
-    return styled(keys, letter, ground=RAISED, bold=not grey), styled(f"{word} ", text, ground=RAISED)
+    commands = names.split()
+    keys = f" {together(commands)} "
+    last = keys.rindex(" ", 0, -1) if len(commands) > 1 else 0
+    parts = (
+        (styled(keys[:last], letter, ground=RAISED, bold=not grey), commands[0]),
+        (styled(keys[last:], letter, ground=RAISED, bold=not grey), commands[-1]),
+        (styled(f"{word} ", text, ground=RAISED), commands[0]),
+    )
+    return tuple(_clickable(part, command) for part, command in parts if part.text)
+
+
+def _clickable(segment: Segment, command: str) -> Segment:
+    """Return a text whose click does what a command does. Several keys, as in `1-9`, are no command."""
+    if command not in table():
+        return segment
+    click = Style(meta={"@click": f"app.run_command({command!r})"})
+    return segment._replace(style=segment.style + click if segment.style else click)

@@ -64,11 +64,23 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
     return list(screen._compositor.render_strips())  # noqa: SLF001 - Textual has no public method for this
 
 
+def stacked_lines(screens: Sequence[Screen[Any]]) -> list[Strip]:
+    """Return the lines of the first screen, with the widgets of the screens over it."""
+    lines = lines_of(screens[0])
+    for screen in screens[1:]:
+        over = lines_of(screen)
+        for region in (widget.region for widget in screen.children if widget.display):
+            for y in range(max(0, region.y), min(len(lines), region.bottom)):
+                pieces = lines[y].crop(0, region.x), over[y].crop(region.x, region.right), lines[y].crop(region.right)
+                lines[y] = Strip.join(pieces)
+    return lines
+
+
 def save_svg(screen: Screen[Any]) -> Path:
-    """Write a screen as an SVG into the working directory, named after the time; return its path."""
+    """Write what is shown as an SVG into the working directory, named after the time; return its path."""
     path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
     try:
-        picture = svg_of(lines_of(screen))
+        picture = svg_of(stacked_lines(screen.app.screen_stack))
     except AttributeError:  # another version of Textual
         picture = screen.app.export_screenshot()
     path.write_text(picture)

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from pac.training.telemetry.records import Level, Phase
 from pac.tui import launch, restart
 from pac.tui.dialogs.prompt import Prompt
+from pac.tui.svg import stacked_lines
 
 from .fake_session import screen_text, seen, until
 
@@ -216,6 +217,32 @@ async def test_a_prompt_takes_digits_only(fake, open_app):
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Prompt))
         assert app.training.pending.num_envs is None
+
+
+async def test_a_picture_of_a_dialog_is_saved(fake, open_app, tmp_path, monkeypatch):
+    """It shows the dialog over what is below it."""
+    monkeypatch.chdir(tmp_path)
+    async with open_app(fake) as (app, pilot):
+        await pilot.press("question_mark", "s")
+        await seen(app, "saved")
+        text = "\n".join(line.text for line in stacked_lines(app.screen_stack))
+    assert "Debugging" in text
+    assert "Summary" in text
+    assert list(tmp_path.glob("*.svg"))
+
+
+async def test_a_click_on_a_hint_does_what_its_key_does(fake, open_app):
+    """Of two keys, the one that was clicked."""
+    async with open_app(fake, (200, 24)) as (app, pilot):
+        line = app.query_one("#keys").text
+        await pilot.click("#keys", offset=(line.index("workers"), 0))
+        await until(lambda: app.state.view == "workers")
+        await pilot.press("0")
+        await until(lambda: app.state.view == "summary")
+        line = app.query_one("#keys").text
+        await pilot.click("#keys", offset=(line.index("] envs"), 0))
+        await seen(app, "9")
+        await until(lambda: app.training.pending.num_envs == 9)
 
 
 @pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.thorough)])

@@ -3,12 +3,14 @@
 import time
 
 from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Level
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
 from pac.tui.views.base import ViewUpdate
 from pac.tui.views.curves import Curves, all_curves
 from pac.tui.views.figures import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.frames import frames_of
+from pac.tui.views.workers import event_rows
 
 
 def test_numbers_are_aligned_and_joined_to_their_labels():
@@ -95,3 +97,14 @@ def test_a_curve_without_two_points_says_what_it_waits_for(fake):
 def snapshot(fake):
     """Return what the app sees of a session."""
     return take_snapshot(TelemetryReader(fake.directory), ViewRequest(curves=("return_mean", "eval/return")))
+
+
+def test_an_event_names_its_environment_once(fake):
+    """Breakpoints and alarms name it themselves."""
+    for text in ("break: env 2: reward > 1 (reward 3)", "it is slow"):
+        fake.event(Level.WARNING, text)
+    with fake.writer.write("events") as events:
+        events["env"][:2] = 1
+    fake.say()
+    texts = ["".join(segment.text for segment in row)[17:] for row in event_rows(snapshot(fake), 80, 2)]
+    assert texts == ["Env 2: it is slow", "break: env 2: reward > 1 (reward 3)"]

@@ -157,7 +157,7 @@ def test_the_footer_greys_out_unavailable_keys():
     """And only those."""
     situation = Situation(Phase.RUNNING, "summary", "env")
     found = colors([key_line(200, situation, lambda command: "no" if command == "envs.more" else "")])
-    assert found["[ ]"] == found["envs"] == hex_of(FAINT)
+    assert found["["] == found["]"] == found["envs"] == hex_of(FAINT)
     assert found["B"] == hex_of(BRIGHT)
 
 

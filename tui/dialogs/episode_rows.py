@@ -30,6 +30,8 @@ TABLE = (
     ("seed", 22, 110),
 )
 """Columns: heading, width, and the least width of the screen that has the column."""
+SPARED, MARGIN = ("outcome", "age", "length", "episode"), 2
+"""The columns that are left out first, and the columns before the table."""
 COMPARED = re.compile(r"(env|episode|return|length)(<=|>=|<|>|=)(-?[\d.]+(?:e-?\d+)?)")
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -144,8 +146,12 @@ def chosen(rows: Sequence[EpisodeRow], words: Sequence[str], column: str, *, asc
 
 
 def columns_of(width: int) -> list[tuple[str, int]]:
-    """Return the columns that fit into a frame."""
-    return [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
+    """Return the columns that fit into a frame, uncut."""
+    found = {name: wide for name, wide, least in TABLE if width + FRAME >= least}
+    for name in SPARED:
+        if sum(found.values()) + MARGIN > width:
+            found.pop(name)
+    return list(found.items())
 
 
 def heading(columns: Sequence[tuple[str, int]], sorted_by: str, *, ascending: bool) -> Row:

@@ -13,7 +13,7 @@ from rich.style import Style
 from .dots import BRAILLE, HALVES, PLAIN_HALVES, Dots
 from .numbers import short
 from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, RED, SIGNS, SOFT, Row, mixed, style_of, styled
-from .ticks import Ends, foot, levels, place_of, value_at
+from .ticks import Ends, evened, foot, levels, place_of, value_at
 
 Reals = NDArray[np.float64]
 LABEL = 5
@@ -305,7 +305,7 @@ def chart(lines: Sequence[Line], width: int, height: int, plot: Plot) -> Chart:
     placed = [plot.placed(line) for line in lines]
     tall = height - 2
     y = np.concatenate([line.y for line in placed])
-    up = plot.up(y)
+    up = plot.up(y) if plot.log_y else evened(plot.up(y), tall)
     labels = {tall - 1 - line: short(value) for line, value in levels(up, tall, log=plot.log_y).items()}
     margin = max(LABEL, *map(len, labels.values())) if labels else LABEL
     inner = width - margin - 1

@@ -13,6 +13,8 @@ from textual.events import Resize
 from textual.screen import ModalScreen, Screen
 from textual.widgets import ContentSwitcher
 
+from ..keys import table
+
 
 class PlainContainer(Container):
     """A container without a background."""
@@ -49,7 +51,13 @@ class SteadyScreen(Screen[Result]):
 
 
 class Modal(SteadyScreen[Result], ModalScreen[Result]):
-    """A screen over another one."""
+    """A screen over another one. The key that saves a picture works there, too, unless it has another meaning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for key in table()["screenshot"].keys.split(","):
+            if key not in self._bindings.key_to_bindings:
+                self._bindings.bind(key, "app.run_command('screenshot')", show=False)
 
     def on_unmount(self) -> None:
         """Free what was drawn. Textual caches a method by its object, which keeps the lines of 1,024 widgets."""

@@ -17,6 +17,8 @@ GAPS = (3, 2, 1)
 """Lines between two labels of the y axis, best first."""
 MOST = 6
 """Steps between labels of the y axis of a high chart, and half as many as those of the x axis of a wide one."""
+WIDEST = 4 / 3
+"""By how much an axis may be widened."""
 ENOUGH = {False: 2, True: 3}
 """Labels of an axis, by whether it is logarithmic."""
 
@@ -34,6 +36,23 @@ def value_at(place: float, *, log: bool) -> float:
 def spelled(value: float, unit: str) -> str:
     """Return the label of a value of the x axis; without a unit, it is in seconds."""
     return short(value) if unit else clock(value).removeprefix("0:")
+
+
+def evened(axis: Ends, tall: int) -> Ends:
+    """Return a linear y axis of `tall` lines, a little wider if round values are whole lines apart then."""
+    first, last = axis
+    span, least = last - first, max(GAPS[0], tall // MOST)
+    if not 0 < span < math.inf or tall <= ENOUGH[False] * least:
+        return axis
+    found: list[Ends] = []
+    for gap in range(least, 2 * least):  # with a larger one, `levels` would find smaller steps
+        step = _round_step(span * gap / (tall - 1), time=False)
+        low = math.floor(first / step * gap + 1e-9) * step / gap
+        high = low + step / gap * (tall - 1)
+        labels = math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
+        if last - 1e-9 * span <= high <= low + WIDEST * span and labels >= ENOUGH[False]:
+            found.append((low, high))
+    return min(found, key=lambda ends: ends[1] - ends[0], default=axis)
 
 
 def levels(axis: Ends, tall: int, *, log: bool) -> dict[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -126,7 +127,8 @@ def event_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     for event in reversed(snapshot.events[-height:]):
         word, color = LEVELS[event.level]
         when = time.strftime("%H:%M:%S", time.localtime(event.time))
-        env = f"{snapshot.description.env_title(event.env)}: " if event.env >= 0 else ""
+        named = event.env < 0 or re.search(rf"\benv {event.env + 1}\b", event.text)
+        env = "" if named else f"{snapshot.description.env_title(event.env)}: "
         rows.append(
             (
                 styled(f"{when} ", FAINT),

@@ -11,7 +11,7 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import EPISODE
 from pac.tui.app import PacApp
 from pac.tui.connection import SessionConnection
-from pac.tui.dialogs.episode_rows import EpisodeRow, chosen, marks_of, rows_of
+from pac.tui.dialogs.episode_rows import TABLE, EpisodeRow, chosen, columns_of, marks_of, rows_of
 from pac.tui.dialogs.episodes import EpisodesDialog
 
 from ...training.past.test_episode import recorded
@@ -166,3 +166,12 @@ def test_a_seed_is_that_of_the_environment_among_all_processes():
     records["number"], records["env"], records["episode"] = 1, 2, 5
     about = describe(find("drmario"), run="a-run", first_env=8, **FACTS)
     assert rows_of(records, about)[0].seed == episode_seed(7, 10, 5)
+
+
+@pytest.mark.parametrize("width", [36, 50, 76, 106])
+def test_columns_are_left_out_and_not_cut(width):
+    """In 40 columns, the return is whole."""
+    columns = columns_of(width)
+    assert 2 + sum(wide for _, wide in columns) <= width
+    assert {"env", "return"} <= {name for name, _ in columns}
+    assert [name for name, _, _ in TABLE if name in dict(columns)] == list(dict(columns))

@@ -5,12 +5,15 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pac.tui.drawing.chart import Line, Plot, bounds, columns_of, layered
 from pac.tui.drawing.chart import chart as charted
 from pac.tui.drawing.speedup import axis_of
 from pac.tui.drawing.styles import RED, SIGNS
 from pac.tui.drawing.theme import in_ascii
+from pac.tui.drawing.ticks import evened, levels
 
 
 def chart(x, y, width, height, plot):
@@ -124,3 +127,22 @@ def test_curves_in_ascii_differ_without_colors(monkeypatch):
     other, *main = [set(row) - {" "} for row in rows if row.strip()]
     assert main
     assert all(other.isdisjoint(letters) for letters in main)
+
+
+@pytest.mark.parametrize("tall", [7, 12, 28, 50])
+@pytest.mark.parametrize(("low", "high"), [(-0.98, -0.81), (0.17, 1.34), (33.7, 86.6), (-4.0, 3.0), (1200, 61_000)])
+def test_labels_of_the_y_axis_are_equally_many_lines_apart(low, high, tall):
+    """The axis is a little wider for that; without room, or if it would be much wider, it is as it was."""
+    axis = evened((low, high), tall)
+    lines = list(levels(axis, tall, log=False))
+    assert len(set(np.diff(lines).tolist())) == 1 or (axis == (low, high) and tall <= 12)
+    assert evened((low, high), 5) == (low, high)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(3, 60))
+def test_a_y_axis_contains_all_values(low, span, tall):
+    """And it is at most a third wider than these."""
+    first, last = evened((low, low + span), tall)
+    assert first <= low + 1e-6 * span
+    assert last >= low + span * (1 - 1e-6)
+    assert last - first <= 1.34 * span + 1e-9 * abs(low)

@@ -34,6 +34,7 @@ CHAINS: list[dict[str, tuple[str, ...]]] = [
         "pac.training.random_policy": ("torch", "textual", "pac.tui"),
         "pac.training.ppo.trainer": ("textual", "pac.tui"),
     },
+    {"pac.training.watching.script": ("setproctitle", "textual", "pac.tui")},
 ]
 """Modules imported one after the other in one fresh interpreter, and what must not have come along by then."""
 

@@ -17,6 +17,7 @@ from typing import Any
 from ..backends.workers.worker import read_instructions
 from ..envs import find
 from ..envs.slots import next_slot
+from ..envs.titles import set_title
 from .device import envs_device
 from .lone_training import LoneTraining, maker
 from .trainer import BufferSpec, Context, Timer
@@ -53,6 +54,7 @@ class CountingEnvs:
 def main() -> None:
     """Answer one request."""
     setup = read_instructions()
+    set_title("baseline")
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what environments print is no answer
     task, device, backend = find(setup["task"]), setup["device"], setup["backend"]

@@ -27,6 +27,7 @@ from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
 from ..envs.slots import next_slot
 from ..envs.spaces.late_infos import ADAPTED
+from ..envs.titles import set_title
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
@@ -347,6 +348,7 @@ def serve() -> None:
     torch.set_num_threads(1)
     os.nice(10)  # the training goes first
     setup = read_instructions()
+    set_title("evaluation")
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what environments print is no answer
     task = find(setup["task"])

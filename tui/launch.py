@@ -12,6 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..envs import PacError
+from ..envs.titles import set_title
 from ..training.config import RUNS, Config
 from ..training.exits import FAILED, INTERRUPTED
 from ..training.imports import importing
@@ -166,6 +167,7 @@ def others_text() -> str:
 
 def show_app(connection: SessionConnection, notice: str = "") -> AppExit:
     """Run the app until it ends; `notice` is shown at its start."""
+    set_title("app")
     try:
         with borrowed_terminal(lambda: _end_session(connection)):
             with importing():

@@ -48,7 +48,9 @@ class BackgroundProcesses:
     def __init__(self) -> None:
         self._fleets: dict[str, Fleet] = {}
 
-    def start(self, name: str, target: str, arguments: Mapping[str, Any], *, hang_timeout: float = math.inf) -> None:
+    def start(
+        self, name: str, target: str, arguments: Mapping[str, Any], *, hang_timeout: float = math.inf, title: str = ""
+    ) -> None:
         """Start a function in a new process, without waiting for it.
 
         Args:
@@ -56,13 +58,20 @@ class BackgroundProcesses:
             target: The function, as `module:function`.
             arguments: What it is called with; must be serializable as JSON.
             hang_timeout: Time without `link.beat` after which the process counts as hung and is killed, in s.
+            title: What `ps` calls the process; by default its name.
 
         Raises:
             BadParameter: A process of that name is running.
         """
         if name in self._fleets:
             raise BadParameter(f"a background process named {name!r} is already running; choose another name")
-        self._fleets[name] = Fleet(target, [arguments], ready_timeout=math.inf, hang_timeout=hang_timeout)
+        self._fleets[name] = Fleet(
+            target,
+            [arguments],
+            ready_timeout=math.inf,
+            hang_timeout=hang_timeout,
+            title=title or name,
+        )
 
     def poll(self) -> list[ProcessExit]:
         """Return the processes that ended since the last call; never waits."""

@@ -44,6 +44,7 @@ class Fleet:
         ready_timeout: Time limit for a worker to get ready, in s.
         hang_timeout: Time without a sign of life after which a worker counts as hung, once it has done a step, in s.
         signs: Returns a number of a worker that changes while it works, in addition to its heartbeat.
+        title: What its processes are called in `ps`; by default, workers with their numbers.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class Fleet:
         ready_timeout: float = 60.0,
         hang_timeout: float = 10.0,
         signs: Callable[[int], int] = lambda _: 0,
+        title: str = "",
     ) -> None:
         remove_stale()
+        self._title = title
         self._target, self._signs = target, signs
         self.ready_timeout, self.hang_timeout = ready_timeout, hang_timeout
         name = f"fleet-{secrets.token_hex(6)}"
@@ -89,6 +92,7 @@ class Fleet:
         member.report.unlink(missing_ok=True)
         instructions = instructions_with(
             target=self._target,
+            title=self._title,
             control=str(self._segment.path),
             index=member.index,
             members=len(self.members),

@@ -20,11 +20,13 @@ from typing import Any
 
 from ...envs.apart import die_with_parent
 from ...envs.registry import known_tasks, learn_tasks
+from ...envs.titles import Titled, set_title
 
 
 def instructions_with(**given: Any) -> str:
     """Return a line of instructions for a process that this one has started."""
-    return json.dumps({"parent": os.getpid(), "path": sys.path, "tasks": known_tasks(), **given}) + "\n"
+    own = {"parent": os.getpid(), "path": sys.path, "tasks": known_tasks(), "run": Titled.run}
+    return json.dumps({**own, **given}) + "\n"
 
 
 def report(path: Path, error: BaseException, **facts: int | list[float] | None) -> None:
@@ -47,6 +49,7 @@ def read_instructions() -> Mapping[str, Any]:
     die_with_parent(instructions["parent"])
     sys.path[:] = instructions["path"]
     learn_tasks(instructions["tasks"])
+    Titled.run = instructions["run"]
     return instructions
 
 
@@ -79,6 +82,7 @@ def main() -> int:
     from ..system.segment import Segment
     from .control import FAILED, Link
 
+    set_title(instructions["title"] or f"worker {instructions['index'] + 1}")
     leave_to_parent()
     BUDGET.parts = instructions["members"]
     link = Link(

@@ -29,6 +29,7 @@ from ...envs import BadParameter, PacError
 from ...envs.apart import MAKING_LIMIT
 from ...envs.entries import FolderEntry
 from ...envs.openmp import WAITING
+from ...envs.titles import Titled, set_title
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED, INTERRUPTED
 from ..imports import importing
@@ -391,6 +392,8 @@ def main() -> int:
             faulthandler.dump_traceback_later(max(MAKING_LIMIT, 2 * config.hang_timeout), exit=True, file=2)
             session, close = _open(config, headless=headless, measures=measures)
             faulthandler.cancel_dump_traceback_later()
+            Titled.run = session.record.facts()["run"]
+            set_title("session")
         _log_to_file(session)
     except KeyboardInterrupt:
         _answer(pipe, STOPPED)

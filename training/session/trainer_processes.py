@@ -72,7 +72,8 @@ class SupervisedProcesses:
     def restart(self, index: int) -> None:
         """Start a process again after it has ended."""
         with self._lock:
-            self._processes.start(self._names[index], TARGET, self._arguments[index])
+            title = f"learner {index + 1}"
+            self._processes.start(self._names[index], TARGET, self._arguments[index], title=title)
             self._restarts[index] += 1
 
     def statuses(self) -> list[ProcessStatus]:

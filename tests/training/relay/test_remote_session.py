@@ -163,6 +163,13 @@ def test_a_broken_connection_is_made_again(tmp_path, live, part, times):
     until(lambda: not relays(watched) + transports(watched), "no relay and no transport")
 
 
+def test_an_error_of_ssh_is_one_line():
+    """Its lines end with carriage returns, which are not shown."""
+    said = "printf 'Warning: new key.\\r\\nPermission denied.\\r\\n' >&2; exit 255"
+    with pytest.raises(RelayFailed, match=r"^box: Warning: new key\.; Permission denied\.$"):
+        RemoteSession("box", ["sh", "-c", said]).start()
+
+
 def test_a_connection_over_which_nothing_comes_is_made_again(tmp_path, monkeypatch, live):
     """As after a network was lost: both sides live, and nothing is said. The loss is shown."""
     monkeypatch.setattr("pac.training.relay.remote_session.SILENCE", 2.0)

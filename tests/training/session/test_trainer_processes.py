@@ -10,6 +10,7 @@ import pytest
 from pac.training.session.host import SessionFailed
 
 from ...packages import install
+from ...titles import runs
 from ...waiting import until
 from ..watched import running, session
 
@@ -45,7 +46,7 @@ def following(tmp_path, lines):
 def process_of(watched):
     """Return the process that the trainer started."""
     children = psutil.Process(watched.process.pid).children(recursive=True)
-    (found,) = [child for child in children if "pac.backends.workers.worker" in child.cmdline()]
+    (found,) = [child for child in children if runs(child, "pac.backends.workers.worker")]
     return found
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from pac.tui.cli.commands import main
 
+from ...titles import runs
 from ...waiting import until
 
 TESTS = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ def test_sigterm_ends_what_a_benchmark_has_started():
 
     def trains() -> bool:
         children[:] = psutil.Process(command.pid).children(recursive=True)
-        return any("pac.training.session.host" in child.cmdline() for child in children)
+        return any(runs(child, "pac.training.session.host") for child in children)
 
     try:
         until(trains)

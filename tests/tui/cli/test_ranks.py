@@ -28,6 +28,7 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.cli.commands import main
 from pac.tui.cli.ranks import without_ranks
 
+from ...titles import runs
 from ...waiting import until
 from ..commands import Terminal, kill_all, left, start, tidy
 
@@ -326,7 +327,7 @@ def own(process: subprocess.Popen[str], module: str) -> list[psutil.Process]:
     found = []
     for child in psutil.Process(process.pid).children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            found += [child] * (module in child.cmdline())
+            found += [child] * runs(child, module)
     return found
 
 

@@ -266,7 +266,8 @@ def _named(
     while isinstance(layers[-1], gymnasium.Wrapper):
         layers.append(layers[-1].env)
     spec = layers[-1].spec
-    names = names_of(spec.id if spec else "", layers, facts["num_actions"], writer.item.shape, continuous=continuous)
+    env_id, count = spec.id if spec else "", facts["num_actions"]
+    names = names_of(env_id, layers, count, writer.item.shape, continuous=continuous, asks=True)
     known = not names.actions or "choices" in facts or "component_names" in facts
     named = {} if known else {"component_names" if continuous else "action_names": names.actions}
     return named, slices or names.slices

@@ -68,7 +68,9 @@ def agent_names(agents: Iterable[Any]) -> tuple[str, ...]:
     return names if len(names) <= MOST_AGENTS else ()
 
 
-def names_of(env_id: str, layers: Sequence[Any], count: int, shape: tuple[int, ...], *, continuous: bool) -> EnvNames:
+def names_of(
+    env_id: str, layers: Sequence[Any], count: int, shape: tuple[int, ...], *, continuous: bool, asks: bool = False
+) -> EnvNames:
     """Return the names of actions and of the numbers in observations, as far as they are certain.
 
     Wrappers that change actions or observations may have given them another meaning: then there are no names.
@@ -79,6 +81,7 @@ def names_of(env_id: str, layers: Sequence[Any], count: int, shape: tuple[int, .
         count: Number of choices, or of components of a continuous action.
         shape: The shape of its observations.
         continuous: Whether actions are continuous.
+        asks: Whether the environment may be asked, which runs its code: `get_action_meanings`, as of Atari games.
     """
     *wrappers, base = layers
     name = re.sub(r"-v\d+$", "", env_id.rpartition(":")[2])
@@ -87,6 +90,8 @@ def names_of(env_id: str, layers: Sequence[Any], count: int, shape: tuple[int, .
     actions, numbers = DOCUMENTED.get(name, ((), ())) if _of_gymnasium(base) else ((), ())
     simulated = _of_mujoco(base)
     actions = actions or (simulated.actions if continuous else _enumerated(base, count))
+    if asks and not (actions or continuous):
+        actions = _asked(base)
     slices: Mapping[str, tuple[int, int]] = {label: (at, at + 1) for at, label in enumerate(numbers)}
     slices = slices or (simulated.slices if _of_gymnasium(base) else {})
     end = max((last for _, last in slices.values()), default=0)
@@ -133,8 +138,22 @@ def _enumerated(env: Any, count: int) -> tuple[str, ...]:
             if members and all(isinstance(each, Enum) for each in members):
                 if kind and [each.value for each in members] != list(range(count)):
                     continue
-                return tuple(each.name.lower().replace("_", " ") for each in members)
+                return tuple(_worded(each.name) for each in members)
     return ()
+
+
+def _asked(env: Any) -> tuple[str, ...]:
+    """Return what an environment says that its actions mean."""
+    try:
+        return tuple(_worded(str(name))[:LONGEST] for name in env.get_action_meanings())
+    except Exception:  # it has none, or does not know them yet
+        return ()
+
+
+def _worded(name: str) -> str:
+    """Return the name of an action in words: `UPRIGHTFIRE` is `up right fire`."""
+    directions = re.findall("UP|DOWN|LEFT|RIGHT|FIRE", name)
+    return " ".join(directions if "".join(directions) == name else name.split("_")).lower()
 
 
 def _of_mujoco(env: Any) -> EnvNames:

@@ -52,6 +52,22 @@ def test_an_enumeration_names_the_actions_of_an_own_environment():
     assert named(Maze()) == (("turn left", "forward"), {})
 
 
+def test_an_environment_is_asked_for_its_actions_if_that_is_allowed():
+    """Which is not so in watched scripts; Atari games have an enumeration, and their names become words."""
+    plain: Any = type("Plain", (gym.Env,), {"get_action_meanings": lambda _: ["NOOP", "UPRIGHTFIRE", "PICK_UP"]})()
+    assert names_of("", [plain], 3, (4,), continuous=False, asks=True).actions == ("noop", "up right fire", "pick up")
+    assert names_of("", [plain], 3, (4,), continuous=False).actions == ()
+    assert names_of("", [plain], 2, (4,), continuous=False, asks=True).actions == ()
+
+
+def test_the_actions_of_atari_games_have_names():
+    """Also in watched scripts."""
+    ale = pytest.importorskip("ale_py")
+    gym.register_envs(ale)
+    found = named(gym.make("ALE/Pong-v5")).actions
+    assert found == ("noop", "fire", "right", "left", "right fire", "left fire")
+
+
 @pytest.mark.parametrize("members", [{"A": 0}, {"A": 1, "B": 2}, {"A": "x", "B": "y"}])
 def test_an_enumeration_that_does_not_number_the_actions_names_none(members):
     """One of another length, or with other numbers."""

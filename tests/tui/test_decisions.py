@@ -8,9 +8,11 @@ import pytest
 
 from pac.envs import find
 from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import SPREAD
 from pac.training.trainer import PolicyOutput
+from pac.tui.drawing.styles import BRIGHT, style_of
 from pac.tui.views.environment_rows import action_parts
-from pac.tui.views.inspect import decided
+from pac.tui.views.inspect import decided, histogram, legal
 
 from ..toys import FACTS
 
@@ -50,3 +52,20 @@ def test_numbers_that_are_parts_of_names_stay():
     assert about.component_names == ("torque",)
     assert action_parts(legs, np.arange(4.0)) == ["hip 1=0.00", "knee 1=1.00", "hip 2=2.00", "knee 2=3.00"]  # type: ignore[arg-type]
     assert action_parts(arms, np.arange(3.0)) == ["arm=0.00 1.00", "grip=2.00"]  # type: ignore[arg-type]
+
+
+def test_a_histogram_marks_where_a_number_is():
+    """Between its ends, if there is room for them."""
+    spread = np.zeros((), SPREAD.dtype)
+    spread["low"], spread["high"], spread["counts"][[0, 6, 23]] = -1, 1, (1, 4, 8)
+    row = histogram(spread, 30, mark=-0.5)
+    assert "".join(segment.text for segment in row) == "-1 ▁     ▄                █ 1 "
+    assert [segment.text for segment in row if segment.style == style_of(BRIGHT)] == ["▄"]
+    assert "".join(segment.text for segment in histogram(spread, 6)) == "▁▄   █"
+
+
+def test_more_legal_actions_are_counted():
+    """Where four lines do not have them all."""
+    plain = SimpleNamespace(action_shape=(), action_planes=(), action_names=(), bounds=(), choices=())
+    rows = legal(plain, SimpleNamespace(mask=np.ones(99, bool)), 12)  # type: ignore[arg-type]
+    assert rows[-1][0].text == "and 84 more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from ...envs import Task
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
-from ..telemetry.moments import MomentSource, fill_moment, moment_dtype
+from ..telemetry.moments import MomentSource, field_named, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import LINE, STATE, Phase
-from ..telemetry.segment_layout import counted_actions
-from ..telemetry.tables import write_environments, write_policy, write_throughput
+from ..telemetry.segment_layout import counted_actions, spread_numbers
+from ..telemetry.tables import write_environments, write_policy, write_spread, write_throughput
 from ..telemetry.throughput import Mark
 from .counting import StepCounter
 from .debugging import Debugger
@@ -29,6 +30,8 @@ MAX_SHARE = 0.015
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
 COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
+MOST_ROWS, MOST_SEEN = 32, 4096
+"""Rows of all environments whose actions, and whose observations, are in histograms."""
 LINE_PERIOD = 0.25  # s between two copies of an environment's last steps while it is running
 
 
@@ -59,6 +62,8 @@ class Publisher:
         self._debugger, self._gate = debugger, gate
         self._moment = np.zeros((), moment_dtype(task))
         self._num_actions = counted_actions(task)
+        self._spread_actions = spread_numbers(field_named(task, "action"))
+        self._spread_numbers = spread_numbers(task.observation)
         self._counts_due = self._line_due = 0.0
         self._line_of = (-1, 0)
         self._num_envs = 0
@@ -162,7 +167,7 @@ class Publisher:
             with writer.write("line") as line:
                 LINE.put(line, {"env": env, "seat": look.seat, **vars(steps)})
         if look.detail:
-            self._write_action_counts(writer, env)
+            self._write_distributions(writer, buffer, env)
 
     def _write_step(self, writer: TelemetryWriter, buffer: Buffer, env: int, seat: int, *, at_gate: bool) -> None:
         """Write the newest step of a seat; at the gate, the next episode's first state if the step ended one."""
@@ -182,15 +187,31 @@ class Publisher:
             moment["next_action"] = buffer["action"][buffer.order.acting, row]
         writer.put("detail", moment)
 
-    def _write_action_counts(self, writer: TelemetryWriter, env: int) -> None:
-        """Write how often each action was taken in the last steps by an environment and by all, every half second."""
-        if not self._num_actions or time.monotonic() < self._counts_due:
+    def _write_distributions(self, writer: TelemetryWriter, buffer: Buffer, env: int) -> None:
+        """Write every half second how often actions were taken of late, and histograms of continuous numbers.
+
+        Those of actions are of the last steps, by the environment in focus and by all; those of observations are of all
+        environments now.
+        """
+        if time.monotonic() < self._counts_due:
             return
         self._counts_due = time.monotonic() + COUNTS_PERIOD
         players, history = self._task.players, self._debugger.history
-        with writer.write("action_counts") as counts:
-            counts[0] = self._count(history.actions(slice(env * players, (env + 1) * players)))
-            counts[1] = self._count(history.actions(slice(None)))
+        rows = slice(env * players, (env + 1) * players)
+        if self._num_actions:
+            with writer.write("action_counts") as counts:
+                counts[0] = self._count(history.actions(rows))
+                counts[1] = self._count(history.actions(slice(None)))
+        if self._spread_actions:
+            thinned = slice(None, None, ceil(self._num_envs * players / MOST_ROWS))
+            with writer.write("action_spreads") as spreads:
+                for spread, chosen in zip(spreads, (rows, thinned), strict=True):
+                    actions = history.actions(chosen)
+                    write_spread(spread, actions.reshape(-1, actions.shape[-1]))
+        if self._spread_numbers:
+            seen = buffer["observation"][buffer.order.newest]
+            with writer.write("seen_spreads") as spreads:
+                write_spread(spreads, np.asarray(seen[:: ceil(len(seen) / MOST_SEEN)]))
 
     def _count(self, actions: Array) -> NDArray[np.int64]:
         known = actions[actions >= 0]

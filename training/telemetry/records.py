@@ -36,6 +36,8 @@ MAX_ACTION_NUMBERS = 32
 MAX_STEPS_BACK = 500
 """Steps that a viewer can go back."""
 TERMINATED, TRUNCATED = 1, 2
+BINS, MAX_SPREADS = 24, 32
+"""Bins of a histogram, and the most numbers of an action or an observation that have one."""
 
 
 class Phase(IntEnum):
@@ -194,6 +196,11 @@ EVENT = Record(
     number("level", "u1", one_of(Level)),
     number("env", "i4", FROM_NONE),
     text("text", 240),
+)
+SPREAD = Record(  # a histogram: the numbers between the two ends
+    number("low", "f4", ANY),
+    number("high", "f4", ANY),
+    number("counts", "u4", ANY, (BINS,)),
 )
 AUDIENCE = Record(number("viewers", "u4", ANY), number("controller", "u4", ANY), text("name", 48))  # 0: no controller
 SCALING = Record(

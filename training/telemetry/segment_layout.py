@@ -16,7 +16,7 @@ import numpy as np
 
 from ...backends.system.futex import fence
 from ...backends.system.segment import Segment
-from ...envs import PacError, Task
+from ...envs import Field, PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
 from . import records
@@ -107,6 +107,8 @@ def blocks_of(about: Description, num_envs: int) -> list[TelemetryBlock]:
         TelemetryBlock.of("detail", moment),
         TelemetryBlock.of("moment", moment),
         TelemetryBlock("action_counts", "i8", (2, counted_actions(about))),
+        TelemetryBlock.of("action_spreads", records.SPREAD, 2, spread_numbers(about.action)),
+        TelemetryBlock.of("seen_spreads", records.SPREAD, spread_numbers(about.observation)),
         TelemetryBlock("outcomes", "u8", (1 + len(about.outcomes),)),
         *(TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in about.boards),
     ]
@@ -122,6 +124,12 @@ def counted_actions(about: Task | Description) -> int:
     """Return the number of actions that can be counted: 0 where an action is not one of a few."""
     action = about.action
     return about.num_actions if not action.shape and np.dtype(action.dtype).kind in "iu" else 0
+
+
+def spread_numbers(item: Field) -> int:
+    """Return how many numbers of a field have a histogram: those of a vector that is neither packed nor an image."""
+    vector = len(item.shape) == 1 and np.dtype(item.dtype).kind == "f" and item.encoding == "raw" and not item.images
+    return min(records.MAX_SPREADS, item.shape[0]) if vector else 0
 
 
 def segment_path(directory: Path, generation: int) -> Path:

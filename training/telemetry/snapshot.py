@@ -134,6 +134,8 @@ class Snapshot:
         moment: The focus at the requested step.
         line: Last steps of the focus of a paused session.
         action_counts: How often the focus and all environments took each action of late, `(2, num_actions)`.
+        action_spreads: Histograms of the numbers of continuous actions of the focus and of all, `(2, numbers)`.
+        seen_spreads: Histograms of the numbers that all environments observe now, `(numbers,)`.
         episodes: A record per episode that ended last, oldest first.
     """
 
@@ -168,6 +170,8 @@ class Snapshot:
     moment: Moment | None = None
     line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
+    action_spreads: Array | None = None
+    seen_spreads: Array | None = None
     episodes: Array | None = None
 
     def metric_title(self, name: str) -> str:
@@ -259,6 +263,8 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,
+        action_spreads=reader.read("action_spreads") if look.detail else None,
+        seen_spreads=reader.read("seen_spreads") if look.detail else None,
         episodes=_episodes(reader) if look.episodes else None,
     )
 

@@ -8,11 +8,12 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.task import first_seats
+from ...envs.unknown import UNKNOWN
 from ..trainer import PHASES, PolicyOutput
 from .blocks import TelemetryWriter
 from .counts import Counts
 from .moments import info_scalars
-from .records import POLICY, TIMES
+from .records import BINS, POLICY, TIMES
 from .throughput import Mark, Throughput
 
 
@@ -67,3 +68,13 @@ def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOut
     """Write the policy's output for a seat of an environment, if there is one."""
     with writer.write("policy") as policy:
         POLICY.put(policy, {"env": -1, "seat": seat} if output is None else {**vars(output), "env": env, "seat": seat})
+
+
+def write_spread(spreads: Array, values: Array) -> None:
+    """Write a histogram of each of the first numbers of vectors `(count, numbers)`, within the range that they have."""
+    for spread, numbers in zip(spreads, values.T, strict=False):
+        known = numbers[np.isfinite(numbers)].astype(np.float64)
+        low, high = (known.min(), known.max()) if len(known) else (UNKNOWN, UNKNOWN)
+        bins = (known - low) / ((high - low) or 1.0) * BINS
+        spread["low"], spread["high"] = low, high
+        spread["counts"] = np.bincount(bins.astype(np.intp).clip(0, BINS - 1), minlength=BINS)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from rich.segment import Segment
 
+from ...envs.fields import Array
+from ...envs.spaces.names import labels_of
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
@@ -25,11 +30,13 @@ from .environment_rows import (
     seat_of,
 )
 from .figures import Entry, hint, pair, pairs, wrapped
-from .observation import observed, planes
+from .observation import LEVELS, PLAIN_LEVELS, observed, planes
 
 WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
 NAME = 14
 MOST_ACTIONS = 8
+MOST_NUMBERS, LEAST_BINS = 8, 8
+"""Numbers that have a histogram, and the least columns of one whose ends are written."""
 MOST_LEGAL = 4
 """Lines of legal actions."""
 OLD = 1.0
@@ -65,6 +72,9 @@ def inspected(
     step = [Section("Step", lambda room, _: stated(about, moment, room))]
     counts = [Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room))]
     counts = counts if snapshot.action_counts is not None else []
+    if snapshot.seen_spreads is not None and len(snapshot.seen_spreads):
+        spread = Section("All observations", lambda room, _: observed_by_all(snapshot, moment, room), note="now")
+        counts.append(spread)
     speed = [Section("Perf", lambda room, _: perf(snapshot, moment.env, room))]
     if width >= WIDE:
         left, sides = max(LEFT, width // 3), shares(width, 2)
@@ -158,6 +168,8 @@ def _amount(value: float, *, bold: bool = False) -> Row:
 def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """How often each action was taken in the last steps, by this environment and by all."""
     counts = snapshot.action_counts
+    if snapshot.action_spreads is not None and snapshot.action_spreads.size:
+        return _action_spreads(snapshot, snapshot.action_spreads, env, width)
     if counts is None or not counts.shape[1]:
         return hint("only discrete actions are counted", width)
     totals = counts.sum(axis=1)
@@ -181,6 +193,58 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         label = fit(action_text(snapshot.description, np.array(action)), name - 1)
         rows.append((styled(f"{label} ", SOFT), *bars))
     return rows
+
+
+def _action_spreads(snapshot: Snapshot, spreads: Array, env: int, width: int) -> list[Row]:
+    """Histograms of the numbers of continuous actions in the last steps, of this environment and of all."""
+    about, name = snapshot.description, min(NAME, width // 3)
+    room = max(0, (width - name - 2) // 2)
+    titles = (about.env_title(env), "all")
+    rows: list[Row] = [(blank(name + 1), *(styled(fit(title, room) + " ", FAINT) for title in titles))]
+    for index, pair_of in enumerate(spreads.T[:MOST_ACTIONS]):
+        label = about.component_names[index] if index < len(about.component_names) else f"number {index}"
+        parts = [segment for spread in pair_of for segment in (*histogram(spread, room), blank(1))]
+        rows.append((styled(f"{fit(label, name)} ", SOFT), *parts))
+    return rows
+
+
+def observed_by_all(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
+    """Histograms of the numbers that all environments observe now; where the shown environment is, is marked."""
+    spreads = np.zeros(0) if snapshot.seen_spreads is None else snapshot.seen_spreads
+    labels = labels_of({name: (low, high) for name, low, high in snapshot.description.slices}, len(spreads))
+    seen = moment.observation.reshape(-1) if moment.observation is not None else np.zeros(0)
+    name = min(NAME, width // 3)
+    return [
+        (
+            styled(f"{fit(label, name)} ", SOFT),
+            *histogram(spread, max(0, width - name - 1), float(seen[at]) if at < len(seen) else math.nan),
+        )
+        for at, (label, spread) in enumerate(zip(labels[:MOST_NUMBERS], spreads, strict=False))
+    ]
+
+
+def histogram(spread: Any, width: int, mark: float = math.nan) -> Row:
+    """Return the counts of a histogram as letters of different heights between its ends; that of `mark` is bright."""
+    counts, low, high = spread["counts"].astype(float), float(spread["low"]), float(spread["high"])
+    if not counts.any() or not math.isfinite(low + high):
+        return (styled(fit("none yet", width), FAINT),)
+    ends = f"{figure(low)} ", f" {figure(high)}"
+    room = min(len(counts), width - sum(map(len, ends)))
+    if room < LEAST_BINS:
+        ends, room = ("", ""), min(len(counts), width)
+    bins = np.add.reduceat(counts, np.arange(room) * len(counts) // room) if room else counts[:0]
+    levels = LEVELS if SIGNS.braille else PLAIN_LEVELS
+    heights = np.ceil(bins / (bins.max(initial=0) or 1) * (len(levels) - 1)).astype(int).tolist()
+    at = min(room - 1, int((mark - low) / ((high - low) or 1) * room)) if low <= mark <= high else -1
+    letters = [
+        styled(levels[tall] if tall else " ", BRIGHT if index == at else ACCENT) for index, tall in enumerate(heights)
+    ]
+    return (
+        styled(ends[0], FAINT),
+        *Segment.simplify(letters),
+        styled(ends[1], FAINT),
+        blank(width - room - sum(map(len, ends))),
+    )
 
 
 def stated(about: Description, moment: Moment, width: int) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from pac.envs.fields import DECIDES, OUT, WAITS
@@ -10,8 +11,9 @@ from pac.training.session.monitor import Monitor
 from pac.training.session.publishing import PERIODS
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.moments import RecentSteps
-from pac.training.telemetry.records import MESSAGE_BYTES, Phase
+from pac.training.telemetry.records import BINS, MESSAGE_BYTES, SPREAD, Phase
 from pac.training.telemetry.snapshot import ViewRequest
+from pac.training.telemetry.tables import write_spread
 from pac.training.telemetry.throughput import TrainingClock
 from pac.training.trainer import Timer
 
@@ -138,3 +140,24 @@ def test_the_last_steps_are_published_while_it_runs(published):
     line = RecentSteps.read(published.reader.read("line"), 2, 0)
     assert line is not None
     assert line.rewards.tolist() == [0, 7]
+
+
+def test_histograms_have_the_range_of_their_numbers():
+    """NaN and infinity are in none; equal numbers are in one bin."""
+    spreads = np.zeros(3, SPREAD.dtype)
+    numbers = np.array([[0, 5, np.nan], [1, 5, np.inf], [4, 5, np.nan], [np.nan, 5, np.nan]], np.float32)
+    write_spread(spreads, numbers)
+    assert [(each["low"], each["high"], each["counts"].sum()) for each in spreads[:2]] == [(0, 4, 3), (5, 5, 4)]
+    assert np.flatnonzero(spreads[0]["counts"]).tolist() == [0, BINS // 4, BINS - 1]
+    assert np.isnan(spreads[2]["low"])
+    assert not spreads[2]["counts"].any()
+
+
+def test_histograms_of_what_all_environments_observe_are_published(published):
+    """While somebody inspects one."""
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1, detail=True)
+    published.monitor.begin(published.source)
+    published.source.step(observation=[[0.0], [1.0], [4.0], [4.0]])
+    published.monitor.publish()
+    (spread,) = published.reader.read("seen_spreads")
+    assert (spread["low"], spread["high"], spread["counts"][-1]) == (0, 4, 2)

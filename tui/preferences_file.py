@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import tomlkit
 
 from ..envs.files import read_text, write_whole
 from .preferences import LIMIT, BadPreferences, InUse, Preferences, path, preferences, read
 
 Changes: TypeAlias = Mapping[tuple[str, str], Any]
 """Values by section and key; None removes a key. The keys before the first section are in the section of no name."""
-
-HEADER = re.compile(r"\s*\[")
-VALUE = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#]+)"""
 
 
 def keep() -> Path:
@@ -42,7 +38,7 @@ def save(file: Path, changes: Changes) -> None:
     """Change values in a preferences file, which may not exist yet. A file that is a link stays one.
 
     Raises:
-        BadParameter: The file has an error, cannot be edited or cannot be written. It is unchanged then.
+        BadParameter: The file has an error or cannot be written. It is unchanged then.
     """
     read(file)  # an error in it is reported, and not lost
     text = read_text(file, LIMIT) if file.exists() else ""
@@ -50,31 +46,29 @@ def save(file: Path, changes: Changes) -> None:
         target = file.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        write_whole(target, edited(text, changes, file), mode)
+        write_whole(target, edited(text, changes), mode)
     except OSError as error:
         raise BadPreferences(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
-def edited(text: str, changes: Changes, file: Path) -> str:
-    """Return the text of a preferences file with some values changed.
-
-    Raises:
-        BadPreferences: It is written in a way that cannot be edited line by line.
-    """
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+def edited(text: str, changes: Changes) -> str:
+    """Return the text of a preferences file with some values changed."""
+    document, first = tomlkit.parse(text), tomlkit.document()
     for (section, key), value in changes.items():
-        _change(lines, section, key, value)
-    found = "".join(lines)
-    try:
-        done = tomllib.loads(found) == _expected(tomllib.loads(text), changes)
-    except tomllib.TOMLDecodeError:
-        done = False
-    if not done:
-        wanted = ", ".join(f"{'.'.join(filter(None, name))} = {_spelled(value)}" for name, value in changes.items())
-        raise BadPreferences(f"{file} cannot be edited from here; change it yourself: {wanted}")
-    return found
+        table: Any = document.get(section) if section else document
+        if value is None:
+            if table is not None:
+                table.pop(key, None)
+            continue
+        if table is None:
+            document[section] = tomlkit.table()
+            table = document[section]
+        elif not section and key not in document:
+            table = first  # at the end of the keys without a section, it would follow the comment of a section
+        table[key] = int(value) if isinstance(value, float) and value.is_integer() else value
+    found, new = tomlkit.dumps(document), tomlkit.dumps(first)
+    schema, rest = found.split("\n", 1) if found.startswith("#:schema") and "\n" in found else ("", found)
+    return "".join((f"{schema}\n" if schema else "", new, "\n" if new and rest.startswith("[") else "", rest))
 
 
 def _leaves(preferences: Preferences) -> dict[tuple[str, str], Any]:
@@ -83,50 +77,3 @@ def _leaves(preferences: Preferences) -> dict[tuple[str, str], Any]:
     for name, value in preferences.model_dump().items():
         found |= {(name, key): part for key, part in value.items()} if isinstance(value, dict) else {("", name): value}
     return found
-
-
-def _expected(data: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Return the content that the file must have afterwards."""
-    for (section, key), value in changes.items():
-        if value is None:
-            data.get(section, {}).pop(key, None)
-        else:
-            (data.setdefault(section, {}) if section else data)[key] = value
-    return data
-
-
-def _change(lines: list[str], section: str, key: str, value: Any) -> None:
-    """Change, add or remove one line."""
-    begin, end = _range(lines, section)
-    names = "|".join(re.escape(name) for name in (json.dumps(key), f"'{key}'", *([] if "." in key else [key])))
-    line = re.compile(rf"(\s*(?:{names})\s*=\s*){VALUE}")
-    at = next((at for at in range(begin, end) if line.match(lines[at])), None)
-    if at is not None and value is None:
-        del lines[at]
-    elif at is not None:
-        lines[at] = line.sub(lambda found: found[1] + _spelled(value), lines[at], count=1)
-    elif value is not None:
-        if not begin and section:
-            lines += [*(["\n"] if lines else []), f"[{section}]\n"]
-            end = len(lines)
-        used = [at for at in range(begin, end) if lines[at].strip() and not lines[at].lstrip().startswith("#")]
-        end = used[-1] + 1 if used else begin or end
-        name = key if key.isidentifier() else json.dumps(key)
-        lines.insert(end, f"{name} = {_spelled(value)}\n")
-
-
-def _range(lines: list[str], section: str) -> tuple[int, int]:
-    """Return where the lines of a section begin and end; a section that is missing begins at 0."""
-    heads = [at for at, line in enumerate(lines) if HEADER.match(line)]
-    if not section:
-        return 0, heads[0] if heads else len(lines)
-    named = re.compile(rf"\s*\[\s*{section}\s*\]")
-    begin = next((at + 1 for at in heads if named.match(lines[at])), 0)
-    return begin, next((at for at in heads if at >= begin), len(lines)) if begin else len(lines)
-
-
-def _spelled(value: Any) -> str:
-    """Return a value as TOML."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return "(removed)" if value is None else json.dumps(value, ensure_ascii=False)

@@ -302,6 +302,7 @@ def replay(
     headless: Annotated[bool, Parameter(name=["--check", "--headless"])] = False,
     json: bool = False,
     export: Path | None = None,
+    board: bool = False,
     trust: bool = False,
 ) -> int:
     """Show a recorded episode. Space plays it, and the arrow keys step through it.
@@ -311,11 +312,12 @@ def replay(
         headless: Replay the episode without the app and compare every byte. Exits with code 1 at the first difference.
         json: Like --check, but prints the result as one JSON object.
         export: Write the episode to this file as a terminal recording (FILE.cast) or an animated image (FILE.gif).
+        board: With --export, write only the board.
         trust: Use the task of the episode, even if it runs code or names a file.
     """
     from .replay import replay_episode
 
-    return replay_episode(file, headless=headless, json=json, export=export, trust=trust)
+    return replay_episode(file, headless=headless, json=json, export=export, board=board, trust=trust)
 
 
 @app.command

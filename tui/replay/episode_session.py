@@ -22,6 +22,7 @@ from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..connection import SessionConnection
 from ..past import snapshot_at
+from ..views.environment_rows import REPLAY
 
 NOT_KNOWN = ("baseline", "baseline_when", "progress", "limit", "return_mean", "length_mean")
 
@@ -73,7 +74,7 @@ def _blank(episode: Episode, name: str) -> Snapshot:
         episode.task,
         run=name,
         trainer=f"episode {episode.number + 1:,} of environment {episode.env + 1}",
-        backend="replay",
+        backend=REPLAY,
         device=episode.run,
         seed=episode.seed,
         version=version("pac-tui"),

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.color import ColorSystem
 from rich.style import Style
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
 from ...envs import BadParameter
 from ...training.past.episode import Episode
+from ..boards import BoardGrid
 from ..drawing.styles import GROUND, hex_of
 from ..svg import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
 from .episode_session import EpisodeConnection, EpisodeSession
@@ -24,7 +26,9 @@ from .replay import RATE, ReplayApp
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SCREEN = (100, 30)
+NOWHERE, SETTLED = Region(0, 0, 0, 0), 5
+"""How often the board is at the same place before that is taken for final."""
+SCREEN, BOARD_SCREEN = (100, 30), (180, 56)
 LIMIT = 10.0  # s for one screen
 LAST = 2.0  # s for which the last screen is shown
 FONTS = ("DejaVuSansMono.ttf", "LiberationMono-Regular.ttf", "Menlo.ttc")
@@ -38,13 +42,14 @@ class CannotExport(BadParameter):
     title = "Cannot export"
 
 
-def export_episode(episode: Episode, path: Path, target: Path) -> None:
+def export_episode(episode: Episode, path: Path, target: Path, *, board: bool = False) -> None:
     """Export an episode.
 
     Args:
         episode: The episode.
         path: The file that it was read from.
         target: A file that ends in `.cast` (asciinema) or `.gif`.
+        board: Whether to write only the board, larger than on the screen.
 
     Raises:
         CannotExport: The file ends in something else, or Pillow is missing.
@@ -55,7 +60,7 @@ def export_episode(episode: Episode, path: Path, target: Path) -> None:
         raise CannotExport(f"an episode is exported to {' or '.join(writers)}, got {target.name!r}")
     if target.suffix == ".gif":
         pillow()
-    writer(asyncio.run(screens_of(episode, path)), target)
+    writer(asyncio.run(screens_of(episode, path, board=board)), target)
 
 
 def pillow() -> Any:
@@ -73,17 +78,37 @@ def pillow() -> Any:
     return PIL
 
 
-async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
-    """Return the screen at every step of an episode."""
+async def screens_of(episode: Episode, path: Path, *, board: bool = False) -> list[list[Strip]]:
+    """Return the screen at every step of an episode, or only the `board` on it without its frame."""
     app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path)))
     screens = []
-    async with app.run_test(size=SCREEN) as pilot:
+    async with app.run_test(size=BOARD_SCREEN if board else SCREEN) as pilot:
+        await _wait_for_step(pilot, 0)
+        place = await _settled_board(pilot) if board else None
         for step in range(episode.length + 1):
             if step:
                 app.debugger.travel(1)
             await _wait_for_step(pilot, step)
-            screens.append(lines_of(app.screen))
+            lines = lines_of(app.screen)
+            if place is not None:
+                lines = [line.crop(place.x, place.right) for line in lines[place.y : place.bottom]]
+            screens.append(lines)
     return screens
+
+
+async def _settled_board(pilot: Pilot[int]) -> Region:
+    """Return where the board is within its frame, once the screen has its final layout."""
+    widget, before, same, limit = pilot.app.query_one("#board", BoardGrid), NOWHERE, 0, time.monotonic() + LIMIT
+    while same < SETTLED:
+        await pilot.pause(0.02)
+        grid, region = widget.grid_layout, widget.region
+        if grid is None or time.monotonic() > limit:
+            raise CannotExport("the task has no board")
+        column, line = grid.place(0)
+        found = Region(region.x + column + 1, region.y + line + 1, grid.scale.columns, grid.scale.lines)
+        found = found.intersection(region)
+        before, same = found, same + 1 if found == before and found else 0
+    return before
 
 
 async def _wait_for_step(pilot: Pilot[int], step: int) -> None:
@@ -102,7 +127,7 @@ async def _wait_for_step(pilot: Pilot[int], step: int) -> None:
 
 def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str = "pac-tui replay") -> None:
     """Write an asciicast, version 2. After the first screen it contains only lines that have changed."""
-    width, height = SCREEN
+    width, height = _size(screens[0])
     header = {"version": 2, "width": width, "height": height, "title": title}
     lines = [json.dumps(header)]
     before: list[str] = [""] * height
@@ -114,6 +139,11 @@ def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str
         before = now
     lines.append(json.dumps([round((len(screens) - 1) / rate + LAST, 3), "o", "\x1b[0m\x1b[?25h"]))
     target.write_text("\n".join(lines) + "\n")
+
+
+def _size(screen: Sequence[Strip]) -> tuple[int, int]:
+    """Return the columns and lines of a screen."""
+    return max((line.cell_length for line in screen), default=0), len(screen)
 
 
 def _ansi(line: Strip) -> str:
@@ -128,11 +158,11 @@ def write_gif(screens: Screens, target: Path, *, rate: float = RATE) -> None:
     pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=times, loop=0, optimize=True)
 
 
-def _drawn(screen: Sequence[Iterable[Any]]) -> Image:
+def _drawn(screen: Sequence[Strip]) -> Image:
     """A screen in pixels."""
     images = pillow()
-    width, height = round(SCREEN[0] * WIDTH), round(SCREEN[1] * HEIGHT)
-    image = images.Image.new("RGB", (width, height), hex_of(GROUND))
+    columns, lines = _size(screen)
+    image = images.Image.new("RGB", (round(columns * WIDTH), round(lines * HEIGHT)), hex_of(GROUND))
     pen = images.ImageDraw.Draw(image)
     pen.font = _font()
     for y, line in enumerate(screen):

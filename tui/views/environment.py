@@ -20,6 +20,7 @@ from ..drawing.widgets import TextLines
 from . import environment_rows, figures, goal
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
+from .environment_rows import replayed
 from .frames import frames_of, with_messages
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked, with_sight
@@ -169,7 +170,9 @@ class EnvironmentView(BaseView):
         tall = self._tall
         seat = environment_rows.seat_of(snapshot)
         learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
-        known = {"perf": Section("Perf", lambda width, _: environment_rows.perf(snapshot, env, width))}
+        known: dict[str, Section] = {}
+        if not replayed(snapshot):  # an episode has no speed
+            known["perf"] = Section("Perf", lambda width, _: environment_rows.perf(snapshot, env, width))
         if snapshot.phase is not Phase.PAUSED or goal.goal_of(snapshot)[1] is not None:  # in a replay, nothing learns
             least = LEAST_CURVE if self.has_class("-single") else LEAST_GOAL
             known["goal"] = goal.section(update, self._curves, least, fills=True)
@@ -186,7 +189,7 @@ class EnvironmentView(BaseView):
         known["episode"] = Section(
             "Episode", lambda width, _: environment_rows.episode(snapshot, env, width), note=note
         )
-        if not about.watched or snapshot.policy is not None:  # the policy of a script may not be known
+        if environment_rows.has_policy(snapshot):
             thought = partial(environment_rows.policy, snapshot, env)
             known["policy"] = Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat)
         if about.reward_terms:
@@ -241,11 +244,11 @@ class EnvironmentView(BaseView):
         if self._tall or "policy" not in known:
             self._more.show(column([*_chosen(known, "goal"), *facts], width, height))
             return
-        found, perf = _chosen(known, "low goal", "policy", "reward"), known["perf"]
+        found, perf = _chosen(known, "low goal", "policy", "reward"), known.get("perf")
         fixed = [section for section in found if not section.fills]
         spare = height - taken(fixed, width, height) - known["policy"].least - 4
-        brief = replace(perf, rows=lambda *room: perf.rows(*room)[:spare])
-        self._more.show(column([*found, *([brief] if spare > 0 else [])], width, height))
+        brief = [] if perf is None or spare <= 0 else [replace(perf, rows=lambda *room: perf.rows(*room)[:spare])]
+        self._more.show(column([*found, *brief], width, height))
 
     def _inspect(self, update: ViewUpdate) -> int:
         """Draw a page of everything known of the environment; return the number of pages."""

@@ -25,6 +25,8 @@ from .action_values import action_values
 from .figures import REPEATED, Entry, hint, one_frame, pair, pairs, sign_of, speeds
 
 COLUMN, LABEL = 8, 7
+REPLAY = "replay"
+"""The backend of recorded episodes, see `EpisodeSession`."""
 NAME, SHARE, LEAST_BAR = 15, 8, 4
 PAIRED, GAP = 40, 4
 MOST_PARTS = 5
@@ -175,6 +177,18 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     wide, high = (width - GAP) // 2, -(-len(entries) // 2)
     halves = [pairs(part, wide) for part in (entries[:high], entries[high:])]
     return beside(halves, [wide + GAP, wide])
+
+
+def replayed(snapshot: Snapshot) -> bool:
+    """Return whether a recorded episode is shown in place of a session."""
+    return snapshot.description.backend == REPLAY
+
+
+def has_policy(snapshot: Snapshot) -> bool:
+    """Return whether something of the policy may be known: scripts and recorded episodes may have none."""
+    if replayed(snapshot):
+        return snapshot.line is not None and bool(np.isfinite(snapshot.line.values).any())
+    return not snapshot.description.watched or snapshot.policy is not None
 
 
 def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:

@@ -27,6 +27,7 @@ from .environment_rows import (
     episode,
     in_place,
     perf,
+    replayed,
     seat_of,
 )
 from .figures import Entry, hint, pair, pairs, wrapped
@@ -75,7 +76,7 @@ def inspected(
     if snapshot.seen_spreads is not None and len(snapshot.seen_spreads):
         spread = Section("All observations", lambda room, _: observed_by_all(snapshot, moment, room), note="now")
         counts.append(spread)
-    speed = [Section("Perf", lambda room, _: perf(snapshot, moment.env, room))]
+    speed = [] if replayed(snapshot) else [Section("Perf", lambda room, _: perf(snapshot, moment.env, room))]
     if width >= WIDE:
         left, sides = max(LEFT, width // 3), shares(width, 2)
         groups = pages(details, sides[1], height) if details else []

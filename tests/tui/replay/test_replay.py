@@ -101,10 +101,11 @@ async def test_keys_step_play_and_leave(path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(100, 30), (80, 24)])
 async def test_a_replay_shows_its_own_keys_and_nothing_of_learning(path, size):
-    """An episode alone has no mean of returns to wait for."""
+    """An episode alone has no mean of returns to wait for, no speed, and no policy whose values were not recorded."""
     async with opened(path, size) as (app, _):
-        await seen(app, "← → step  Space play  Home End first, last", "Policy")
-        assert "waiting for the first" not in screen_text(app)
+        await seen(app, "← → step  Space play  Home End first, last", "Env 1/1 ─", "at step 0")
+        for text in ("waiting for the first", "Perf", "Policy", "Trainer"):
+            assert text not in screen_text(app)
 
 
 @pytest.mark.thorough
@@ -172,6 +173,17 @@ def test_a_gif_has_a_frame_for_every_step(path, tmp_path):
         first = image.convert("RGB").tobytes()
         image.seek(5)
         assert image.convert("RGB").tobytes() != first
+
+
+def test_the_board_alone_is_exported(path, tmp_path):
+    """Without its frame, and larger than on the usual screen."""
+    target = tmp_path / "pole.cast"
+    assert main(["replay", str(path), "--export", str(target), "--board"]) == 0
+    header, first, *events = map(json.loads, target.read_text().splitlines())
+    assert len(events) == read(path).length + 1
+    assert header["width"] < 180
+    assert "step" not in first[2]
+    assert "╭" not in first[2]
 
 
 def test_an_unknown_ending_is_refused(path, tmp_path):

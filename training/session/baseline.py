@@ -143,6 +143,9 @@ class SessionBaseline:
             answer = self._answers.get()
             if answer is not None and answer["ready"] < LONGEST:
                 self._measure(self._process)
+            else:
+                text = "the speedup is not known: one environment cannot be measured within seconds; press B for that"
+                self._session.events.add(Level.INFO, text)
             self.close()
 
     def _start(self) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ...envs import BadParameter
 from ...envs.trust import Vouch, refuse
-from ...training.config import Config
+from ...training.config import RUNS, Config
 from ...training.exits import DONE
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
@@ -105,7 +105,9 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
         table.add_row(name, figure(value), interval if name == "return" else "")
     show_table(table)
     code = _show_list(evaluated) if listed else DONE
-    _print_episodes(evaluated.report, replay=not listed)
+    where = [] if config.runs_dir == RUNS else ["--runs-dir", str(config.runs_dir)]
+    command = ["pac-tui", "eval", str(config.resume), "--episodes", str(episodes), *where]
+    _print_episodes(found, [] if listed else [*command, *["--sample"] * (not config.greedy)])
     return code
 
 
@@ -119,8 +121,8 @@ def _show_list(evaluated: EvaluatedRun) -> int:
         return show_evaluation(evaluated) or DONE
 
 
-def _print_episodes(found: Mapping[str, Any], *, replay: bool) -> None:
-    """Print the episodes, best first, the middle of many left out; and the command that replays them."""
+def _print_episodes(found: Mapping[str, Any], command: Sequence[str]) -> None:
+    """Print the episodes, best first, the middle of many left out; and the command that replays them, if any."""
     played = sorted(found["played"], key=lambda episode: -episode["returns"][0])
     table = plain_table("return", "length", "end", "environment", "episode", "seed")
     for episode in played[:BEST] + (played[BEST:][-BEST:]):
@@ -136,9 +138,8 @@ def _print_episodes(found: Mapping[str, Any], *, replay: bool) -> None:
     show_table(table)
     if len(played) > 2 * BEST:
         console.print(f"The {BEST} best and the {BEST} worst of {len(played):,} episodes; --json has all.")
-    if replay:
-        command = shlex.join(["pac-tui", "eval", str(found["run"]), "--episodes", str(len(played))])
-        console.print(Text(f"replay them: {command}{' --sample' * found['sampled']}"))
+    if command:
+        console.print(Text(f"replay them: {shlex.join(command)}"))
 
 
 @contextmanager

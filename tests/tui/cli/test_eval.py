@@ -93,10 +93,10 @@ def test_episodes_are_printed_best_first(capsys):
         {"returns": [value], "length": 7, "outcome": None, "environment": 1, "episode": value, "seed": 3}
         for value in range(1, 31)
     ]
-    cli_eval._print_episodes({"run": "a run", "sampled": True, "played": played}, replay=True)
+    cli_eval._print_episodes({"played": played}, ["pac-tui", "eval", "a run", "--episodes", "30"])
     lines = capsys.readouterr().out.splitlines()
     assert [int(line.split()[0]) for line in lines[2:-2]] == [*range(30, 20, -1), *range(10, 0, -1)]
-    assert lines[-1] == "replay them: pac-tui eval 'a run' --episodes 30 --sample"
+    assert lines[-1] == "replay them: pac-tui eval 'a run' --episodes 30"
 
 
 def test_the_progress_bar_is_drawn_on_a_guarded_stream(monkeypatch):

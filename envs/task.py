@@ -127,6 +127,7 @@ class Task:
         wrappers: Gymnasium wrappers around each environment, innermost first, with presets resolved.
         value_ends: The name of an info field that is true at steps after which nothing of value follows for a learner,
             although the episode continues: a lost life. Empty if there is none.
+        own_score: Whether the returns of episodes are not the sums of the rewards, which wrappers have changed.
         settings: Recommended settings per trainer.
         settings_for: What they are recommended for per trainer, as part of a sentence; if it is missing, this task.
         trainer: The default trainer.
@@ -176,6 +177,7 @@ class Task:
     values: Mapping[str, Any] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ()
     value_ends: str = ""
+    own_score: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     settings_for: Mapping[str, str] = field(default_factory=dict)
     trainer: str = "ppo"

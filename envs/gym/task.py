@@ -102,6 +102,7 @@ def describe(
         values=values,
         wrappers=wrappers,
         value_ends=look.value_ends,
+        own_score=look.score,
         settings={name: of.settings for name, of in advice.items()},
         settings_for={name: of.source for name, of in advice.items()},
         note=". ".join(

@@ -25,7 +25,15 @@ from .begun import begun
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec",
-    ["CartPole-v1", "faulty:Counter:length=4", "faulty:Masked", "faulty:MaskMethod", "faulty:Painted", "kinds:Telling"],
+    [
+        "CartPole-v1",
+        "CartPole-v1 + ClipReward:min_reward=0,max_reward=0.5",
+        "faulty:Counter:length=4",
+        "faulty:Masked",
+        "faulty:MaskMethod",
+        "faulty:Painted",
+        "kinds:Telling",
+    ],
 )
 def test_adapted_environments_conform(spec):
     """Adapted environments keep what every task promises."""

@@ -30,7 +30,7 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
     if (metadata.get("trainer"), metadata.get("task")) != (ours["trainer"], ours["task"]):
         raise BadParameter(
             f"{folder.name} trains {metadata.get('task')} with {metadata.get('trainer')}, not {ours['task']} with "
-            f"{ours['trainer']}: leave out --task and --trainer, or start a new run"
+            f"{ours['trainer']}: leave out --task, --wrap and --trainer, or start a new run"
         )
     if metadata.get("fingerprint") != ours["fingerprint"]:
         raise BadParameter(

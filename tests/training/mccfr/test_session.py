@@ -164,7 +164,7 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     assert f"resumed run at {good['frames']:,} iterations" in seen
     assert session.report()["frames"] == 4000
     card = run.metadata()
-    with pytest.raises(SessionFailed, match="leave out --task and --trainer"):
+    with pytest.raises(SessionFailed, match="leave out --task, --wrap and --trainer"):
         started(tmp_path, resume="run", task="kuhn").report()
     assert run.metadata() == card
 

@@ -19,9 +19,9 @@ from pac.training.config import Config
 from pac.training.session.host import launch
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Snapshot
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
-from pac.tui.svg import lines_of, svg_of
+from pac.tui.app.app import PacApp
+from pac.tui.connections.connection import SessionConnection
+from pac.tui.terminal.svg import lines_of, svg_of
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)

@@ -15,11 +15,11 @@ from textual.strip import Strip
 
 from pac.training.telemetry.records import Phase
 from pac.training.watching.launching import find_interpreter
-from pac.tui.app import PacApp
+from pac.tui.app.app import PacApp
 from pac.tui.replay.export import SCREEN, write_cast, write_gif
-from pac.tui.script_app import ScriptConnection, find_session
-from pac.tui.script_process import ScriptProcess
-from pac.tui.svg import lines_of
+from pac.tui.starting.script_app import ScriptConnection, find_session
+from pac.tui.starting.script_process import ScriptProcess
+from pac.tui.terminal.svg import lines_of
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole. Nothing in it is for pac-tui."""
 

@@ -21,7 +21,8 @@ from pac.envs.poker.cards.store import PARTIAL, cached_arrays, opened
 from pac.training.past import episode_file
 from pac.training.past.episode import Episode, RecordedStep
 from pac.training.runs import checkpoint, metadata, metrics
-from pac.tui import curve_choice, preferences, preferences_file
+from pac.tui import preferences, preferences_file
+from pac.tui.app import curve_choice
 from pac.tui.curve_options import CurveOptions
 
 from .file_calls import FileCalls

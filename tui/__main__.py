@@ -14,7 +14,7 @@ def main() -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal of few letters gets the others as question marks
         sys.stdout.reconfigure(errors="replace")
     try:
-        from .output import guard_streams
+        from .terminal.output import guard_streams
 
         guard_streams()
         from ..training.imports import importing

@@ -10,8 +10,8 @@ from textual.message import Message
 from ..envs import PacError
 from ..training.past.episode import Episode
 from ..training.telemetry.snapshot import Snapshot
+from .connections.session_group import SeenSession
 from .curve_options import Overlay
-from .session_group import SeenSession
 
 
 @dataclass

@@ -27,8 +27,8 @@ from pac.tui.cli.bench import Quick, add_commands, counts_of, measured, names_of
 from pac.tui.cli.bench_show import show
 from pac.tui.cli.flags import OPTIONS, Json, OptionalFlags, load_config
 from pac.tui.cli.show import show_json
-from pac.tui.output import guard_streams
-from pac.tui.progress import progress_bar
+from pac.tui.terminal.output import guard_streams
+from pac.tui.terminal.progress import progress_bar
 
 from . import shown  # noqa: F401 - adds how figures are printed
 from .parts import COMPARISONS, PARTS

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
-from pac.tui.refresh import RefreshScheduler
+from pac.tui.app.app import PacApp
+from pac.tui.app.refresh import RefreshScheduler
+from pac.tui.connections.connection import SessionConnection
 
 from .commands import tidy
 from .fake_session import FakeSession, run, until
@@ -54,7 +54,7 @@ class Hasty(RefreshScheduler):
 @pytest.fixture(autouse=True)
 def apps_draw_often(monkeypatch):
     """Let apps start with a scheduler that waits less."""
-    monkeypatch.setattr("pac.tui.app.RefreshScheduler", Hasty)
+    monkeypatch.setattr("pac.tui.app.app.RefreshScheduler", Hasty)
 
 
 @pytest.fixture

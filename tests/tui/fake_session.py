@@ -26,7 +26,7 @@ from pac.training.telemetry.description import Description, describe
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import STATE, Level, Phase
 from pac.training.telemetry.segment_layout import blocks_of
-from pac.tui.svg import lines_of
+from pac.tui.terminal.svg import lines_of
 
 from ..toys import toy
 from ..waiting import LIMIT

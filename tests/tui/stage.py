@@ -18,13 +18,13 @@ from textual.widgets import Input
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.units import RETURN
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
+from pac.tui.app.app import PacApp
+from pac.tui.connections.connection import SessionConnection
+from pac.tui.connections.session_group import SeenSession
 from pac.tui.curve_options import CurveOptions
 from pac.tui.drawing.palettes import DARK
 from pac.tui.messages import SessionLost, SnapshotTaken
-from pac.tui.session_group import SeenSession
-from pac.tui.svg import colors, lines_of
+from pac.tui.terminal.svg import colors, lines_of
 
 from .fake_session import FakeSession, Keys, until
 

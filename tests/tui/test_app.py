@@ -9,9 +9,10 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from pac.training.telemetry.records import Level, Phase
-from pac.tui import launch, restart
+from pac.tui.app import restart
 from pac.tui.dialogs.prompt import Prompt
-from pac.tui.svg import stacked_lines
+from pac.tui.starting import launch
+from pac.tui.terminal.svg import stacked_lines
 
 from .fake_session import screen_text, seen, until
 
@@ -250,7 +251,7 @@ async def test_a_screenshot_is_saved_where_the_toast_says(fake, open_app, tmp_pa
     """As an SVG in the working directory, also with a Textual that does not give its lines."""
     monkeypatch.chdir(tmp_path)
     if not known:
-        monkeypatch.setattr("pac.tui.svg.lines_of", lambda screen: screen.no_such_method())
+        monkeypatch.setattr("pac.tui.terminal.svg.lines_of", lambda screen: screen.no_such_method())
     async with open_app(fake) as (app, pilot):
         await seen(app, "Throughput")
         await pilot.press("s")

@@ -8,7 +8,7 @@ import pytest
 from textual.events import MouseScrollUp
 
 from pac.training.runs.folder import RunFolder
-from pac.tui.curve_choice import file
+from pac.tui.app.curve_choice import file
 from pac.tui.curve_options import CurveOptions
 from pac.tui.dialogs.curve_list import CurveList
 from pac.tui.dialogs.overlay_picker import OverlayPicker

@@ -14,7 +14,7 @@ from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.dialogs.prompt import Prompt
-from pac.tui.svg import lines_of
+from pac.tui.terminal.svg import lines_of
 
 from ..toys import toy
 from .attack_text import ATTACK, hostile, smuggled

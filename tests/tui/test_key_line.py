@@ -3,8 +3,8 @@
 import pytest
 
 from pac.training.telemetry.records import Phase
+from pac.tui.app.key_line import RUNNING, Situation, hints, key_line, named
 from pac.tui.drawing.styles import width_of
-from pac.tui.key_line import RUNNING, Situation, hints, key_line, named
 from pac.tui.keys import table
 
 SITUATIONS = [

@@ -5,11 +5,11 @@ import pytest
 from pac.envs import UnknownName
 from pac.training.telemetry.records import Phase
 from pac.training.units import SOLVED, STEPPED
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
+from pac.tui.app.app import PacApp
+from pac.tui.app.key_line import Situation, key_line
+from pac.tui.connections.connection import SessionConnection
 from pac.tui.dialogs.help import help_rows
 from pac.tui.drawing.styles import BRIGHT, FAINT, SOFT, hex_of
-from pac.tui.key_line import Situation, key_line
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
 from .fake_session import screen_text, seen, until

@@ -7,7 +7,7 @@ import pytest
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
-from pac.tui.past import snapshot_at
+from pac.tui.app.past import snapshot_at
 
 from .fake_session import FakeSession
 

@@ -29,7 +29,7 @@ HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 def test_the_app_imports_nothing_heavy():
     """An interpreter that imports all of the app has not imported PyTorch, Numba or Gymnasium."""
-    modules = "pac.tui.launch, pac.tui.app, pac.tui.svg"
+    modules = "pac.tui.starting.launch, pac.tui.app.app, pac.tui.terminal.svg"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = python("-c", code, check=True)
     assert json.loads(done.stdout) == []
@@ -37,7 +37,7 @@ def test_the_app_imports_nothing_heavy():
 
 def test_the_session_starts_before_textual_is_imported():
     """The module that starts a session does not import Textual."""
-    code = "import sys, pac.tui.launch; print('textual' in sys.modules)"
+    code = "import sys, pac.tui.starting.launch; print('textual' in sys.modules)"
     done = python("-c", code, check=True)
     assert done.stdout.strip() == "False"
 
@@ -153,7 +153,7 @@ def test_a_game_that_is_terminated_restores_the_terminal(place):
 )
 def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
     """Also after an exception or a signal."""
-    code = f"import os, signal, sys, tty; from pac.tui.terminal import borrowed_terminal\n{BORROWED.format(end)}"
+    code = f"import os, signal, sys, tty; from pac.tui.terminal.modes import borrowed_terminal\n{BORROWED.format(end)}"
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     subprocess.run([sys.executable, "-c", code], stdin=theirs, stderr=subprocess.DEVNULL, timeout=60, check=False)
@@ -174,7 +174,7 @@ def test_a_terminal_that_closes_without_a_signal_ends_app_and_session(place):
 def test_an_app_ends_after_its_terminal_whatever_it_was_doing(place):
     """Also if foreign code never lets Python handle a signal."""
     code = (
-        "import signal, time; from pac.tui.terminal import borrowed_terminal\n"
+        "import signal, time; from pac.tui.terminal.modes import borrowed_terminal\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})\n"
         "with borrowed_terminal():\n    print('deaf', flush=True)\n    time.sleep(10_000)"
     )
@@ -187,7 +187,7 @@ def test_an_app_ends_after_its_terminal_whatever_it_was_doing(place):
 def test_a_signal_ends_an_app_whose_event_loop_is_busy(place):
     """It is asked at first, and restores the terminal."""
     code = (
-        "from pac.tui.terminal import borrowed_terminal; from pac.tui.terminal_app import TerminalApp\n"
+        "from pac.tui.terminal.modes import borrowed_terminal; from pac.tui.terminal.terminal_app import TerminalApp\n"
         "class Busy(TerminalApp):\n"
         "    def on_ready(self):\n        print('busy', file=__import__('sys').__stdout__, flush=True)\n"
         "        while True: pass\n"

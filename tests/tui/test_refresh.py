@@ -1,6 +1,6 @@
 """The scheduler says what is due, and draws less often what costs too much."""
 
-from pac.tui.refresh import BUDGET, SLOWEST, RefreshScheduler
+from pac.tui.app.refresh import BUDGET, SLOWEST, RefreshScheduler
 
 
 class Machine:

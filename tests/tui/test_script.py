@@ -10,9 +10,9 @@ import pytest
 
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest
-from pac.tui import script_app, script_process
-from pac.tui.script_app import find_session, run_script_app
-from pac.tui.script_process import MAX_BYTES, MAX_LINES, READS_TERMINAL, ScriptProcess, shortened
+from pac.tui.starting import script_app, script_process
+from pac.tui.starting.script_app import find_session, run_script_app
+from pac.tui.starting.script_process import MAX_BYTES, MAX_LINES, READS_TERMINAL, ScriptProcess, shortened
 
 
 class Reader:

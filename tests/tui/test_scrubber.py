@@ -5,7 +5,7 @@ import numpy as np
 from pac.envs.unknown import UNKNOWN
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.moments import RecentSteps
-from pac.tui.scrubber import MARGIN, marks, strips
+from pac.tui.app.scrubber import MARGIN, marks, strips
 
 from .fake_session import CHESS, FACTS
 

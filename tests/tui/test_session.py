@@ -8,8 +8,8 @@ from pac.envs import PacError
 from pac.training.config import Config
 from pac.training.session.host import SessionFailed, launch
 from pac.training.telemetry.records import Phase
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
+from pac.tui.app.app import PacApp
+from pac.tui.connections.connection import SessionConnection
 
 from .fake_session import run, seen, until
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from pac.training.telemetry.records import Phase
-from pac.tui.app import PacApp
-from pac.tui.session_group import GroupMember, SeenSession, SessionGroup, slowest
+from pac.tui.app.app import PacApp
+from pac.tui.connections.session_group import GroupMember, SeenSession, SessionGroup, slowest
 
 from .fake_session import FakeSession, run, screen_text, seen, until
 

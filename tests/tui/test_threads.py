@@ -8,9 +8,9 @@ from textual.message import Message
 from pac.training.session.control import SessionClient, SessionGone
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import ViewRequest
-from pac.tui.connection import SessionConnection
+from pac.tui.app.threads import CommandThread, SnapshotThread
+from pac.tui.connections.connection import SessionConnection
 from pac.tui.messages import Refused, SessionLost, SnapshotTaken
-from pac.tui.threads import CommandThread, SnapshotThread
 
 from ..waiting import until
 
@@ -108,7 +108,7 @@ def test_a_viewer_that_leaves_while_joining_does_not_join(fake, monkeypatch):
         ways.append(SessionClient(directory))
         return ways[0]
 
-    monkeypatch.setattr("pac.tui.connection.SessionClient", left_meanwhile)
+    monkeypatch.setattr("pac.tui.connections.connection.SessionClient", left_meanwhile)
     with pytest.raises(SessionGone, match="left"):
         connection.call("pause")
     assert ways[0]._socket.fileno() == -1
@@ -126,7 +126,7 @@ def test_two_threads_that_send_the_first_commands_join_once(fake, monkeypatch):
         ways.append(SessionClient(directory))
         return ways[-1]
 
-    monkeypatch.setattr("pac.tui.connection.SessionClient", slow)
+    monkeypatch.setattr("pac.tui.connections.connection.SessionClient", slow)
     threads = [threading.Thread(target=connection.call, args=("pause",)) for _ in range(2)]
     threads[0].start()
     assert entered.wait(10)

@@ -17,11 +17,11 @@ from ...training.runs.sessions import (
     sessions,
 )
 from ..drawing.numbers import clock, known, whole
-from ..terminal import NoTerminal, check_terminal
+from ..terminal.modes import NoTerminal, check_terminal
 from .show import plain_table, show_json, show_table
 
 if TYPE_CHECKING:
-    from ..session_group import GroupMember
+    from ..connections.session_group import GroupMember
 
 NEEDS_TERMINAL = "run `pac-tui attach` in a terminal; with --json, it lists the running sessions"
 
@@ -64,7 +64,7 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bo
     if len(ranks) > 1 and name not in {str(found.pid), found.name if found.rank else None}:
         return show_together(ranks)
     check_terminal(NEEDS_TERMINAL)
-    from ..launch import attach_app
+    from ..starting.launch import attach_app
 
     return attach_app(ConnectedSession(found))
 
@@ -85,8 +85,8 @@ def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[Foun
         NoTerminal: There is no terminal to show them on.
     """
     check_terminal(NEEDS_TERMINAL)
-    from ..launch import show_group
-    from ..session_group import SessionGroup
+    from ..connections.session_group import SessionGroup
+    from ..starting.launch import show_group
 
     several = len({session.group for session in found}) > 1 or find is not None
 
@@ -100,7 +100,7 @@ def show_together(found: Sequence[FoundSession], *, find: Callable[[], list[Foun
 
 def member_of(found: FoundSession, label: str) -> GroupMember:
     """Return a running session as a member of a group."""
-    from ..session_group import GroupMember
+    from ..connections.session_group import GroupMember
 
     return GroupMember(found.directory, label, lambda: ConnectedSession(found))
 

@@ -11,7 +11,7 @@ from ...envs import BadParameter
 from ...training.bench.parts import PARTS, WATCHED, Benchmark
 from ...training.exits import DONE, FAILED
 from ...training.limits import MAX_ENVS
-from ..progress import progress_bar
+from ..terminal.progress import progress_bar
 from . import bench_show as shown
 from .flags import OPTIONS, Flags, Json, load_config
 

@@ -16,7 +16,7 @@ from ...training.config import RUNS
 from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from ...training.limits import MAX_PROCESSES
-from ..output import json_text
+from ..terminal.output import json_text
 from .errors import describe_error
 from .flags import (
     OPTIONS,
@@ -346,7 +346,7 @@ def serve(*arguments: Annotated[str, Parameter(name="COMMAND", allow_leading_hyp
         arguments: The command to run in the browser, with its options. Default: `run`.
         port: Port on 127.0.0.1.
     """
-    from ..web import serve as serve_app
+    from .web import serve as serve_app
 
     return serve_app(arguments, port)
 

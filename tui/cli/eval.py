@@ -20,9 +20,9 @@ from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
 from ..drawing.numbers import figure
-from ..output import json_text
-from ..progress import progress_bar
-from ..terminal import borrowed_terminal, check_terminal
+from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.output import json_text
+from ..terminal.progress import progress_bar
 from .run import check_writable
 from .show import console, plain_table, show_json, show_table
 

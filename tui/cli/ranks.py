@@ -13,7 +13,7 @@ from ...envs import BadParameter
 from ...training.exits import DONE, FAILED, INTERRUPTED
 from ...training.runs.last_telemetry import remove_dead_sessions
 from ...training.torchrun import started_by_torchrun
-from ..terminal import check_terminal
+from ..terminal.modes import check_terminal
 
 OPTION, DETACH = "--ranks", b"d"
 
@@ -35,7 +35,7 @@ def run_ranks(ranks: int, *, headless: bool) -> int:
     if headless:
         return start_ranks(ranks, arguments)
     check_terminal()
-    from ..launch import show_ranks
+    from ..starting.launch import show_ranks
 
     return show_ranks(ranks, [*arguments, "--headless"])
 

@@ -15,7 +15,7 @@ from ...training.exits import DONE
 from ...training.relay.remote_session import RemoteSession, relay_command
 from ...training.relay.sender import Relay
 from ...training.runs.sessions import find_session
-from ..terminal import check_terminal
+from ..terminal.modes import check_terminal
 
 NICE = 10
 """Added to the niceness of a relay, so that it does not slow down the training."""
@@ -82,8 +82,8 @@ def _ranks_of(first: RemoteSession, name: str) -> list[tuple[int, int]]:
 
 
 def _show_alone(session: RemoteSession, name: str) -> int:
-    from ..connection import SessionConnection
-    from ..launch import show_app
+    from ..connections.connection import SessionConnection
+    from ..starting.launch import show_app
 
     left = show_app(SessionConnection(lambda: session, "elsewhere"))
     state = "has ended" if session.poll() is not None else f"continues: pac-tui attach {shlex.quote(name)}"
@@ -101,8 +101,8 @@ def _show_together(
         start: Connects to a session, given its host and process id.
         name: The arguments of `pac-tui attach` that show all of them.
     """
-    from ..launch import show_group
-    from ..session_group import GroupMember, SessionGroup
+    from ..connections.session_group import GroupMember, SessionGroup
+    from ..starting.launch import show_group
 
     same = len({first.name.partition(".rank")[0] for first, _, _ in ranks}) == 1
 

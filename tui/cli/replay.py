@@ -8,7 +8,7 @@ from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check
 from ...training.past.episode_file import read
 from ...training.past.replay import ReplayMismatch
-from ..terminal import borrowed_terminal, check_terminal
+from ..terminal.modes import borrowed_terminal, check_terminal
 from ..trust import asking
 from .show import show_json
 

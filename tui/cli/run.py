@@ -22,9 +22,9 @@ from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ...training.torchrun import is_first_rank, started_by_torchrun
-from ..output import json_text, unfiltered
 from ..session_text import Progress, progress_text, report_text
-from ..terminal import check_terminal
+from ..terminal.modes import check_terminal
+from ..terminal.output import json_text, unfiltered
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 REFRESH_PERIOD = 0.1  # s
@@ -54,7 +54,7 @@ def run_session(
     if json:
         raise BadParameter("--json needs --headless; with the app, use --report FILE")
     check_terminal()
-    from ..launch import run_app
+    from ..starting.launch import run_app
 
     return run_app(config, in_process=in_process, report=report)
 

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ...envs import Task
 from ...training.loading import Loaded
-from ..console import PrintableConsole
-from ..output import json_text
+from ..terminal.console import PrintableConsole
+from ..terminal.output import json_text
 
 PIPED_WIDTH = 160
 MIN_WORDS_WIDTH = 12

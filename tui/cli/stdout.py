@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO, cast
 
-from ..output import unfiltered
+from ..terminal.output import unfiltered
 
 NAME = "stdout"
 

@@ -13,7 +13,7 @@ from ...training.runs.sessions import find_session
 from ...training.session.control import SessionClient, SessionGone
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.snapshot import ViewRequest, take_snapshot
-from ..connection import viewer_name
+from ..connections.connection import viewer_name
 from ..session_text import end_text
 from .run import REFRESH_PERIOD, ProgressLine
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...envs import BadParameter
 from ...training.watching.launching import exec_script, find_interpreter
-from ..terminal import check_terminal
+from ..terminal.modes import check_terminal
 
 
 def watch_script(
@@ -33,6 +33,6 @@ def watch_script(
     if headless:
         return exec_script(interpreter, command, keep=keep)
     check_terminal("use --headless, and run `pac-tui attach` in a terminal")
-    from ..script_app import run_script_app
+    from ..starting.script_app import run_script_app
 
     return run_script_app(interpreter, command, leaves=leaves, keep=keep)

@@ -26,8 +26,8 @@ from ..drawing.panels import Section, column, pages
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, spread, styled
 from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
 from ..drawing.widgets import TextLines
-from ..terminal import borrowed_terminal, check_terminal
-from ..terminal_app import TerminalApp
+from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.terminal_app import TerminalApp
 
 HEIGHT, WIDTH = 144, 160
 SIDE = 37

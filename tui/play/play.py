@@ -21,8 +21,8 @@ from ..boards import BoardFrame, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
 from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
 from ..drawing.widgets import FramedLines, TextLines
-from ..terminal import borrowed_terminal, check_terminal
-from ..terminal_app import TerminalApp
+from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.terminal_app import TerminalApp
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"

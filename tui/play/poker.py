@@ -17,9 +17,9 @@ from ..drawing.numbers import short
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, styled
 from ..drawing.theme import apply_theme, match_terminal
 from ..drawing.widgets import TextLines
-from ..progress import progress_bar
-from ..terminal import borrowed_terminal, check_terminal
-from ..terminal_app import TerminalApp
+from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.progress import progress_bar
+from ..terminal.terminal_app import TerminalApp
 from ..trust import ask
 from .match import Match
 from .poker_table import KEYS, money, table

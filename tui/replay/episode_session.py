@@ -20,8 +20,8 @@ from ...training.telemetry.description import describe
 from ...training.telemetry.moments import Moment, RecentSteps
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
-from ..connection import SessionConnection
-from ..past import snapshot_at
+from ..app.past import snapshot_at
+from ..connections.connection import SessionConnection
 from ..views.environment_rows import REPLAY
 
 NOT_KNOWN = ("baseline", "baseline_when", "progress", "limit", "return_mean", "length_mean")

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from ...envs import PacError
 from ...training.past.rebuilding import rebuilt
 from ...training.playing import EvaluatedRun
-from ..app import PacApp
+from ..app.app import PacApp
 from ..dialogs.dialog import SELECT, InputDialog, first_shown
 from ..dialogs.episode_rows import TABLE, EpisodeRow, chosen, columns_of, heading, line, marks_of
 from ..dialogs.prompt import KeyedInput
@@ -20,7 +20,7 @@ from ..drawing.numbers import alike
 from ..drawing.panels import FRAME
 from ..drawing.styles import FAINT, RED, SOFT, TONES, Row, styled
 from ..drawing.theme import apply_theme
-from ..terminal_app import TerminalApp
+from ..terminal.terminal_app import TerminalApp
 from ..views.figures import hint, wrapped
 from .episode_session import EpisodeConnection, EpisodeSession
 from .replay import ReplayApp

@@ -19,7 +19,7 @@ from ...envs import BadParameter
 from ...training.past.episode import Episode
 from ..boards import BoardGrid
 from ..drawing.styles import GROUND, hex_of
-from ..svg import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
+from ..terminal.svg import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
 from .episode_session import EpisodeConnection, EpisodeSession
 from .replay import RATE, ReplayApp
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from ...training.telemetry.snapshot import Snapshot
-from ..app import PacApp
+from ..app.app import PacApp
+from ..app.session_commands import OWN_ENVIRONMENTS
 from ..keys import shown
-from ..session_commands import OWN_ENVIRONMENTS
 from .episode_session import EpisodeConnection
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s

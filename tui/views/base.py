@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
+from ..connections.session_group import SeenSession
 from ..curve_options import CurveOptions
 from ..drawing.plain import PlainContainer
 from ..drawing.widgets import TextLines
-from ..session_group import SeenSession
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ...envs.unknown import is_unknown
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import RETURN
+from ..connections.session_group import SeenSession, slowest
 from ..curve_options import CurveOptions
 from ..drawing.chart import Line, chart
 from ..drawing.numbers import NA, clock, decimal, percent, whole
@@ -33,11 +34,10 @@ from ..drawing.styles import (
     styled,
     width_of,
 )
-from ..header_footer import PHASES
-from ..session_group import SeenSession, slowest
 from .base import LinesView, ViewUpdate
 from .curves import has_points, lines_of, plot_of
 from .figures import COLORS, NAMES, hint, shares, stacked
+from .header_footer import PHASES
 from .status_message import HEADS
 
 NAME, MARK = 12, "  slowest"

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from pac.tui.cli import eval as cli_eval
 from pac.tui.cli.commands import main
-from pac.tui.output import PrintableStream
-from pac.tui.progress import progress_bar
+from pac.tui.terminal.output import PrintableStream
+from pac.tui.terminal.progress import progress_bar
 
 from ...training.mccfr.solved import solved
 

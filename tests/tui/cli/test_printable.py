@@ -11,8 +11,8 @@ from pac.envs.unknown import UNKNOWN
 from pac.tui.cli import show
 from pac.tui.cli.commands import main
 from pac.tui.cli.run import ProgressLine
-from pac.tui.console import PrintableConsole
-from pac.tui.output import PrintableStream, guard_streams, json_text
+from pac.tui.terminal.console import PrintableConsole
+from pac.tui.terminal.output import PrintableStream, guard_streams, json_text
 
 from ..attack_text import ATTACK, hostile, smuggled
 

@@ -202,7 +202,7 @@ def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
     """With `2> errors.txt`, errors go to the file and the app is drawn on the terminal."""
     screen, terminal = os.openpty()
     code = (
-        "import sys; from pac.tui.terminal import check_terminal; check_terminal();"
+        "import sys; from pac.tui.terminal.modes import check_terminal; check_terminal();"
         "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('printed')"
     )
     errors = tmp_path / "errors.txt"
@@ -226,7 +226,7 @@ def test_the_screen_is_drawn_in_utf_8_whatever_the_locale_says():
     """The app is drawn in UTF-8 with any locale."""
     screen, terminal = os.openpty()
     code = (
-        "import sys; from pac.tui.terminal import check_terminal; check_terminal();"
+        "import sys; from pac.tui.terminal.modes import check_terminal; check_terminal();"
         "sys.__stderr__.write('│'); sys.__stderr__.flush()"
     )
     subprocess.run(

@@ -9,8 +9,8 @@ from pac.envs import episode_seed, find
 from pac.training.past.episode_file import read
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import EPISODE
-from pac.tui.app import PacApp
-from pac.tui.connection import SessionConnection
+from pac.tui.app.app import PacApp
+from pac.tui.connections.connection import SessionConnection
 from pac.tui.dialogs.episode_rows import TABLE, EpisodeRow, chosen, columns_of, marks_of, rows_of
 from pac.tui.dialogs.episodes import EpisodesDialog
 

@@ -6,10 +6,10 @@ import pytest
 from rich.style import Style
 from textual.filter import Monochrome
 
+from pac.tui.app.refresh import interval
 from pac.tui.drawing.palettes import PALETTES
 from pac.tui.preferences import preferences
-from pac.tui.refresh import interval
-from pac.tui.svg import colors, lines_of
+from pac.tui.terminal.svg import colors, lines_of
 
 from ..fake_session import play, screen_text, seen, until
 

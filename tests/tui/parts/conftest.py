@@ -11,8 +11,8 @@ import pytest
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.units import SOLVED
+from pac.tui.app.state import AppState
 from pac.tui.keys import shown
-from pac.tui.state import AppState
 
 
 @dataclass

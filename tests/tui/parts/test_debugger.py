@@ -9,7 +9,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.moments import MomentSource, RecentSteps
 from pac.training.telemetry.records import Notice, Phase
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
-from pac.tui.debugger import EnvironmentDebugger
+from pac.tui.app.debugger import EnvironmentDebugger
 
 NOW = 100
 FOCUSED = ViewRequest(focus=2, count=1)

@@ -6,8 +6,8 @@ import pytest
 
 from pac.training.exits import DONE, FAILED, INTERRUPTED
 from pac.training.telemetry.records import Phase
-from pac.tui.ending import Ending
-from pac.tui.session_commands import SessionCommands
+from pac.tui.app.ending import Ending
+from pac.tui.app.session_commands import SessionCommands
 
 
 @dataclass

@@ -9,8 +9,8 @@ import pytest
 
 from pac.training.telemetry.moments import RecentSteps
 from pac.training.telemetry.records import Phase
-from pac.tui.debugger import EnvironmentDebugger
-from pac.tui.navigation import PAGE_STEPS, Navigation
+from pac.tui.app.debugger import EnvironmentDebugger
+from pac.tui.app.navigation import PAGE_STEPS, Navigation
 
 
 class RecordingViews:

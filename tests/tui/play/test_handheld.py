@@ -11,7 +11,7 @@ from pac.envs.gameboy.cartridges import own_bytes
 from pac.envs.gameboy.handheld import Handheld
 from pac.tui.drawing.widgets import TextLines
 from pac.tui.play.handheld import HandheldApp, play_handheld
-from pac.tui.terminal import NoTerminal
+from pac.tui.terminal.modes import NoTerminal
 
 from ..fake_session import run, seen
 

@@ -15,7 +15,7 @@ from pac.tui.play.match import Match
 from pac.tui.play.play import ButtonGame
 from pac.tui.play.poker import CardsApp, play_against, play_against_run
 from pac.tui.play.poker_table import money, table
-from pac.tui.terminal import NoTerminal
+from pac.tui.terminal.modes import NoTerminal
 
 from ..fake_session import run
 

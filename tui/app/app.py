@@ -1,0 +1,540 @@
+"""The app: makes its parts and connects them. `PacApp.commands` says what each key does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, Literal
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import BindingsMap
+from textual.events import Key
+
+from ...envs.entries import FolderEntry
+from ...envs.files import UnreadableFile
+from ...envs.trust import accept
+from ...training.exits import DONE
+from ...training.past.episode_file import read
+from ...training.telemetry.records import MAX_STEPS_BACK, Level, Phase
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
+from ..connections.connection import SessionConnection
+from ..dialogs.dialog import Dialog
+from ..dialogs.episodes import EpisodesDialog
+from ..dialogs.key_prompt import KeyPrompt
+from ..drawing.plain import PlainScreen
+from ..drawing.theme import apply_theme, change_theme, colors_distinguish
+from ..keys import bindings, shown, table
+from ..messages import (
+    CurvePointed,
+    CurvesZoomed,
+    EnvironmentOpened,
+    EpisodeKept,
+    MemberChosen,
+    Refused,
+    RunsRead,
+    SessionLost,
+    SnapshotTaken,
+    ViewChosen,
+)
+from ..preferences import AlarmLimits, Preferences, preferences, use
+from ..terminal.svg import save_svg
+from ..terminal.terminal_app import TerminalApp
+from . import curve_choice
+from .curve_commands import ZOOM, CurveCommands
+from .debugger import EnvironmentDebugger
+from .dialog_opener import DialogOpener
+from .ending import Ending
+from .navigation import PAGE_STEPS, Navigation
+from .other_runs import reread
+from .painter import Painter
+from .refresh import Rate, RefreshScheduler, interval
+from .session_commands import SessionCommands
+from .state import AppState
+from .threads import CommandThread, SnapshotThread, foreseen
+
+TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
+    Level.GOOD: "information",
+    Level.WARNING: "warning",
+    Level.ERROR: "error",
+    Level.FATAL: "error",
+}
+RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
+"""How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
+MEMBER_KEYS = frozenset({"members", "member.next", "member.previous"})
+LOOKING = frozenset({"view", "env", "select", "page", "travel", "help", "inspect", "palette", "screenshot", "settings"})
+"""The keys, or the first words of their names, that do not leave when a script has ended."""
+RUNS = 2.0
+"""Seconds between two readings of the curves of other runs."""
+
+
+class PacApp(TerminalApp):
+    """Shows a session.
+
+    Attributes:
+        state: What the app shows: the session and what of it is selected.
+        debugger: Inspects one environment and goes back in time.
+        training: Sends commands to the session.
+        ending: Stops the session, or detaches from it.
+        curves: Moves the cursor over the curves, zooms, smooths.
+        navigation: Selects views, environments and pages.
+        painter: Draws the screen.
+        dialogs: Opens dialogs.
+        replay: The episode for which the app has left the screen.
+        notice: A sentence for the user that is shown with the first snapshot.
+
+    Args:
+        connection: The session.
+        state: What the app showed before a replay.
+    """
+
+    CSS_PATH = Path(__file__).with_name("pac.tcss")
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # it has its own, with groups and keys
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (70, "-narrow"), (100, "-normal"), (150, "-wide")]  # noqa: RUF012 - Textual's
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012 - Textual's
+
+    def __init__(self, connection: SessionConnection, state: AppState | None = None) -> None:
+        super().__init__()
+        self._bindings = BindingsMap(bindings())
+        apply_theme(self)
+        self.connection = connection
+        self.state, self.scheduler = state or AppState(), RefreshScheduler()
+        self.state.runs_script = connection.origin == "script"
+        self._advised = False
+        self.replay: EpisodeKept | None = None
+        self.notice = ""
+        self._requests = CommandThread(connection, self.post_message)
+        self._snapshots = SnapshotThread(connection, self.post_message)
+        self.debugger = EnvironmentDebugger(self.state, self)
+        self.training = SessionCommands(self.state, self._requests.send, self)
+        self.ending = Ending(self.state, connection, self.training, self)
+        directory, colors = (lambda: connection.directory), colors_distinguish(self)
+        self.painter = Painter(self.state, self.debugger, self.scheduler, directory, colors=colors)
+        self.curves = CurveCommands(self.state, self.painter.curves, self)
+        self.navigation = Navigation(self.state, self.debugger, self.curves, self.painter, self)
+        self.dialogs = DialogOpener(self)
+        self._requested: ViewRequest | None = None
+        self._alarms: dict[int, AlarmLimits] = {}
+        self._opened = time.time() if connection.origin == "elsewhere" else 0.0
+        self._announced: tuple[Phase, Mapping[str, Any]] | None = None
+        self._resized = False
+        self._reading = Lock()
+
+    def commands(self) -> dict[str, Callable[[], object]]:
+        """Return what the keys do, by the ids of `keys.py`."""
+        navigation, training, dialogs, curves = self.navigation, self.training, self.dialogs, self.curves
+        return {
+            "view.next": partial(navigation.next_tab, 1),
+            "view.previous": partial(navigation.next_tab, -1),
+            "view.summary": partial(navigation.show, "summary"),
+            "view.timing": partial(navigation.show, "timing"),
+            "view.learning": partial(navigation.show, "learning"),
+            "view.workers": partial(navigation.show, "workers"),
+            "view.logs": partial(navigation.show, "logs"),
+            "members": partial(navigation.show, "members"),
+            "member.next": partial(self._switch, 1),
+            "member.previous": partial(self._switch, -1),
+            "logs.search": dialogs.ask_search,
+            "page.next": partial(navigation.turn_page, 1),
+            "page.previous": partial(navigation.turn_page, -1),
+            "axis": curves.next_axis,
+            "curves.in": partial(self._on_curves, partial(curves.zoom, ZOOM)),
+            "curves.out": partial(self._on_curves, partial(curves.zoom, 1 / ZOOM)),
+            "curves.smooth": partial(self._on_curves, curves.smooth),
+            "curves.log": partial(self._on_curves, curves.toggle_log),
+            "curves.choose": partial(self._on_curves, dialogs.curves),
+            "curves.runs": partial(self._on_curves, dialogs.other_runs),
+            "env.number": dialogs.ask_environment,
+            **{f"env.{number}": partial(navigation.open_environment, number) for number in range(1, 10)},
+            "select.left": partial(navigation.move, -1, 0),
+            "select.right": partial(navigation.move, 1, 0),
+            "select.up": partial(navigation.move, 0, -1),
+            "select.down": partial(navigation.move, 0, 1),
+            "accept": self._accept,
+            "cancel": self._cancel,
+            "pause": training.toggle_pause,
+            "step": training.step,
+            "steps": dialogs.ask_steps,
+            "episode": training.finish_episode,
+            "faster": partial(training.scale_speed, 2.0),
+            "slower": partial(training.scale_speed, 0.5),
+            "unlimited": training.remove_speed_limit,
+            "inspect": navigation.inspect,
+            "travel.back": partial(navigation.travel, -PAGE_STEPS),
+            "travel.on": partial(navigation.travel, PAGE_STEPS),
+            "travel.first": partial(navigation.travel, -MAX_STEPS_BACK),
+            "travel.last": partial(navigation.travel, MAX_STEPS_BACK),
+            "breaks": dialogs.breakpoints,
+            "record": training.record,
+            "episodes": dialogs.episodes,
+            "state": self._save_state,
+            "play": dialogs.play_by_hand,
+            "envs.fewer": partial(training.add_envs, -1),
+            "envs.more": partial(training.add_envs, 1),
+            "envs.half": partial(training.multiply_envs, 0.5),
+            "envs.double": partial(training.multiply_envs, 2.0),
+            "envs.number": dialogs.ask_envs,
+            "baseline": partial(training.send, "baseline"),
+            "sweep": dialogs.sweep,
+            "runs": dialogs.runs,
+            "screenshot": self._save_screenshot,
+            "settings": dialogs.settings,
+            "help": dialogs.help,
+            "palette": dialogs.palette,
+            "control": partial(training.send, "control"),
+            "quit": dialogs.leave,
+            "interrupt": self.ending.interrupt,
+        }
+
+    def action_run_command(self, key: str) -> None:
+        """Do what a key does, or show why that is unavailable. When a script has ended, other keys leave."""
+        if self.state.end and not self._looks(key):
+            self.ending.leave()
+        elif reason := self.unavailable(key):
+            self.notify(reason, title=f"Unavailable: {self.title_of(key)}", severity="warning")
+        else:
+            self.commands()[key]()
+
+    def _looks(self, key: str) -> bool:
+        """Whether a key still does something after the end of a script."""
+        group, here = key.partition(".")[0], self.state.view
+        return (
+            group in LOOKING
+            or (here != "summary" and key == "cancel")
+            or (here == "learning" and group in {"curves", "axis"})
+            or (here in {"learning", "logs"} and key == "accept")
+            or (here == "logs" and key == "logs.search")
+        )
+
+    def on_key(self, event: Key) -> None:
+        """Leave at a key that does nothing else, when a script has ended."""
+        bound = event.key in self._bindings.key_to_bindings
+        if self.state.end and not bound and len(self.screen_stack) == 1:
+            self.ending.leave()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action can be executed: while a key is asked for, no key does anything but interrupt."""
+        asked = action == "run_command" and isinstance(self.screen, KeyPrompt)
+        return parameters == ("interrupt",) if asked else super().check_action(action, parameters)
+
+    def unavailable(self, command: str) -> str:
+        """Return why a command of `keys.py` cannot be executed; an empty text if it can."""
+        if command in MEMBER_KEYS and not self.state.members:
+            return "only one session is shown; pac-tui attach --all shows several"
+        return self.training.unavailable(command)
+
+    def title_of(self, command: str) -> str:
+        """Return what a command does, in the words of the session's trainer."""
+        return self.state.units.translate(table()[command].title)
+
+    def change_preferences(self, wanted: Preferences) -> None:
+        """Use other preferences at once."""
+        use(wanted)
+        self._bindings = BindingsMap(bindings())
+        change_theme(self)
+        self.painter.restyle(colors=colors_distinguish(self))
+        self.refresh_now()
+
+    async def action_quit(self) -> None:
+        """Do what the key to quit does."""
+        self.action_run_command("quit")
+
+    def _on_curves(self, act: Callable[[], object]) -> None:
+        """Show the learning curves, and do something with them."""
+        if self.state.view != "learning":
+            self.navigation.show("learning")
+        act()
+
+    def _accept(self) -> None:
+        if not self.training.restart_if_due(now=True):
+            self.curves.enlarge() if self.state.view == "learning" else self.navigation.accept()
+        self.draw_footer()
+
+    def _cancel(self) -> None:
+        on_curves = self.state.view == "learning"
+        if not (self.debugger.go_to_newest() or self.training.pending.cancel() or (on_curves and self.curves.reset())):
+            self.navigation.show("summary")
+        self.draw_footer()
+
+    # -- from the session to the screen -------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> PlainScreen:
+        """Return the screen that contains the views."""
+        return PlainScreen(id="_default")
+
+    def compose(self) -> ComposeResult:
+        """Yield the widgets from top to bottom."""
+        yield from self.painter.widgets()
+
+    def on_mount(self) -> None:
+        """Load which curves are shown. Start to request snapshots."""
+        try:
+            self.state.curves = curve_choice.load(self.state.curves)
+        except UnreadableFile as error:
+            self.notify(str(error), title="Curves", severity="error")
+        self._tick()
+
+    def on_unmount(self) -> None:
+        """End the threads."""
+        self._snapshots.close()
+        self._requests.close()
+
+    def _tick(self) -> None:
+        """Request a snapshot, as often as the view needs it and the app may cost."""
+        if not self.is_running:
+            return
+        counting_down = self.training.pending.num_envs is not None
+        rate: Rate = "grid" if counting_down else RATES.get(self.state.view, "figures")
+        self.set_timer(interval(rate) * self.scheduler.slowdown, self._tick)
+        self.scheduler.measure()
+        self.training.restart_if_due()
+        self._follow_script()
+        self.state.starting = self.connection.starting.text
+        self._request()
+        if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
+            self._read_runs()
+        if self.scheduler.due("system", interval("system")) or counting_down:
+            self.draw_footer()
+        # Log files grow without a new snapshot. The last snapshot may have come before figures were due.
+        idle = self.state.idle(time.time()) and self.scheduler.due("idle", interval("figures"))
+        if self.state.phase is Phase.STARTING or self.state.view == "logs" or self.painter.overdue or idle:
+            self.painter.draw()
+
+    def _follow_script(self) -> None:
+        """Show how the script has ended; leave if the user has asked for that before. Give advice once."""
+        if not self._advised and (advice := self.connection.advice()):
+            self._advised = True
+            self.notify(advice, severity="warning", timeout=20)
+        if not self.state.end and (end := self.connection.script_end()):
+            self.state.end = end
+            if self.ending.stop_requests or self.connection.leaves_at_end:
+                self.ending.leave()
+            else:
+                self.refresh_now()
+
+    def _request(self) -> None:
+        """Request a snapshot of what is on the screen. Tell the session when that changes."""
+        request = replace(self.painter.request(), episodes=isinstance(self.screen, EpisodesDialog))
+        if request != self._requested:
+            self._requested = request
+            self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
+        self._snapshots.request(request)
+        self._send_alarms()
+
+    def _send_alarms(self) -> None:
+        """Tell the session how sensitive its alarms are to be, unless it is as usual."""
+        wanted = preferences().alarms
+        pid = self.state.snapshot.description.pid if self.state.snapshot is not None else None
+        if pid is not None and wanted != self._alarms.get(pid, AlarmLimits()) and not self.state.phase.over:
+            self._alarms[pid] = wanted
+            self.training.send("alarms", **wanted.model_dump())
+
+    def key_of(self, command: str) -> str:
+        """Return a command's key as the app shows it."""
+        return shown(command)
+
+    def refresh_now(self) -> None:
+        """Draw everything and request a snapshot."""
+        if not self.is_running:
+            return
+        self.scheduler.expire_all()
+        self.painter.draw_header()
+        self.draw_footer()
+        self.painter.draw()
+        self._request()
+
+    def draw_footer(self) -> None:
+        """Draw the last lines of the screen."""
+        controller = self.state.controlled_by_other(self.connection.number)
+        self.painter.draw_footer(self.ending.note() or self.training.note(), controller, self.unavailable)
+
+    def on_snapshot_taken(self, message: SnapshotTaken) -> None:
+        """Show a new snapshot."""
+        turned = message.selected != self.state.selected
+        if turned and not self.state.runs_script:
+            return
+        self.state.snapshot, self.state.members = message.snapshot, message.members
+        if turned:
+            self.state.turn_to(message.selected)
+            self.debugger.reset()
+            self._requested, self._announced = None, None
+            self.painter.restyle(colors=colors_distinguish(self))
+            self.training.requested_pause = None
+        if self.is_running:
+            self.show_snapshot(message.snapshot)
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show a new snapshot; report what happened; leave with the session."""
+        self.state.env = min(self.state.env, max(0, snapshot.num_envs - 1))
+        self._toast(snapshot)
+        if self.notice:
+            self.notify(self.notice)
+            self.notice = ""
+        if self.state.lists_episodes:
+            self.state.lists_episodes = False
+            self.dialogs.episodes()
+        if (env := self.debugger.new_break(snapshot)) is not None:
+            self.navigation.open_environment(env + 1)
+        if isinstance(self.screen, Dialog):
+            self.screen.show(snapshot)
+        if (snapshot.phase, snapshot.audience) != self._announced:
+            self._announced = snapshot.phase, snapshot.audience
+            self.training.requested_pause = None
+            self.scheduler.expire_all()
+            self.draw_footer()
+        self.painter.draw()
+        others = (member for index, member in enumerate(self.state.members) if index != self.state.selected)
+        over = snapshot.phase is Phase.ENDED and all(member.over for member in others)
+        if over and not self.state.runs_script and self.connection.leaves_at_end:
+            self.ending.leave()
+
+    def _toast(self, snapshot: Snapshot) -> None:
+        """Show the events since the last snapshot; after attaching, only those that happened since."""
+        for event in snapshot.events:
+            if event.number > self.state.last_event and event.time >= self._opened and event.level in TOASTS:
+                self.notify(event.text, severity=TOASTS[event.level])
+        self.state.last_event = max((event.number for event in snapshot.events), default=self.state.last_event)
+
+    def on_session_lost(self, message: SessionLost) -> None:
+        """Show the error; if no snapshot was ever taken, leave it to the command line."""
+        if message.selected != self.state.selected or self.state.end:
+            return
+        self.state.lost = message.error
+        if self.state.snapshot is None and not any(member.snapshot for member in self.state.members):
+            self.ending.leave()
+        else:
+            self.refresh_now()
+
+    def on_refused(self, message: Refused) -> None:
+        """Show why a command was refused, in the dialog that sent it if there is one."""
+        if isinstance(self.screen, Dialog) and message.command in self.screen.SENDS:
+            self.screen.refused(message.command, str(message.error))
+            return
+        if message.command == "stop":
+            self.ending.stop_refused()
+        self.training.requested_pause = None
+        if message.command not in {"look", "alarms"} and not self.ending.stop_requests:
+            self.notify(str(message.error), title=message.error.title, severity="warning")
+
+    @work(thread=True, exclusive=True)
+    def keep_episode(self, env: int, episode: int, length: int) -> None:
+        """Have the session write an episode to a file, and replay it."""
+        try:
+            path = Path(self.connection.call("keep_episode", env=env, episode=episode, length=length)["path"])
+            self.post_message(EpisodeKept(read(FolderEntry(path.parents[1], *path.parts[-2:]), accept), path))
+        except Exception as error:
+            self.post_message(Refused("keep_episode", foreseen(error)))
+
+    def _save_state(self) -> None:
+        """Save the shown state of the selected environment."""
+        if self.debugger.shows_an_end:
+            self.notify(
+                "This is the end of an episode. Go one step back or forward.", title="State", severity="warning"
+            )
+        else:
+            self._send_save_state(self.state.env, self.debugger.back)
+
+    @work(thread=True, exclusive=True)
+    def _send_save_state(self, env: int, back: int) -> None:
+        """Have the session write files of a state, and name them."""
+        try:
+            answer = self.connection.call("save_state", env=env, back=back)
+            paths = [Path(path) for path in answer["paths"]]
+            where = f"{paths[0].parent} on {answer['host']}" if "host" in answer else paths[0].parent
+            self.notify(f"saved {' and '.join(path.name for path in paths)} in {where}", title="State")
+        except Exception as error:
+            self.post_message(Refused("save_state", foreseen(error)))
+
+    def on_episode_kept(self, message: EpisodeKept) -> None:
+        """Leave the screen to the replay; the session goes on."""
+        self.replay = message
+        self.exit(DONE, DONE)
+
+    def on_environment_opened(self, message: EnvironmentOpened) -> None:
+        """Show the environment whose board was clicked."""
+        self.navigation.open_environment(message.env + 1)
+
+    def on_curve_pointed(self, message: CurvePointed) -> None:
+        """Move the cursor to the place that was clicked."""
+        self.curves.point(message.x)
+
+    def on_curves_zoomed(self, message: CurvesZoomed) -> None:
+        """Zoom around the mouse."""
+        self.curves.zoom(message.factor, message.around)
+
+    @work(thread=True, group="runs")
+    def _read_runs(self) -> None:
+        """Read the curves of other runs, unless they are being read."""
+        if self._reading.acquire(blocking=False):
+            try:
+                self.post_message(RunsRead(*reread(self.state.curves.overlays)))
+            finally:
+                self._reading.release()
+
+    def on_runs_read(self, message: RunsRead) -> None:
+        """Draw the curves of other runs; report those that cannot be read, and remove them."""
+        for run, reason in message.failed:
+            self.curves.drop_run(run.folder)
+            self.notify(reason, title=f"Cannot compare with {run.name}", severity="error")
+        if message.runs:
+            self.curves.update_runs(message.runs)
+
+    @work(thread=True, group="curves")
+    def save_curves(self) -> None:
+        """Keep which curves are shown, and in which order."""
+        try:
+            curve_choice.save(self.state.curves)
+        except OSError as error:
+            self.notify(f"cannot write {error.filename}: {error.strerror}", title="Curves", severity="error")
+
+    def _switch(self, by: int) -> None:
+        """Select the next or the previous session; before the first one, all are shown together."""
+        here = 0 if self.state.view == "members" else self.state.selected + 1
+        there = (here + by) % (len(self.state.members) + 1)
+        self.on_member_chosen(MemberChosen(there - 1 if there else None))
+
+    def on_member_chosen(self, message: MemberChosen) -> None:
+        """Show another session, in the same view; or all of them."""
+        if message.index is None:
+            self.navigation.show("members")
+            return
+        if self.state.view == "members":
+            self.navigation.show("summary")
+        if message.index != self.state.selected:
+            self.training.send("look", count=0)  # the session that was selected need not draw any more
+            self.connection.selected = message.index
+            self.state.select(message.index)
+            self.debugger.reset()
+            self._requested, self._announced, self._opened = None, None, time.time()
+            self.painter.restyle(colors=colors_distinguish(self))
+        self.refresh_now()
+
+    def on_view_chosen(self, message: ViewChosen) -> None:
+        """Show the view whose name was clicked."""
+        self.navigation.show(message.view)
+
+    def on_summary_view_page_turned(self) -> None:
+        """Request the boards of the new page."""
+        self.refresh_now()
+
+    def on_text_lines_resized(self) -> None:
+        """Draw everything for the new sizes, once all of them are known."""
+        if not self._resized:
+            self._resized = True
+            self.call_after_refresh(self._redraw)
+
+    def _redraw(self) -> None:
+        self._resized = False
+        self.refresh_now()
+
+    def _save_screenshot(self) -> None:
+        try:
+            path = save_svg(self.screen)
+        except OSError as error:
+            self.notify(f"cannot write {error.filename}: {error.strerror}", title="Screenshot", severity="error")
+        else:
+            self.notify(f"saved {path}", title="Screenshot")

@@ -1,0 +1,128 @@
+"""What the user does with the curves: cursor, zoom, smoothing, scales, and the runs behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curve_options import CurveOptions, Extent, Overlay, Reals, nearest, next_point
+from .state import AppState, Host
+
+ZOOM = 0.5
+"""Factor by which one key zooms in."""
+MOST_OVERLAYS = 4
+
+
+class CurvesView(Protocol):
+    """What the commands need of the view."""
+
+    @property
+    def extent(self) -> Extent | None:
+        """The range of all curves, if there is one."""
+
+    def points(self) -> tuple[Reals, NDArray[np.int64]] | None:
+        """Return the x values that the cursor can have, rising, and the columns in which they are drawn."""
+
+    def turn_to(self, name: str, *, large: bool) -> None:
+        """Show the page with a curve, or with the one that was clicked last or is the first, if the name is empty."""
+
+
+class CurveCommands:
+    """Changes what the user has selected of the curves.
+
+    Args:
+        state: What the app shows.
+        view: The view of the curves.
+        host: The app.
+    """
+
+    def __init__(self, state: AppState, view: CurvesView, host: Host) -> None:
+        self._state, self._view, self._host = state, view, host
+
+    def change(self, options: CurveOptions) -> None:
+        """Show the curves with other options."""
+        self._state.curves = options
+        self._host.refresh_now()
+
+    def move_cursor(self, by: int) -> None:
+        """Move the cursor by columns. Without a cursor, one column makes it appear at the newest value shown."""
+        options, extent, points = self._state.curves, self._view.extent, self._view.points()
+        if extent is None or points is None:
+            return
+        x, columns = points
+        if options.cursor is None:
+            shown = x <= options.span(extent)[1]
+            x, columns = (x[shown], columns[shown]) if shown.any() else (x, columns)
+        self.change(options.pointed(next_point(x, columns, options.cursor, by), extent))
+
+    def point(self, place: float) -> None:
+        """Move the cursor to the point that is nearest to a place."""
+        extent, points = self._view.extent, self._view.points()
+        if extent is not None and points is not None:
+            x = points[0]
+            self.change(self._state.curves.pointed(float(x[nearest(x, place)]), extent))
+
+    def zoom(self, factor: float, around: float | None = None) -> None:
+        """Show a range that is wider by a factor, around a place, the cursor or the newest value."""
+        if self._view.extent is not None:
+            self.change(self._state.curves.zoomed(self._view.extent, factor, around))
+
+    def reset(self) -> bool:
+        """Remove the cursor; without one, show the whole range. Return whether there was anything to do."""
+        options = self._state.curves
+        if options == options.reset():
+            return False
+        if options.cursor is None and options.window is None:
+            self._view.turn_to("", large=False)
+        self.change(options.reset())
+        return True
+
+    def enlarge(self, name: str = "") -> None:
+        """Show one curve on the whole screen: a given one, or the one that was clicked last; without a name, also end.
+
+        The next page has the next curve.
+        """
+        large = bool(name) or not self._state.curves.large
+        self._view.turn_to(name, large=large)
+        self.change(replace(self._state.curves, large=large))
+
+    def smooth(self) -> None:
+        """Draw averages of more values, or the values themselves again."""
+        self.change(self._state.curves.smoother())
+
+    def toggle_log(self) -> None:
+        """Switch all y axes between linear and logarithmic."""
+        self.change(replace(self._state.curves, log=not self._state.curves.log, exceptions=frozenset()))
+
+    def next_axis(self) -> None:
+        """Draw curves over time, or over another count."""
+        snapshot = self._state.snapshot
+        curves = snapshot.curves.values() if snapshot is not None else ()
+        known = max(curves, key=lambda curve: len(curve.steps), default=None)
+        self.change(self._state.curves.with_next_axis(self._state.units, known))
+
+    def toggle_run(self, name: str, folder: Path) -> str:
+        """Draw another run behind the curves, or no longer; return why that is impossible, or an empty text."""
+        options = self._state.curves
+        others = tuple(run for run in options.overlays if run.folder != folder)
+        if len(others) == len(options.overlays):
+            if len(others) == MOST_OVERLAYS:
+                return f"at most {MOST_OVERLAYS} runs"
+            others = (*others, Overlay(name, folder))
+        self.change(replace(options, overlays=others))
+        return ""
+
+    def update_runs(self, runs: tuple[Overlay, ...]) -> None:
+        """Show what was read of other runs."""
+        read = {run.folder: run for run in runs}
+        options = self._state.curves
+        self.change(replace(options, overlays=tuple(read.get(run.folder, run) for run in options.overlays)))
+
+    def drop_run(self, folder: Path) -> None:
+        """No longer draw a run."""
+        kept = tuple(run for run in self._state.curves.overlays if run.folder != folder)
+        self.change(replace(self._state.curves, overlays=kept))

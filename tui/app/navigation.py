@@ -1,0 +1,176 @@
+"""Navigation: which view, environment and page are shown."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ...training.units import plural
+from .curve_commands import ZOOM, CurveCommands
+from .debugger import EnvironmentDebugger
+from .state import AppState, Host
+
+PAGE_STEPS = 10
+"""Steps that a page key goes through time, and lines that a time key scrolls the output."""
+
+
+class PagedView(Protocol):
+    """What navigation needs of every view."""
+
+    @property
+    def pages(self) -> tuple[int, int]:
+        """The page that is shown, from 1, and the number of pages."""
+
+    def turn_page(self, by: int) -> None:
+        """Show the page that is `by` further."""
+
+
+class GridView(Protocol):
+    """What navigation needs of the summary."""
+
+    def neighbor(self, env: int, columns: int, rows: int) -> int:
+        """Return the environment that is so many columns and rows away from `env`."""
+
+
+class OutputView(Protocol):
+    """What navigation needs of the output."""
+
+    def scroll_lines(self, by: int) -> None:
+        """Scroll down."""
+
+    def shift(self, by: int) -> None:
+        """Scroll to the right."""
+
+    def search(self, text: str) -> None:
+        """Search a text."""
+
+    def find(self) -> bool:
+        """Go to the next match; return whether a text is searched."""
+
+
+class ViewSwitcher(Protocol):
+    """What navigation needs of the screen."""
+
+    @property
+    def view(self) -> PagedView:
+        """The selected view."""
+
+    @property
+    def grid(self) -> GridView:
+        """The summary."""
+
+    @property
+    def output(self) -> OutputView:
+        """The output."""
+
+    def show_view(self) -> None:
+        """Show the selected view in place of another."""
+
+
+class Navigation:
+    """Selects views, environments and pages.
+
+    Args:
+        state: What the app shows.
+        debugger: Goes through time.
+        curves: Moves the cursor and zooms.
+        switcher: Shows the selected view.
+        host: The app.
+    """
+
+    def __init__(
+        self,
+        state: AppState,
+        debugger: EnvironmentDebugger,
+        curves: CurveCommands,
+        switcher: ViewSwitcher,
+        host: Host,
+    ) -> None:
+        self._state, self._debugger, self._curves, self._switcher, self._host = state, debugger, curves, switcher, host
+
+    def show(self, view: str) -> None:
+        """Show a view by its name."""
+        self._state.view = view
+        self._switcher.show_view()
+        self._host.refresh_now()
+
+    def open_environment(self, number: int) -> None:
+        """Show environment `number`, from 1."""
+        snapshot = self._state.snapshot
+        if snapshot is not None and not 1 <= number <= snapshot.num_envs:
+            names = plural(self._state.units.environment)
+            self._host.notify(f"{names} are numbered 1 to {self._state.num_envs:,}", severity="warning")
+            return
+        self._state.env = number - 1
+        self.show("environment")
+
+    def open_selected(self) -> None:
+        """Show the selected environment."""
+        self.open_environment(self._state.env + 1)
+
+    def next_tab(self, by: int) -> None:
+        """Go through the summary, environments 1 to N, and the summary again."""
+        count = self._state.snapshot.num_envs if self._state.snapshot is not None else 0
+        here = self._state.env + 1 if self._state.view == "environment" else 0
+        there = (here + by) % (count + 1)
+        self.open_environment(there) if there else self.show("summary")
+
+    def turn_page(self, by: int) -> None:
+        """Show another page of the view; while paused, go through time in a view of one page."""
+        view = self._switcher.view
+        if self._debugger.can_travel and view.pages[1] == 1:
+            self.travel(by * PAGE_STEPS)
+        else:
+            view.turn_page(by)
+            self._host.refresh_now()
+
+    def move(self, columns: int, rows: int) -> None:
+        """Move the selection or the cursor; elsewhere scroll the output, go through time, or select a seat or page."""
+        view = self._state.view
+        if view == "summary":
+            self._state.env = self._switcher.grid.neighbor(self._state.env, columns, rows)
+            self._host.refresh_now()
+        elif view == "logs":
+            self._switcher.output.scroll_lines(rows)
+            self._switcher.output.shift(columns)
+            self._host.refresh_now()
+        elif view == "learning" and rows:
+            self._curves.zoom(ZOOM if rows < 0 else 1 / ZOOM)
+        elif columns:
+            self.travel(columns)
+        elif view == "environment":
+            self._debugger.select_seat(rows)
+        elif view == "workers" and rows:
+            self.turn_page(rows)
+
+    def travel(self, by: int) -> None:
+        """Go through time; in the output, scroll; among the curves, move the cursor."""
+        if self._state.view == "logs":
+            self._switcher.output.scroll_lines(by * PAGE_STEPS)
+            self._host.refresh_now()
+        elif self._state.view == "learning":
+            self._curves.move_cursor(by)
+        else:
+            self._debugger.travel(by)
+
+    def accept(self) -> None:
+        """Open the selected board; in the output, go to the next match."""
+        if self._state.view == "summary":
+            self.open_selected()
+        elif self._state.view == "logs" and self._switcher.output.find():
+            self._host.refresh_now()
+
+    def search(self, text: str) -> None:
+        """Search the output."""
+        self._switcher.output.search(text)
+        self.show("logs")
+
+    def inspect(self) -> None:
+        """Show everything known of the environment, or stop showing it."""
+        if not self._state.units.episodes:
+            word = self._state.units.environment
+            self._host.notify(f"the view of a {word} already shows everything known of it", severity="warning")
+        elif self._state.view in {"summary", "environment"}:
+            self._debugger.inspect(on=not self._debugger.inspecting)
+        else:
+            self._debugger.inspect(on=True)
+            self.open_selected()

@@ -1,0 +1,1 @@
+"""Starts apps and the processes that they show."""

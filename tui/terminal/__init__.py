@@ -1,0 +1,1 @@
+"""The terminal: its modes, text for it, and pictures of it."""

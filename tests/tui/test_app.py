@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
 from textual.geometry import Size
 
@@ -13,6 +14,7 @@ from pac.tui.app import restart
 from pac.tui.dialogs.prompt import Prompt
 from pac.tui.starting import launch
 from pac.tui.terminal.svg import stacked_lines
+from pac.tui.terminal.terminal_app import CLEARED, TerminalDriver
 
 from .fake_session import screen_text, seen, until
 
@@ -357,3 +359,15 @@ async def test_sessions_that_are_running_already_are_told(fake, open_app, monkey
         app.notice = "a is running already"
         fake.say()
         await seen(app, "a is running already")
+
+
+def test_the_screen_is_cleared_before_it_is_left(monkeypatch):
+    """And only once, as the terminal's own screen follows."""
+    written: list[str] = []
+    monkeypatch.setattr(LinuxDriver, "stop_application_mode", lambda _: written.append("left"))
+    driver = TerminalDriver.__new__(TerminalDriver)
+    monkeypatch.setattr(driver, "write", written.append)
+    driver._active = True
+    driver.stop_application_mode()
+    driver.stop_application_mode()
+    assert written == [CLEARED, "left", "left"]

@@ -17,6 +17,9 @@ from ..drawing.theme import FilteredApp
 from .console import PrintableConsole
 from .modes import end_soon
 
+CLEARED = "\x1b[0m\x1b[2J"
+"""Clears the app's screen before it is left: tmux shows parts of it again if the window has grown meanwhile."""
+
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, which leaves application mode before it enters it again.
@@ -38,6 +41,8 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Leave application mode."""
+        if self._active:
+            self.write(CLEARED)
         self._active = False
         super().stop_application_mode()
 

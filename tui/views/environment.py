@@ -254,7 +254,9 @@ class EnvironmentView(BaseView):
         """Draw a page of everything known of the environment; return the number of pages."""
         snapshot, (width, height) = update.snapshot, self._more.size
         details = [each.section(snapshot.focus_boards, update.now, width // 2) for each in self._details]
-        rows, count = inspected(snapshot, width, height, self._page, details=details, old=update.age)
+        rows, count = inspected(
+            snapshot, width, height, self._page, details=details, old=update.age, alone=not self._facts.display
+        )
         self._more.show(rows)
         return count
 

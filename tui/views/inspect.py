@@ -45,7 +45,14 @@ OLD = 1.0
 
 
 def inspected(
-    snapshot: Snapshot, width: int, height: int, page: int = 0, *, details: Sequence[Section] = (), old: float = 0.0
+    snapshot: Snapshot,
+    width: int,
+    height: int,
+    page: int = 0,
+    *,
+    details: Sequence[Section] = (),
+    old: float = 0.0,
+    alone: bool = True,
 ) -> tuple[Rows, int]:
     """Return the panels of the selected environment, side by side if there is room, and the number of pages.
 
@@ -56,6 +63,7 @@ def inspected(
         page: The page, from 0, of panels that do not fit below each other; after the last one, the last one.
         details: The task's panels that only the inspector shows.
         old: Seconds since what is shown was known, if the last step is not known yet.
+        alone: Whether there is no panel of the episode beside it.
     """
     moment = snapshot.moment
     if moment is None:
@@ -86,8 +94,8 @@ def inspected(
             return columns([[*thought, *counts, *step, *speed], seen], [left, width - left], height), 1 + len(pairs_of)
         pair_of = pairs_of[shown - 1]
         return columns(pair_of, sides[: len(pair_of)], height), 1 + len(pairs_of)
-    last = [Section("Episode", lambda room, _: episode(snapshot, moment.env, room))]  # which a wide view has beside it
-    last = last if about.units.episodes else []
+    last = [Section("Episode", lambda room, _: episode(snapshot, moment.env, room))]
+    last = last if alone and about.units.episodes else []
     if height >= SHORT:
         found = pages([*thought, *seen, *last, *counts, *step, *speed, *details], width, height)
     else:

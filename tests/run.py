@@ -15,14 +15,15 @@ AGAIN = ("--last-failed", "--last-failed-no-failures", "none")
 SHOWN = 12  # lines of a failure
 
 
-def failures(report: Path) -> dict[str, str]:
-    """Return the failures in a JUnit report: the end of each by the name of its test."""
-    cases = ET.parse(report).iter("testcase") if report.exists() else ()
-    found = {}
-    for case in cases:
+def results(report: Path) -> dict[str, str]:
+    """Return the end of the failure of each test in a JUnit report, which is empty if the test passed."""
+    found: dict[str, str] = {}
+    for case in ET.parse(report).iter("testcase") if report.exists() else ():
+        name = f"{case.get('classname')}::{case.get('name')}"
+        found.setdefault(name, "")
         for failure in (*case.iter("failure"), *case.iter("error")):
-            lines = (failure.text or failure.get("message") or "").strip().splitlines()
-            found[f"{case.get('classname')}::{case.get('name')}"] = "\n".join(f"    {line}" for line in lines[-SHOWN:])
+            lines = (failure.text or failure.get("message") or "").strip().splitlines() or ["without a message"]
+            found[name] = "\n".join(f"    {line}" for line in lines[-SHOWN:])
     return found
 
 
@@ -32,13 +33,14 @@ def main(arguments: list[str]) -> int:
         report = Path(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", *arguments]
         code = subprocess.run([*command, *ALL, f"--junitxml={report}"], check=False).returncode
-        failed = failures(report)
+        failed = {name: text for name, text in results(report).items() if text}
         if code != 1 or not failed:
             return code
         report.unlink()
         command = [part for part in command if part != "--record-durations"]  # which are those of all tests
         code = subprocess.run([*command, *AGAIN, f"--junitxml={report}"], check=False).returncode
-        late = {name: text for name, text in failed.items() if name not in failures(report)}
+        again = results(report)  # without those that could not be tried again
+        late = {name: text for name, text in failed.items() if again.get(name) == ""}
     sys.stdout.write(f"\n{len(late)} passed only when it was tried again, alone:\n" if late else "")
     for name, text in late.items():
         sys.stdout.write(f"\n{name}, which first failed with\n{text}\n")

@@ -30,8 +30,3 @@ class SocketBackend(ServedBackend):
             self._connections.connect(env, path, member.arguments["seed"], self.timeout)
             self._connections.go_on(env)
         path.unlink(missing_ok=True)
-
-    def _stop(self) -> None:
-        super()._stop()
-        for member in self._fleet.members:
-            path_of(member.report).unlink(missing_ok=True)

@@ -223,6 +223,6 @@ def end_members(members: Sequence[Member]) -> None:
 def _end(members: list[Member], segment: Segment) -> None:
     end_members(members)
     for member in members:
-        for path in (member.log, member.report, member.report.with_suffix(".part")):
+        for path in member.report.parent.glob(f"{member.report.stem}.*"):  # log, report and what a server listens to
             path.unlink(missing_ok=True)
     segment.unlink()

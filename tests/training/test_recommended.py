@@ -15,6 +15,8 @@ from pac.training.trainers import trainer_kind
 def entries() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield trainer, name and settings of each entry."""
     for trainer, table in read_yaml(TABLE, MIB).items():
+        if trainer == "wrappers":
+            continue
         found = {**table["kinds"], **table["environments"]}
         for name, entry in (found | {"continuous": table.get("continuous", {})}).items():
             yield trainer, name, entry

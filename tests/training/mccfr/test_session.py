@@ -161,7 +161,7 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     reasons = [*3 * ["its checksum is wrong"], "its fingerprint is another", "its task is kuhn", "its trainer is ppo"]
     assert sorted(skipped) == [f"step-{10**9 + number:012d}" for number in range(len(reasons))]
     assert all(reason in skipped[name] for name, reason in zip(sorted(skipped), reasons, strict=True))
-    assert f"resumed run at {good['frames']:,} iterations" in seen
+    assert f"resumed run at {good['frames']:,} iterations with N=1" in seen
     assert session.report()["frames"] == 4000
     card = run.metadata()
     with pytest.raises(SessionFailed, match="leave out --task, --wrap and --trainer"):

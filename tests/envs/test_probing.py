@@ -30,6 +30,7 @@ def made(path):
     return [int(line.split()[0]) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.session
 def test_an_environment_is_made_once_and_elsewhere(tmp_path):
     """However often it is asked for; the task is the same as one that is described here."""
     spec = f"{UNRULY}:path={tmp_path / 'made'}"

@@ -237,14 +237,13 @@ async def test_a_picture_of_a_dialog_is_saved(fake, open_app, tmp_path, monkeypa
 async def test_a_click_on_a_hint_does_what_its_key_does(fake, open_app):
     """Of two keys, the one that was clicked."""
     async with open_app(fake, (200, 24)) as (app, pilot):
-        line = app.query_one("#keys").text
-        await pilot.click("#keys", offset=(line.index("workers"), 0))
+        keys = app.query_one("#keys")
+        await until(lambda: "workers" in keys.text)
+        await pilot.click("#keys", offset=(keys.text.index("workers"), 0))
         await until(lambda: app.state.view == "workers")
         await pilot.press("0")
-        await until(lambda: app.state.view == "summary")
-        line = app.query_one("#keys").text
-        await pilot.click("#keys", offset=(line.index("] envs"), 0))
-        await seen(app, "9")
+        await until(lambda: app.state.view == "summary" and "] envs" in keys.text)
+        await pilot.click("#keys", offset=(keys.text.index("] envs"), 0))
         await until(lambda: app.training.pending.num_envs == 9)
 
 

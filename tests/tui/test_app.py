@@ -4,11 +4,13 @@ import gc
 from functools import partial
 
 import pytest
+from setproctitle import getproctitle, setproctitle
 from textual._styles_cache import StylesCache
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
 from textual.geometry import Size
 
+from pac.envs.titles import Titled
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.app import restart
 from pac.tui.dialogs.prompt import Prompt
@@ -346,6 +348,15 @@ async def test_what_dialogs_have_drawn_is_freed_when_they_are_closed(fake, open_
         for _ in range(3):
             await opened_and_closed()
         await until(lambda: drawn() <= first + 2, "the end of what the dialogs have drawn")
+
+
+async def test_the_process_has_the_title_of_the_run(fake, open_app, monkeypatch):
+    """As the session and its workers have."""
+    monkeypatch.setattr(Titled, "run", "")
+    before = getproctitle()
+    async with open_app(fake):
+        assert getproctitle() == "pac-tui: app of toy-run"
+    setproctitle(before)
 
 
 async def test_sessions_that_are_running_already_are_told(fake, open_app, monkeypatch):

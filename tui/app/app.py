@@ -17,6 +17,7 @@ from textual.events import Key
 
 from ...envs.entries import FolderEntry
 from ...envs.files import UnreadableFile
+from ...envs.titles import Titled, set_title
 from ...envs.trust import accept
 from ...training.exits import DONE
 from ...training.past.episode_file import read
@@ -370,6 +371,9 @@ class PacApp(TerminalApp):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a new snapshot; report what happened; leave with the session."""
         self.state.env = min(self.state.env, max(0, snapshot.num_envs - 1))
+        if snapshot.description.run != Titled.run:
+            Titled.run = snapshot.description.run
+            set_title("app")
         self._toast(snapshot)
         if self.notice:
             self.notify(self.notice)

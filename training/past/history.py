@@ -1,4 +1,4 @@
-"""The last steps of every environment: actions, rewards, values and ends.
+"""The last steps of every environment: actions, rewards, values and ends; entropies of those that are looked at.
 
 Step t leads to state t; state 0 is the first state of a backend. The steps are appended whenever the monitor counts. If
 the task has a state, it is kept every few steps. If no state is in the buffer after every step, the boards that were
@@ -31,6 +31,7 @@ from .seen_steps import SeenSteps
 MAX_DEPTH, MIN_DEPTH = 4096, 1024
 MAX_UNCOUNTED = 64
 """Steps between two keyframes, and the most between two counts."""
+NOTED = np.dtype([("step", "i8"), ("entropy", "f4")])
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ class History:
         self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
         self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
         self._seen = _seen_steps(task, num_envs)
+        self._noted: dict[int, Array] = {}  # by row: rings of entropies with the numbers of their steps
         self.now = 0
         self._expected, self._framed = 0, 0  # the newest step that was requested, and the newest with its states
 
@@ -179,6 +181,7 @@ class History:
             if self._boards is not None:
                 self._boards.forget()
             self._seen.forget()
+            self._noted.clear()
         rows = self.num_envs * self._task.players
         if self._stride and source.save(0):
             self._keep_states(source.buffer["state"][0], np.zeros((rows, len(self._task.reward_terms)), "f4"))
@@ -238,6 +241,13 @@ class History:
         with self._lock:
             self._seen.keep(self._expected + ahead, observations, infos)
 
+    def keep_entropy(self, row: int, ahead: int, entropy: float) -> None:
+        """Keep the entropy of a row's policy for the step that is `ahead` of the newest one that is expected."""
+        step = self._expected + ahead
+        with self._lock:
+            noted = self._noted.setdefault(row, np.zeros(MAX_STEPS_BACK + 1, NOTED))
+            noted[step % len(noted)] = step, entropy
+
     # -- other threads ------------------------------------------------------------------------------------------------
 
     def line(self, env: int, seat: int = 0) -> RecentSteps:
@@ -246,7 +256,17 @@ class History:
             at, row = self._places(self.now - self.back, self.now), env * self._task.players + seat
             first = self._actions[at, row].reshape(len(at), prod(self._actions.shape[2:]))[:, 0].astype(np.float32)
             first[~self._decided[at, row]] = UNKNOWN
-            return RecentSteps(self.now, self._ends[at, env], self._rewards[at, row], self._values[at, row], first)
+            values, entropies = self._values[at, row], self._entropies(row)
+            return RecentSteps(self.now, self._ends[at, env], self._rewards[at, row], values, entropies, first)
+
+    def _entropies(self, row: int) -> NDArray[np.float32]:
+        """Return the entropies at the last steps, NaN where none is known or the row did not decide."""
+        steps = np.arange(self.now - self.back, self.now) + 1
+        if row not in self._noted:
+            return np.full(len(steps), UNKNOWN, "f4")
+        noted = self._noted[row][steps % len(self._noted[row])]
+        known = (noted["step"] == steps) & self._decided[steps % self._depth, row]
+        return np.where(known, noted["entropy"], np.float32(UNKNOWN))
 
     def actions(self, rows: slice) -> Array:
         """Return the actions of some rows at the last steps, `(back, rows, *action_shape)`."""

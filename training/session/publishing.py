@@ -158,7 +158,11 @@ class Publisher:
     def _write_focus(self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool) -> None:
         """Write what viewers display of the environment in focus."""
         look, history = self._view.look, self._debugger.history
-        write_policy(writer, env, look.seat, self._debugger.inspect(env * self._task.players + look.seat))
+        row = env * self._task.players + look.seat
+        output = self._debugger.inspect(row)
+        write_policy(writer, env, look.seat, output)
+        if output is not None and not self._task.watched:  # of a script, the output may be of an earlier step
+            history.keep_entropy(row, at_gate and self.actions_chosen, output.entropy)
         # Also without `detail`, so that who asks for it during a long update does not wait for the next step.
         self._write_step(writer, buffer, env, look.seat, at_gate=at_gate)
         if at_gate or self._line_of != (env, look.seat) or time.monotonic() >= self._line_due:

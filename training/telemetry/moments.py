@@ -238,6 +238,7 @@ class RecentSteps:
         ends: How steps ended episodes.
         rewards: The rewards of one seat.
         values: What its policy estimated before each step; NaN if unknown.
+        entropies: Of its policy's distribution for each step, in nats; NaN if nobody looked at it then.
         actions: The first numbers of its actions; NaN where it waited.
     """
 
@@ -245,6 +246,7 @@ class RecentSteps:
     ends: NDArray[np.uint8]
     rewards: NDArray[np.float32]
     values: NDArray[np.float32] = field(default_factory=_unknown)
+    entropies: NDArray[np.float32] = field(default_factory=_unknown)
     actions: NDArray[np.float32] = field(default_factory=_unknown)
 
     @classmethod
@@ -253,4 +255,5 @@ class RecentSteps:
         count = int(record["ends_count"])
         if record["env"] != env or record["seat"] != seat or not count:
             return None
-        return cls(int(record["now"]), *(record[name][:count] for name in ("ends", "rewards", "values", "actions")))
+        columns = ("ends", "rewards", "values", "entropies", "actions")
+        return cls(int(record["now"]), *(record[name][:count] for name in columns))

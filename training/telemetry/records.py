@@ -222,5 +222,6 @@ LINE = Record(  # an environment's `RecentSteps`
     several("ends", "u1", Range(0, TRUNCATED), MAX_STEPS_BACK),
     several("rewards", "f4", ANY, MAX_STEPS_BACK),
     several("values", "f4", ANY, MAX_STEPS_BACK),
+    several("entropies", "f4", ANY, MAX_STEPS_BACK),
     several("actions", "f4", ANY, MAX_STEPS_BACK),
 )

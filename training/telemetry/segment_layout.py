@@ -25,7 +25,7 @@ from .description import Description, rebuilt
 from .moments import moment_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 10
+VERSION = 11
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64

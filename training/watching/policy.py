@@ -190,17 +190,18 @@ class PolicyProbe:
         if self._optimizers is not None:
             self._optimizers.remove()
 
-    def finish(self) -> None:
-        """Interpret what was observed until the step that was just made."""
+    def finish(self) -> tuple[int, PolicyOutput] | None:
+        """Interpret what was observed until the step that was just made; return the row and its output, if found."""
         made = list(self._made)
         self._made.clear()
         if not self.observes:
-            return
+            return None
         self._restore()
         found = self._interpreted(made)
         self._vain = 0 if found else self._vain + 1
         if found or self._vain > MOST_VAIN:
             self._found = found
+        return None if found is None else (self._row, found)
 
     def _interpreted(self, made: list[Made]) -> PolicyOutput | None:
         """Return the newest distribution that is one of actions; without any, the newest output per action."""

@@ -299,12 +299,16 @@ class WatchedScript(BaseSession):
         """Do what need not happen after every step."""
         with self.lock:
             begun = thread_time()
+            observed = None
             with suppress(Exception):  # an error about the policy must not stop the rest
-                self._probe.finish()
+                observed = self._probe.finish()
             self._share_time()
             every = self.debugger.needs_every_step
             self.step_log.watch(watched=self.view.has_viewers or every, every=every)
             drawing = self._flush()
+            if observed is not None:
+                row, output = observed
+                self.debugger.history.keep_entropy(row, self.counter.uncounted, output.entropy)
             if self.stopped:
                 self.close()
                 return

@@ -22,6 +22,7 @@ from ..drawing.styles import (
     GREEN,
     GROUND,
     LINE,
+    MAGENTA,
     RED,
     SIGNS,
     SOFT,
@@ -37,7 +38,7 @@ from ..drawing.styles import (
 from ..views.environment_rows import action_text
 from ..views.observation import LEVELS, PLAIN_LEVELS
 
-MARGIN, LEAST = 8, 8
+MARGIN, LEAST = 9, 8
 """Columns on both sides of the last steps, and the least columns for these."""
 LOWEST = 0.1
 """The height of the lowest value, so that it is seen."""
@@ -58,7 +59,7 @@ def scrubber(about: Description, moment: Moment | None, line: RecentSteps | None
 
 
 def strips(about: Description, line: RecentSteps, width: int) -> list[Row]:
-    """Return reward, value and action over the last steps, one row each, in the columns of `marks`.
+    """Return reward, value, entropy and action over the last steps, one row each, in the columns of `marks`.
 
     A column has the sum of the rewards of its steps, and the mean of the others.
     """
@@ -72,7 +73,11 @@ def strips(about: Description, line: RecentSteps, width: int) -> list[Row]:
     rows = [_strip("reward", np.abs(sums) / most, colors, _number(line.rewards))]
     several = (about.bounds or about.choices) and len(about.component_names) > 1
     named = about.component_names[0] if several else "action"
-    for name, values, color in (("value", line.values, CYAN), (named, line.actions, ACCENT)):
+    for name, values, color in (
+        ("value", line.values, CYAN),
+        ("entropy", line.entropies, MAGENTA),
+        (named, line.actions, ACCENT),
+    ):
         known = np.isfinite(values)
         if known.any():
             low, high = float(values[known].min()), float(values[known].max())

@@ -56,7 +56,7 @@ class EpisodeSession(ForeignSession):
         played = self._of(look.seat)
         actions = played["action"][1:].reshape(self.length, -1)[:, 0].astype("f4")
         actions[played["acted"][1:] == 0] = UNKNOWN
-        line = RecentSteps(self.length, played["end"][1:], played["reward"][1:], played["value"][1:], actions)
+        line = RecentSteps(self.length, played["end"][1:], played["reward"][1:], played["value"][1:], actions=actions)
         return replace(
             self._newest, seat=look.seat, line=line, moment=self.moment(max(0, self.length - look.back), look.seat)
         )

@@ -142,6 +142,29 @@ def test_the_last_steps_are_published_while_it_runs(published):
     assert line.rewards.tolist() == [0, 7]
 
 
+def test_the_entropy_is_kept_for_the_steps_that_were_looked_at(published):
+    """At the gate, the policy has decided the next step already; entropies of another environment are unknown."""
+    published.monitor.debugger.policy = Policy()
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1)
+    published.source.buffer["active"][0] = DECIDES
+    published.monitor.begin(published.source)
+    published.source.step()
+    published.monitor.publish()
+    published.source.step()
+    published.source.step()
+    published.monitor.wait()
+    published.source.step()
+    published.monitor.wait()
+    line = RecentSteps.read(published.reader.read("line"), 1, 0)
+    assert line is not None
+    assert np.isfinite(line.entropies).tolist() == [True, False, False, True]
+    published.view.look = ViewRequest(focus=2)
+    published.monitor.publish()
+    line = RecentSteps.read(published.reader.read("line"), 2, 0)
+    assert line is not None
+    assert not np.isfinite(line.entropies[:-1]).any()
+
+
 def test_histograms_have_the_range_of_their_numbers():
     """NaN and infinity are in none; equal numbers are in one bin."""
     spreads = np.zeros(3, SPREAD.dtype)

@@ -53,7 +53,8 @@ def forget_all():
 class Training:
     """A training in a thread of its own, as a script has it, and a viewer of it."""
 
-    def __init__(self, envs):
+    def __init__(self, envs, act=None):
+        self.act = act or envs.action_space.sample
         self.envs = watch(envs, name="a-script")
         self.envs.reset(seed=1)
         self.envs.step(self.envs.action_space.sample())
@@ -67,7 +68,7 @@ class Training:
 
     def _run(self):
         while not self._done.is_set():
-            self.envs.step(self.envs.action_space.sample())
+            self.envs.step(self.act())
             self.steps += 1
             if self.steps % 50 == 0:
                 watch.log({"loss": 1 / self.steps})
@@ -91,9 +92,9 @@ class Training:
 
 
 @contextmanager
-def training(envs=None):
-    """Train for the length of a test."""
-    started = Training(envs or cartpoles())
+def training(envs=None, act=None):
+    """Train for the length of a test; `act` returns the next actions instead of random ones."""
+    started = Training(envs or cartpoles(), act)
     started.client.call("look", focus=0)
     try:
         yield started

@@ -6,8 +6,10 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Text, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from torch.distributions import Categorical
 
 from pac.training import watch
 from pac.training.telemetry.moments import MomentSource
@@ -69,6 +71,18 @@ def test_what_is_observed_is_inspected_while_it_runs():
         for _ in range(5):
             until(partial(runs, started, inspected(started, 1).state["steps"]), "it runs")
             until(lambda: observes(started, 1), "what it observes")
+
+
+def test_the_entropy_of_an_observed_policy_is_kept():
+    """For the steps at which it was observed; unknown for the others."""
+
+    def known():
+        line = inspected(started, 0).line
+        return [] if line is None else line.entropies[np.isfinite(line.entropies)].tolist()
+
+    with training(act=lambda: Categorical(logits=torch.zeros(3, 2)).sample().numpy()) as started:
+        assert until(known, "an observed step")[0] == pytest.approx(np.log(2))
+        assert len(known()) < len(inspected(started, 0).line.entropies)
 
 
 class Endless(gymnasium.Env):

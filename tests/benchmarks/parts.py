@@ -44,6 +44,11 @@ COMPARISONS = {
         {"seconds": 3.0, "rounds": 2, "presses": 10},
         "Measure a session shown through a relay: bandwidth, time from a key press to the screen, training speed.",
     ),
+    "openings": Benchmark(
+        "tests.benchmarks.openings:measure_openings",
+        {"rounds": 10},
+        "Open and close every dialog and view many times, and measure the memory that the app keeps.",
+    ),
     "kernels": Benchmark(
         "tests.benchmarks.kernels:measure_kernels",
         {"targets": (90,)},

@@ -1,9 +1,10 @@
-"""All keys in one table, from which bindings, footer, help and command palette are made."""
+"""All keys in one table, from which bindings, help, footer, command palette and their availability are made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Flag, auto
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +15,23 @@ from ..envs import BadParameter, UnknownName
 from .preferences import preferences
 
 
+class Needs(Flag):
+    """What must be true for a command to be available; `app/availability.py` checks it.
+
+    After a script has ended, commands that need anything leave the app, as any other key does.
+    """
+
+    NOTHING = 0
+    SCRIPT = auto()  # nothing but that the script has not ended
+    SESSION = auto()  # the session has not ended
+    TRAINING = auto()  # what is shown is a training, and no recorded episode
+    OWN = auto()  # the session itself runs the environments, and no script
+    EPISODES = auto()  # the environments have episodes
+    STATE = auto()  # the session is paused, and its task makes files of a state
+    MEMBERS = auto()  # several sessions are shown
+    RESIZING = SESSION | TRAINING | OWN
+
+
 @dataclass(frozen=True)
 class Key:
     """A command and its keys.
@@ -21,136 +39,160 @@ class Key:
     Attributes:
         id: Name of the command in the preferences.
         keys: Key names of Textual, separated by commas.
-        shown: The first key as the help shows it.
         title: Description in the command palette.
-        group: Heading in the command palette.
+        do: What it does, as an action of Textual on the app or on one of its parts.
+        help: Words of the help's line that begins with this key; a key without words is on the line of the one before.
+        word: Word in the footer; the last part of the id if it is empty.
+        needs: What must be true for it to be available.
+        view: The view that is shown first.
+        within: The views, separated by spaces, in which alone it does something after a script has ended.
         priority: Whether it overrides the keys of the focused widget.
+        group: Heading in the help and in the command palette.
     """
 
     id: str
     keys: str
-    shown: str
     title: str
-    group: str = "Views"
+    do: str
+    help: str = ""
+    word: str = ""
+    needs: Needs = Needs.NOTHING
+    view: str = ""
+    within: str = ""
     priority: bool = False
+    group: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The first of the keys as the app shows it."""
+        return _spelled(self.keys)
 
 
-SESSION, ENVIRONMENTS, DEBUGGER, VIEWS, RUNS, APP = "Session", "Environments", "Debugger", "Views", "Runs", "App"
-CURVES = "Curves"
-GROUPS = (SESSION, ENVIRONMENTS, DEBUGGER, VIEWS, CURVES, RUNS, APP)
-
-KEYS: tuple[Key, ...] = (
-    Key("view.next", "tab", "Tab", "Next view: summary, environment 1 to N", priority=True),
-    Key("view.previous", "shift+tab", "Shift+Tab", "Previous view", priority=True),
-    Key("view.summary", "0", "0", "Summary of all environments"),
-    Key("view.timing", "t", "t", "Timing: time per phase of a step"),
-    Key("view.learning", "l", "l", "Learning curves"),
-    Key("view.workers", "w", "w", "Workers and events"),
-    Key("view.logs", "o", "o", "Output of training and workers"),
-    Key("members", "a", "a", "All ranks or sessions on one page"),
-    Key("member.next", "greater_than_sign", ">", "Next rank or session"),
-    Key("member.previous", "less_than_sign", "<", "Previous rank or session"),
-    Key("logs.search", "slash", "/", "Search the output"),
-    Key("page.next", "pagedown", "PgDn", "Next page, or ten steps forward while paused"),
-    Key("page.previous", "pageup", "PgUp", "Previous page, or ten steps back while paused"),
-    Key("axis", "x", "x", "Curves over steps, time or frames", CURVES),
-    Key("curves.in", "z", "z", "Zoom in, around the cursor or the newest value", CURVES),
-    Key("curves.out", "Z", "Z", "Zoom out", CURVES),
-    Key("curves.smooth", "S", "S", "Smooth the curves", CURVES),
-    Key("curves.log", "y", "y", "Logarithmic y axes", CURVES),
-    Key("curves.choose", "C", "C", "Choose, order and pin the curves", CURVES),
-    Key("curves.runs", "O", "O", "Compare with other runs", CURVES),
-    Key("env.number", "e", "e", "Show an environment by number", ENVIRONMENTS),
-    Key("pause", "space", "Space", "Pause or resume", SESSION),
-    Key("step", "n", "n", "One step of every environment", SESSION),
-    Key("steps", "N", "N", "Run a number of steps", SESSION),
-    Key("episode", "f", "f", "Run to the end of the shown environment's episode", DEBUGGER),
-    Key("breaks", "b", "b", "Breakpoints: pause when a condition holds", DEBUGGER),
-    Key("inspect", "i", "i", "Inspect: observation, mask, value, probabilities, reward terms", DEBUGGER),
-    Key("record", "r", "r", "Record the next episode of the shown environment", DEBUGGER),
-    Key("state", "g", "g", "While paused: save the shown state as files", DEBUGGER),
-    Key("episodes", "E", "E", "Episodes: the last ones of all environments; replay one", DEBUGGER),
-    Key("play", "p", "p", "Play the shown environment by hand", DEBUGGER),
-    Key("travel.first", "home", "Home", "While paused: oldest stored step", DEBUGGER),
-    Key("travel.last", "end", "End", "While paused: current step", DEBUGGER),
-    Key("faster", "plus,equals_sign", "+", "Twice as fast", SESSION),
-    Key("slower", "minus", "-", "Half as fast", SESSION),
-    Key("unlimited", "m", "m", "No speed limit", SESSION),
-    Key("envs.fewer", "left_square_bracket", "[", "Restart with one environment fewer", ENVIRONMENTS),
-    Key("envs.more", "right_square_bracket", "]", "Restart with one environment more", ENVIRONMENTS),
-    Key("envs.half", "left_curly_bracket", "{", "Restart with half the environments", ENVIRONMENTS),
-    Key("envs.double", "right_curly_bracket", "}", "Restart with twice the environments", ENVIRONMENTS),
-    Key("envs.number", "number_sign", "#", "Restart with a given number of environments", ENVIRONMENTS),
-    Key("baseline", "B", "B", "Measure the baseline: fps of one environment", ENVIRONMENTS),
-    Key("sweep", "v", "v", "Sweep: measure several N, then return to this one", ENVIRONMENTS),
-    Key("runs", "R", "R", "Runs: open a running one, resume a stopped one", RUNS),
-    Key("screenshot", "s", "s", "Save a picture of the screen", APP),
-    Key("settings", "comma", ",", "Settings: theme, characters, colors, refresh rates, alarms", APP),
-    Key("help", "question_mark", "?", "All keys", APP),
-    Key("palette", "ctrl+p", "Ctrl+P", "All commands by name; change their keys", APP),
-    Key("control", "c", "c", "Take control from another viewer", SESSION),
-    Key("quit", "q", "q", "Quit: stop the session, or detach from it", APP),
-)
-QUIET: tuple[Key, ...] = (
-    *(Key(f"env.{k}", str(k), str(k), f"Environment {k}", ENVIRONMENTS) for k in range(1, 10)),
-    Key("select.left", "left", "←", "Select the board on the left; while paused, one step back; move the cursor"),
-    Key("select.right", "right", "→", "Select the board on the right; while paused, one step forward; move the cursor"),
-    Key("travel.back", "shift+left", "Shift+←", "While paused: ten steps back", DEBUGGER),
-    Key("travel.on", "shift+right", "Shift+→", "While paused: ten steps forward", DEBUGGER),
-    Key("select.up", "up", "↑", "Select the board above; in one environment, the previous seat; zoom in"),
-    Key("select.down", "down", "↓", "Select the board below; in one environment, the next seat; zoom out"),
-    Key("accept", "enter", "Enter", "Open the selected board, show one curve on the whole screen, or restart now"),
-    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "Stop the session and quit", APP, priority=True),
-    Key("cancel", "escape", "Esc", "Cancel a restart, remove the cursor, end the zoom, or back to the summary"),
-)
-HELP: dict[str, tuple[tuple[str, str], ...]] = {
-    VIEWS: (
-        ("view.next view.previous", "next, previous view"),
-        ("view.summary env.1-9 env.number", "summary, environment"),
-        ("view.timing view.learning view.workers", "time, curves, workers"),
-        ("view.logs logs.search", "output, search it"),
-        ("members member.previous member.next", "all ranks, one"),
-        ("page.next page.previous", "next, previous page"),
-        ("select.left select.right select.up select.down", "select; paused: step"),
-        ("accept", "open; restart now"),
-        ("cancel", "back; cancel restart"),
+SCRIPT, SESSION, RESIZING, MEMBERS = Needs.SCRIPT, Needs.SESSION, Needs.RESIZING, Needs.MEMBERS
+TRAINING, EPISODES = Needs.SESSION | Needs.TRAINING, Needs.SESSION | Needs.EPISODES
+OWN_EPISODES = Needs.RESIZING | Needs.EPISODES
+# fmt: off
+TABLE: dict[str, tuple[Key, ...]] = {
+    "Views": (
+        Key("view.next", "tab", "Next view: summary, environment 1 to N", "navigation.next_tab(1)",
+            help="next, previous view", word="view", priority=True),
+        Key("view.previous", "shift+tab", "Previous view", "navigation.next_tab(-1)", priority=True),
+        Key("view.summary", "0", "Summary of all environments", "navigation.show('summary')",
+            help="summary, environment"),
+        *(Key(f"env.{k}", str(k), f"Environment {k}", f"navigation.open_environment({k})") for k in range(1, 10)),
+        Key("env.number", "e", "Show an environment by number", "dialogs.ask_environment"),
+        Key("view.timing", "t", "Timing: time per phase of a step", "navigation.show('timing')",
+            help="time, curves, workers"),
+        Key("view.learning", "l", "Learning curves", "navigation.show('learning')", word="curves"),
+        Key("view.workers", "w", "Workers and events", "navigation.show('workers')"),
+        Key("view.logs", "o", "Output of training and workers", "navigation.show('logs')",
+            help="output, search it", word="output"),
+        Key("logs.search", "slash", "Search the output", "dialogs.ask_search", within="logs"),
+        Key("members", "a", "All ranks or sessions on one page", "navigation.show('members')",
+            help="all ranks, one", word="all", needs=MEMBERS),
+        Key("member.previous", "less_than_sign", "Previous rank or session", "switch_member(-1)", needs=MEMBERS),
+        Key("member.next", "greater_than_sign", "Next rank or session", "switch_member(1)", needs=MEMBERS),
+        Key("page.next", "pagedown", "Next page, or ten steps forward while paused", "navigation.turn_page(1)",
+            help="next, previous page", word="page"),
+        Key("page.previous", "pageup", "Previous page, or ten steps back while paused", "navigation.turn_page(-1)"),
+        Key("select.left", "left", "Select the board on the left; while paused, one step back; move the cursor",
+            "navigation.move(-1, 0)", help="select; paused: step"),
+        Key("select.right", "right", "Select the board on the right; while paused, one step forward; move the cursor",
+            "navigation.move(1, 0)"),
+        Key("select.up", "up", "Select the board above; in one environment, the previous seat; zoom in",
+            "navigation.move(0, -1)"),
+        Key("select.down", "down", "Select the board below; in one environment, the next seat; zoom out",
+            "navigation.move(0, 1)"),
+        Key("accept", "enter", "Open the selected board, show one curve on the whole screen, or restart now",
+            "accept", help="open; restart now", word="open", within="learning logs"),
+        Key("cancel", "escape", "Cancel a restart, remove the cursor, end the zoom, or back to the summary",
+            "cancel", help="back; cancel restart", word="summary",
+            within="environment learning logs members timing workers"),
     ),
     "Debugging": (
-        ("pause", "pause, resume"),
-        ("step steps", "one step, many steps"),
-        ("episode", "to end of episode"),
-        ("inspect", "inspect"),
-        ("record episodes", "record, list episodes"),
-        ("state", "paused: save the state"),
-        ("breaks play", "breakpoints, play"),
-        ("travel.back travel.on", "paused: 10 steps"),
-        ("travel.first travel.last", "oldest, newest step"),
-        ("faster slower unlimited", "speed, no limit"),
+        Key("pause", "space", "Pause or resume", "training.toggle_pause", help="pause, resume", needs=SESSION),
+        Key("step", "n", "One step of every environment", "training.step",
+            help="one step, many steps", needs=SESSION),
+        Key("steps", "N", "Run a number of steps", "dialogs.ask_steps", needs=TRAINING),
+        Key("episode", "f", "Run to the end of the shown environment's episode", "training.finish_episode",
+            help="to end of episode", word="to end", needs=EPISODES),
+        Key("inspect", "i", "Inspect: observation, mask, value, probabilities, reward terms", "navigation.inspect",
+            help="inspect"),
+        Key("record", "r", "Record the next episode of the shown environment", "training.record",
+            help="record, list episodes", needs=OWN_EPISODES),
+        Key("episodes", "E", "Episodes: the last ones of all environments; replay one", "dialogs.episodes",
+            needs=EPISODES | TRAINING),
+        Key("state", "g", "While paused: save the shown state as files", "save_state",
+            help="paused: save the state", needs=SESSION | Needs.STATE),
+        Key("breaks", "b", "Breakpoints: pause when a condition holds", "dialogs.breakpoints",
+            help="breakpoints, play", needs=Needs.TRAINING),
+        Key("play", "p", "Play the shown environment by hand", "dialogs.play_by_hand", needs=OWN_EPISODES),
+        Key("travel.back", "shift+left", "While paused: ten steps back", "navigation.travel(-10)",
+            help="paused: 10 steps"),
+        Key("travel.on", "shift+right", "While paused: ten steps forward", "navigation.travel(10)"),
+        Key("travel.first", "home", "While paused: oldest stored step", "navigation.travel_to_end(-1)",
+            help="oldest, newest step"),
+        Key("travel.last", "end", "While paused: current step", "navigation.travel_to_end(1)", word="follow"),
+        Key("faster", "plus,equals_sign", "Twice as fast", "training.scale_speed(2.0)",
+            help="speed, no limit", needs=SESSION),
+        Key("slower", "minus", "Half as fast", "training.scale_speed(0.5)", needs=SESSION),
+        Key("unlimited", "m", "No speed limit", "training.remove_speed_limit", needs=TRAINING),
     ),
-    CURVES: (
-        ("select.left select.right", "cursor"),
-        ("curves.in curves.out", "zoom in, zoom out"),
-        ("curves.smooth curves.log axis", "smooth, log, x axis"),
-        ("curves.choose curves.runs", "choose, other runs"),
-        ("accept", "one on the whole screen"),
+    "Curves": (
+        Key("curves.in", "z", "Zoom in, around the cursor or the newest value", "curves.zoom_in(1)",
+            help="zoom in, zoom out", view="learning"),
+        Key("curves.out", "Z", "Zoom out", "curves.zoom_in(-1)", view="learning"),
+        Key("curves.smooth", "S", "Smooth the curves", "curves.smooth", help="smooth, log, x axis", view="learning"),
+        Key("curves.log", "y", "Logarithmic y axes", "curves.toggle_log", view="learning"),
+        Key("axis", "x", "Curves over steps, time or frames", "curves.next_axis", word="x axis", within="learning"),
+        Key("curves.choose", "C", "Choose, order and pin the curves", "dialogs.curves",
+            help="choose, other runs", view="learning"),
+        Key("curves.runs", "O", "Compare with other runs", "dialogs.other_runs", word="compare", view="learning"),
     ),
-    ENVIRONMENTS: (
-        ("envs.fewer envs.more", "one fewer, one more"),
-        ("envs.half envs.double", "half, twice as many"),
-        ("envs.number", "set the number"),
-        ("baseline", "measure the baseline"),
-        ("sweep", "measure several N"),
+    "Environments": (
+        Key("envs.fewer", "left_square_bracket", "Restart with one environment fewer", "training.add_envs(-1)",
+            help="one fewer, one more", needs=RESIZING),
+        Key("envs.more", "right_square_bracket", "Restart with one environment more", "training.add_envs(1)",
+            needs=RESIZING),
+        Key("envs.half", "left_curly_bracket", "Restart with half the environments", "training.multiply_envs(0.5)",
+            help="half, twice as many", needs=RESIZING),
+        Key("envs.double", "right_curly_bracket", "Restart with twice the environments",
+            "training.multiply_envs(2.0)", needs=RESIZING),
+        Key("envs.number", "number_sign", "Restart with a given number of environments", "dialogs.ask_envs",
+            help="set the number", needs=RESIZING),
+        Key("baseline", "B", "Measure the baseline: fps of one environment", "training.send('baseline')",
+            help="measure the baseline", needs=RESIZING),
+        Key("sweep", "v", "Sweep: measure several N, then return to this one", "dialogs.sweep",
+            help="measure several N", needs=RESIZING),
     ),
     "Other": (
-        ("runs", "runs: show, resume"),
-        ("screenshot control", "picture, take control"),
-        ("palette", "commands; change keys"),
-        ("settings help", "settings, this help"),
-        ("quit interrupt", "stop or detach; stop"),
+        Key("runs", "R", "Runs: open a running one, resume a stopped one", "dialogs.runs",
+            help="runs: show, resume", needs=SCRIPT),
+        Key("screenshot", "s", "Save a picture of the screen", "save_picture",
+            help="picture, take control", word="picture"),
+        Key("control", "c", "Take control from another viewer", "training.send('control')", needs=TRAINING),
+        Key("palette", "ctrl+p", "All commands by name; change their keys", "dialogs.palette",
+            help="commands; change keys"),
+        Key("settings", "comma", "Settings: theme, characters, colors, refresh rates, alarms", "dialogs.settings",
+            help="settings, this help"),
+        Key("help", "question_mark", "All keys", "dialogs.help"),
+        Key("quit", "q", "Quit: stop the session, or detach from it", "dialogs.leave",
+            help="stop or detach; stop", needs=SCRIPT),
+        Key("interrupt", "ctrl+c,ctrl+q", "Stop the session and quit", "ending.interrupt", needs=SCRIPT,
+            priority=True),
     ),
 }
-"""Lines of the help by heading: command ids and a description."""
+# fmt: on
+KEYS = tuple(replace(key, group=group) for group, keys in TABLE.items() for key in keys)
+GROUPS = ("Debugging", "Environments", "Views", "Curves", "Other")
+"""Order of the headings in the command palette."""
+OTHERWISE = {"Curves": (("select.left select.right", "cursor"), ("accept", "one on the whole screen"))}
+"""Lines of the help under a heading for keys that are listed under another one, too."""
+NUMBERED = frozenset(f"env.{k}" for k in range(2, 10))  # `env.1-9` stands for them
 NAMES = {
+    "plus": "+",
+    "minus": "-",
+    "slash": "/",
     "pagedown": "PgDn",
     "pageup": "PgUp",
     "escape": "Esc",
@@ -189,7 +231,7 @@ def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, 
     for name, keys in wanted.items():
         _claim(owners, name, _pressed(keys))
     return tuple(
-        replace(key, keys=keys, shown=_spelled(keys) if keys != key.keys else key.shown)
+        replace(key, keys=keys)
         for key in table
         for keys in [wanted.get(key.id) or ",".join(name for name in _pressed(key.keys) if name not in owners)]
     )
@@ -211,7 +253,6 @@ def _spelled(keys: str) -> str:
     if not keys:
         return "none"
     first = keys.partition(",")[0].strip() or keys
-    first = "+" if first == "plus" else first
     letter = key_to_character(first) or ""
     if first in NAMES or (letter.isprintable() and letter.strip()):
         return NAMES.get(first, letter)
@@ -230,7 +271,7 @@ def table() -> dict[str, Key]:
 
 @lru_cache(maxsize=1)
 def _table(wanted: tuple[tuple[str, str], ...]) -> dict[str, Key]:
-    return {key.id: key for key in customised((*KEYS, *QUIET), dict(wanted))}
+    return {key.id: key for key in customised(KEYS, dict(wanted))}
 
 
 def shown(command: str) -> str:
@@ -256,10 +297,17 @@ class HelpEntry(NamedTuple):
 
 def help_entries() -> dict[str, list[HelpEntry]]:
     """Return the lines of the help by heading."""
-    return {
-        heading: [HelpEntry(together(names.split()), text, tuple(names.split())) for names, text in entries]
-        for heading, entries in HELP.items()
-    }
+    found = {}
+    for heading, keys in TABLE.items():
+        lines: list[tuple[list[str], str]] = []
+        for key in keys:
+            if key.help:
+                lines.append(([], key.help))
+            if key.id not in NUMBERED:
+                lines[-1][0].append("env.1-9" if key.id == "env.1" else key.id)
+        lines += [(names.split(), text) for names, text in OTHERWISE.get(heading, ())]
+        found[heading] = [HelpEntry(together(names), text, tuple(names)) for names, text in lines]
+    return found
 
 
 def bindings() -> list[BindingType]:
@@ -295,5 +343,5 @@ def _wanted(changes: Mapping[str, str]) -> dict[str, str]:
     owners: dict[str, str] = {}
     for key in table().values():
         _claim(owners, key.id, _pressed(changes.get(key.id, key.keys)))
-    usual = {key.id: key.keys for key in (*KEYS, *QUIET)}
+    usual = {key.id: key.keys for key in KEYS}
     return {name: keys for name, keys in {**preferences().keys, **changes}.items() if keys != usual[name]}

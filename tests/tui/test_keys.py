@@ -1,5 +1,7 @@
 """The table of keys: bindings, commands and help."""
 
+import inspect
+
 import pytest
 
 from pac.envs import UnknownName
@@ -10,7 +12,8 @@ from pac.tui.app.key_line import Situation, key_line
 from pac.tui.connections.connection import SessionConnection
 from pac.tui.dialogs.help import help_rows
 from pac.tui.drawing.styles import BRIGHT, FAINT, SOFT, hex_of
-from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
+from pac.tui.keys import KEYS, KeyClash, bindings, customised, help_entries
+from pac.tui.replay.replay import ReplayApp
 
 from .fake_session import screen_text, seen, until
 
@@ -40,18 +43,22 @@ WANTED = {
 }
 
 
-async def test_every_key_does_something(fake):
-    """The app has a command for each of them, and no other."""
-    app = PacApp(SessionConnection(lambda: fake))
-    assert app.commands().keys() == {key.id for key in (*KEYS, *QUIET)}
+@pytest.mark.parametrize("kind", [PacApp, ReplayApp])
+async def test_every_key_does_something(fake, kind):
+    """Each names a method of the app or of one of its parts, with arguments that it takes."""
+    app = kind(SessionConnection(lambda: fake))
+    assert app.INSTEAD.keys() <= {key.id for key in KEYS}
+    for key in KEYS:
+        act, arguments = app.deed(app.INSTEAD.get(key.id, key.do))
+        inspect.signature(act).bind(*arguments)
 
 
 def test_every_key_of_the_table_is_bound_once():
     """No key is missing or bound twice, and each has an id."""
-    bound = [name for key in (*KEYS, *QUIET) for name in key.keys.split(",")]
+    bound = [name for key in KEYS for name in key.keys.split(",")]
     assert set(bound) >= WANTED
     assert len(bound) == len(set(bound))
-    ids = {key.id for key in (*KEYS, *QUIET)}
+    ids = {key.id for key in KEYS}
     assert len(ids) == len(bindings())
 
 
@@ -63,17 +70,17 @@ def test_the_help_lists_all_keys():
     """1 to 9 are listed as one, and a common Shift only once."""
     listed = {key for entries in help_entries().values() for shown, *_ in entries for key in shown.split()}
     listed |= {f"Shift+{key}" for key in listed if "Shift+← " + key in help_text()}
-    assert {key.shown for key in (*KEYS, *QUIET)} - set("123456789") <= listed
+    assert {key.shown for key in KEYS} - set("123456789") <= listed
 
 
 def test_no_key_is_a_prefix_of_tmux_or_screen():
     """Ctrl+B and Ctrl+A never reach a program inside them."""
-    assert not {"ctrl+b", "ctrl+a"} & {name for key in (*KEYS, *QUIET) for name in key.keys.split(",")}
+    assert not {"ctrl+b", "ctrl+a"} & {name for key in KEYS for name in key.keys.split(",")}
 
 
 def test_preferences_replace_keys():
     """The key runs its command, the help shows it, and the other keys stay."""
-    table = {key.id: key for key in customised((*KEYS, *QUIET), {"pause": "ctrl+x,f5", "quit": "Q", "help": "pageup2"})}
+    table = {key.id: key for key in customised(KEYS, {"pause": "ctrl+x,f5", "quit": "Q", "help": "pageup2"})}
     assert (table["pause"].keys, table["pause"].shown) == ("ctrl+x,f5", "Ctrl+X")
     assert table["quit"].shown == "Q"
     assert table["step"] in KEYS
@@ -82,18 +89,18 @@ def test_preferences_replace_keys():
 def test_an_unknown_command_id_names_the_nearest():
     """A typo is reported before anything starts."""
     with pytest.raises(UnknownName, match="pause"):
-        customised((*KEYS, *QUIET), {"puase": "x"})
+        customised(KEYS, {"puase": "x"})
 
 
 def test_two_commands_cannot_have_the_same_key():
     """The file would not say which of them it runs."""
     with pytest.raises(KeyClash, match=r"pause and view\.timing"):
-        customised((*KEYS, *QUIET), {"pause": "ctrl+x", "view.timing": "ctrl+x"})
+        customised(KEYS, {"pause": "ctrl+x", "view.timing": "ctrl+x"})
 
 
 def test_a_users_key_is_taken_from_the_command_that_has_it_by_default():
     """So a file stays valid when a new version adds a command with one of its keys."""
-    table = {key.id: key for key in customised((*KEYS, *QUIET), {"pause": "t", "step": "="})}
+    table = {key.id: key for key in customised(KEYS, {"pause": "t", "step": "="})}
     assert (table["pause"].keys, table["view.timing"].keys, table["view.timing"].shown) == ("t", "", "none")
     assert (table["faster"].keys, table["faster"].shown) == ("plus", "+")
 

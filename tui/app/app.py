@@ -1,16 +1,16 @@
-"""The app: makes its parts and connects them. `PacApp.commands` says what each key does."""
+"""The app: makes its parts, connects them, and has them do what the table of keys says."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Literal
 
 from textual import work
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.events import Key
@@ -21,7 +21,7 @@ from ...envs.titles import Titled, set_title
 from ...envs.trust import accept
 from ...training.exits import DONE
 from ...training.past.episode_file import read
-from ...training.telemetry.records import MAX_STEPS_BACK, Level, Phase
+from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..connections.connection import SessionConnection
 from ..dialogs.dialog import Dialog
@@ -46,11 +46,12 @@ from ..preferences import AlarmLimits, Preferences, preferences, use
 from ..terminal.svg import save_svg
 from ..terminal.terminal_app import TerminalApp
 from . import curve_choice
-from .curve_commands import ZOOM, CurveCommands
+from .availability import why_unavailable, works_after_end
+from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .ending import Ending
-from .navigation import PAGE_STEPS, Navigation
+from .navigation import Navigation
 from .other_runs import reread
 from .painter import Painter
 from .refresh import Rate, RefreshScheduler, interval
@@ -66,9 +67,6 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 }
 RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
 """How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
-MEMBER_KEYS = frozenset({"members", "member.next", "member.previous"})
-LOOKING = frozenset({"view", "env", "select", "page", "travel", "help", "inspect", "palette", "screenshot", "settings"})
-"""The keys, or the first words of their names, that do not leave when a script has ended."""
 RUNS = 2.0
 """Seconds between two readings of the curves of other runs."""
 
@@ -87,6 +85,7 @@ class PacApp(TerminalApp):
         dialogs: Opens dialogs.
         replay: The episode for which the app has left the screen.
         notice: A sentence for the user that is shown with the first snapshot.
+        INSTEAD: Actions by the ids of commands that do not do what the table of keys says.
 
     Args:
         connection: The session.
@@ -97,6 +96,8 @@ class PacApp(TerminalApp):
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # it has its own, with groups and keys
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (70, "-narrow"), (100, "-normal"), (150, "-wide")]  # noqa: RUF012 - Textual's
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012 - Textual's
+
+    INSTEAD: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, connection: SessionConnection, state: AppState | None = None) -> None:
         super().__init__()
@@ -125,91 +126,23 @@ class PacApp(TerminalApp):
         self._resized = False
         self._reading = Lock()
 
-    def commands(self) -> dict[str, Callable[[], object]]:
-        """Return what the keys do, by the ids of `keys.py`."""
-        navigation, training, dialogs, curves = self.navigation, self.training, self.dialogs, self.curves
-        return {
-            "view.next": partial(navigation.next_tab, 1),
-            "view.previous": partial(navigation.next_tab, -1),
-            "view.summary": partial(navigation.show, "summary"),
-            "view.timing": partial(navigation.show, "timing"),
-            "view.learning": partial(navigation.show, "learning"),
-            "view.workers": partial(navigation.show, "workers"),
-            "view.logs": partial(navigation.show, "logs"),
-            "members": partial(navigation.show, "members"),
-            "member.next": partial(self._switch, 1),
-            "member.previous": partial(self._switch, -1),
-            "logs.search": dialogs.ask_search,
-            "page.next": partial(navigation.turn_page, 1),
-            "page.previous": partial(navigation.turn_page, -1),
-            "axis": curves.next_axis,
-            "curves.in": partial(self._on_curves, partial(curves.zoom, ZOOM)),
-            "curves.out": partial(self._on_curves, partial(curves.zoom, 1 / ZOOM)),
-            "curves.smooth": partial(self._on_curves, curves.smooth),
-            "curves.log": partial(self._on_curves, curves.toggle_log),
-            "curves.choose": partial(self._on_curves, dialogs.curves),
-            "curves.runs": partial(self._on_curves, dialogs.other_runs),
-            "env.number": dialogs.ask_environment,
-            **{f"env.{number}": partial(navigation.open_environment, number) for number in range(1, 10)},
-            "select.left": partial(navigation.move, -1, 0),
-            "select.right": partial(navigation.move, 1, 0),
-            "select.up": partial(navigation.move, 0, -1),
-            "select.down": partial(navigation.move, 0, 1),
-            "accept": self._accept,
-            "cancel": self._cancel,
-            "pause": training.toggle_pause,
-            "step": training.step,
-            "steps": dialogs.ask_steps,
-            "episode": training.finish_episode,
-            "faster": partial(training.scale_speed, 2.0),
-            "slower": partial(training.scale_speed, 0.5),
-            "unlimited": training.remove_speed_limit,
-            "inspect": navigation.inspect,
-            "travel.back": partial(navigation.travel, -PAGE_STEPS),
-            "travel.on": partial(navigation.travel, PAGE_STEPS),
-            "travel.first": partial(navigation.travel, -MAX_STEPS_BACK),
-            "travel.last": partial(navigation.travel, MAX_STEPS_BACK),
-            "breaks": dialogs.breakpoints,
-            "record": training.record,
-            "episodes": dialogs.episodes,
-            "state": self._save_state,
-            "play": dialogs.play_by_hand,
-            "envs.fewer": partial(training.add_envs, -1),
-            "envs.more": partial(training.add_envs, 1),
-            "envs.half": partial(training.multiply_envs, 0.5),
-            "envs.double": partial(training.multiply_envs, 2.0),
-            "envs.number": dialogs.ask_envs,
-            "baseline": partial(training.send, "baseline"),
-            "sweep": dialogs.sweep,
-            "runs": dialogs.runs,
-            "screenshot": self._save_screenshot,
-            "settings": dialogs.settings,
-            "help": dialogs.help,
-            "palette": dialogs.palette,
-            "control": partial(training.send, "control"),
-            "quit": dialogs.leave,
-            "interrupt": self.ending.interrupt,
-        }
-
-    def action_run_command(self, key: str) -> None:
+    def action_run_command(self, command: str) -> None:
         """Do what a key does, or show why that is unavailable. When a script has ended, other keys leave."""
-        if self.state.end and not self._looks(key):
+        if self.state.end and not works_after_end(command, self.state):
             self.ending.leave()
-        elif reason := self.unavailable(key):
-            self.notify(reason, title=f"Unavailable: {self.title_of(key)}", severity="warning")
+        elif reason := self.unavailable(command):
+            self.notify(reason, title=f"Unavailable: {self.title_of(command)}", severity="warning")
         else:
-            self.commands()[key]()
+            key = table()[command]
+            if key.view and key.view != self.state.view:
+                self.navigation.show(key.view)
+            act, arguments = self.deed(self.INSTEAD.get(command, key.do))
+            act(*arguments)
 
-    def _looks(self, key: str) -> bool:
-        """Whether a key still does something after the end of a script."""
-        group, here = key.partition(".")[0], self.state.view
-        return (
-            group in LOOKING
-            or (here != "summary" and key == "cancel")
-            or (here == "learning" and group in {"curves", "axis"})
-            or (here in {"learning", "logs"} and key == "accept")
-            or (here == "logs" and key == "logs.search")
-        )
+    def deed(self, action: str) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Return the method of the app or of a part that an action names, and its arguments."""
+        part, name, arguments = parse(action)
+        return getattr(getattr(self, part) if part else self, name), arguments
 
     def on_key(self, event: Key) -> None:
         """Leave at a key that does nothing else, when a script has ended."""
@@ -224,9 +157,7 @@ class PacApp(TerminalApp):
 
     def unavailable(self, command: str) -> str:
         """Return why a command of `keys.py` cannot be executed; an empty text if it can."""
-        if command in MEMBER_KEYS and not self.state.members:
-            return "only one session is shown; pac-tui attach --all shows several"
-        return self.training.unavailable(command)
+        return why_unavailable(command, self.state)
 
     def title_of(self, command: str) -> str:
         """Return what a command does, in the words of the session's trainer."""
@@ -244,18 +175,14 @@ class PacApp(TerminalApp):
         """Do what the key to quit does."""
         self.action_run_command("quit")
 
-    def _on_curves(self, act: Callable[[], object]) -> None:
-        """Show the learning curves, and do something with them."""
-        if self.state.view != "learning":
-            self.navigation.show("learning")
-        act()
-
-    def _accept(self) -> None:
+    def accept(self) -> None:
+        """Restart now if a restart is pending; else open what is selected."""
         if not self.training.restart_if_due(now=True):
             self.curves.enlarge() if self.state.view == "learning" else self.navigation.accept()
         self.draw_footer()
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
+        """End the innermost thing that is under way, or go back to the summary."""
         on_curves = self.state.view == "learning"
         if not (self.debugger.go_to_newest() or self.training.pending.cancel() or (on_curves and self.curves.reset())):
             self.navigation.show("summary")
@@ -433,7 +360,7 @@ class PacApp(TerminalApp):
         except Exception as error:
             self.post_message(Refused("keep_episode", foreseen(error)))
 
-    def _save_state(self) -> None:
+    def save_state(self) -> None:
         """Save the shown state of the selected environment."""
         if self.debugger.shows_an_end:
             self.notify(
@@ -495,7 +422,7 @@ class PacApp(TerminalApp):
         except OSError as error:
             self.notify(f"cannot write {error.filename}: {error.strerror}", title="Curves", severity="error")
 
-    def _switch(self, by: int) -> None:
+    def switch_member(self, by: int) -> None:
         """Select the next or the previous session; before the first one, all are shown together."""
         here = 0 if self.state.view == "members" else self.state.selected + 1
         there = (here + by) % (len(self.state.members) + 1)
@@ -535,7 +462,8 @@ class PacApp(TerminalApp):
         self._resized = False
         self.refresh_now()
 
-    def _save_screenshot(self) -> None:
+    def save_picture(self) -> None:
+        """Save a picture of the screen."""
         try:
             path = save_svg(self.screen)
         except OSError as error:

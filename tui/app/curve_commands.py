@@ -71,6 +71,10 @@ class CurveCommands:
         if self._view.extent is not None:
             self.change(self._state.curves.zoomed(self._view.extent, factor, around))
 
+    def zoom_in(self, times: int) -> None:
+        """Zoom in by one key, or out if `times` is negative."""
+        self.zoom(ZOOM**times)
+
     def reset(self) -> bool:
         """Remove the cursor; without one, show the whole range. Return whether there was anything to do."""
         options = self._state.curves

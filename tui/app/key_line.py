@@ -14,43 +14,36 @@ from ..drawing.styles import BRIGHT, FAINT, RAISED, SOFT, Row, blank, styled, wi
 from ..keys import table, together
 
 Hints: TypeAlias = tuple[str | tuple[str, str], ...]
-"""Command ids, separated by spaces, the most useful ones first; with another word than the last part of the first."""
+"""Command ids, separated by spaces, the most useful ones first; with another word than that in the table of keys."""
 
 ALWAYS: Hints = ("help", "quit")
-BROWSE: Hints = (
-    ("view.next", "view"),
-    ("env.1-9", "{env}"),
-    ("view.learning", "curves"),
-    "view.timing",
-    "view.workers",
-    ("view.logs", "output"),
-)
-ZOOM, COMPARE, X_AXIS = ("curves.in curves.out", "zoom"), ("curves.runs", "compare"), ("axis", "x axis")
+BROWSE: Hints = ("view.next", ("env.1-9", "{env}"), "view.learning", "view.timing", "view.workers", "view.logs")
 CURSOR, TIME, STEP = (("select.left select.right", word) for word in ("cursor", "time", "step"))
-OPEN, PAGE, PAGES = ("accept", "open"), ("page.next", "page"), ("page.previous page.next", "pages")
+ZOOM, PAGES = ("curves.in curves.out", "zoom"), ("page.previous page.next", "pages")
 RESUME, PLAY, SPEED = ("pause", "resume"), ("pause", "play"), ("faster slower", "speed")
-OUTPUT, PICTURE = ("view.logs", "output"), ("screenshot", "picture")
-SCROLL, FOLLOW, TO_SUMMARY = ("select.up select.down", "scroll"), ("travel.last", "follow"), ("cancel", "summary")
+SCROLL, TEN_STEPS = ("select.up select.down", "scroll"), ("travel.back travel.on", "10 steps")
 OLDEST, FIRST = (("travel.first travel.last", words) for words in ("oldest, newest", "first, last"))
-TEN_STEPS = ("travel.back travel.on", "10 steps")
-EPISODE: Hints = (("episode", "to end"), "record", "play")
-CURVES: Hints = (CURSOR, ZOOM, "curves.smooth", ("accept", "large"), "curves.log", X_AXIS, COMPARE, "curves.choose")
+EPISODE: Hints = ("episode", "record", "play")
+CURVES: Hints = (
+    *(CURSOR, ZOOM, "curves.smooth", ("accept", "large")),
+    *("curves.log", "axis", "curves.runs", "curves.choose"),
+)
 RESIZE: Hints = (("envs.fewer envs.more", "{envs}"), "baseline")
 RUNNING: dict[str, Hints] = {
-    "summary": ("pause", *BROWSE, OPEN, "breaks", *RESIZE, "runs"),
-    "environment": ("pause", "inspect", *EPISODE, "breaks", SPEED, BROWSE[0], TO_SUMMARY),
+    "summary": ("pause", *BROWSE, "accept", "breaks", *RESIZE, "runs"),
+    "environment": ("pause", "inspect", *EPISODE, "breaks", SPEED, BROWSE[0], "cancel"),
     "timing": ("pause", *BROWSE, *RESIZE, "sweep"),
-    "members": ("pause", PAGE, "view.summary", *BROWSE[2:]),
-    "learning": (*CURVES[:2], PAGE, "pause", *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
-    "workers": ("pause", PAGE, *BROWSE[:4], *BROWSE[5:], *RESIZE),
-    "logs": ("logs.search", SCROLL, PAGES, FOLLOW, "pause", *BROWSE[:-1]),
+    "members": ("pause", "page.next", "view.summary", *BROWSE[2:]),
+    "learning": (*CURVES[:2], "page.next", "pause", *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
+    "workers": ("pause", "page.next", *BROWSE[:4], *BROWSE[5:], *RESIZE),
+    "logs": ("logs.search", SCROLL, PAGES, "travel.last", "pause", *BROWSE[:-1]),
 }
-PAUSED: Hints = (RESUME, "step", "steps", OPEN, "inspect", "breaks", *BROWSE, *RESIZE)
-PAUSED_ENVIRONMENT: Hints = (TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, "breaks", "steps", TO_SUMMARY)
-STARTING: Hints = (OUTPUT, "view.summary", "settings")
-OVER: Hints = (OUTPUT, ("view.learning", "curves"), "runs", *BROWSE[:2], PICTURE)
-MEMBERS: Hints = (("member.previous member.next", "switch"), ("members", "all"))
-REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", SPEED, TEN_STEPS, PICTURE)
+PAUSED: Hints = (RESUME, "step", "steps", "accept", "inspect", "breaks", *BROWSE, *RESIZE)
+PAUSED_ENVIRONMENT: Hints = (TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, "breaks", "steps", "cancel")
+STARTING: Hints = ("view.logs", "view.summary", "settings")
+OVER: Hints = ("view.logs", "view.learning", "runs", *BROWSE[:2], "screenshot")
+MEMBERS: Hints = (("member.previous member.next", "switch"), "members")
+REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", SPEED, TEN_STEPS, "screenshot")
 
 
 class Situation(NamedTuple):
@@ -113,7 +106,7 @@ def key_line(width: int, situation: Situation, unavailable: Callable[[str], str]
 
 def named(hint: str | tuple[str, str]) -> tuple[str, str]:
     """Return the command ids of a hint and their word."""
-    return (hint, hint.rpartition(".")[2]) if isinstance(hint, str) else hint
+    return (hint, table()[hint].word or hint.rpartition(".")[2]) if isinstance(hint, str) else hint
 
 
 def _key(names: str, word: str, *, grey: bool) -> Row:

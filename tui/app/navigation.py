@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ...training.telemetry.records import MAX_STEPS_BACK
 from ...training.units import plural
-from .curve_commands import ZOOM, CurveCommands
+from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .state import AppState, Host
 
@@ -134,7 +135,7 @@ class Navigation:
             self._switcher.output.shift(columns)
             self._host.refresh_now()
         elif view == "learning" and rows:
-            self._curves.zoom(ZOOM if rows < 0 else 1 / ZOOM)
+            self._curves.zoom_in(-rows)
         elif columns:
             self.travel(columns)
         elif view == "environment":
@@ -151,6 +152,10 @@ class Navigation:
             self._curves.move_cursor(by)
         else:
             self._debugger.travel(by)
+
+    def travel_to_end(self, direction: int) -> None:
+        """Go to the newest step, or to the oldest one if `direction` is negative."""
+        self.travel(direction * MAX_STEPS_BACK)
 
     def accept(self) -> None:
         """Open the selected board; in the output, go to the next match."""

@@ -15,12 +15,6 @@ ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 LATER = {Phase.STARTING: "will pause at the first step", Phase.RESTARTING: "will pause after the restart"}
 """What a requested pause waits for."""
 USUAL_SPEED = 100.0  # steps/s, where the present speed is not known
-SIZES = frozenset({"envs.fewer", "envs.more", "envs.half", "envs.double", "envs.number", "baseline", "sweep"})
-EPISODES = frozenset({"episode", "episodes", "record", "play"})
-OWN_ENVIRONMENTS = SIZES | {"record", "play"}
-TO_SESSION = SIZES | EPISODES | {"state", "pause", "step", "steps", "faster", "slower", "unlimited", "control"}
-"""Commands that change the number of environments, that need episodes, that need environments which the session itself
-runs, and that need a session at all."""
 
 
 class SessionCommands:
@@ -45,25 +39,6 @@ class SessionCommands:
         """Send a command, unless the session was lost."""
         if self._state.lost is None:
             self._send(command, **arguments)
-
-    def unavailable(self, command: str) -> str:
-        """Return why the session cannot execute a command of `keys.py`; an empty text if it can."""
-        phase, units, snapshot = self._state.phase, self._state.units, self._state.snapshot
-        if phase in ENDING and command in TO_SESSION:
-            return "the session has ended" if phase.over else "the session is ending"
-        if command in OWN_ENVIRONMENTS and snapshot is not None and snapshot.description.watched:
-            return "a watched script runs its environments itself"
-        if command in EPISODES and not units.episodes:
-            return f"a {units.environment} has no episodes"
-        if command == "state":
-            return self._no_state(phase)
-        return ""
-
-    def _no_state(self, phase: Phase) -> str:
-        """Return why no state can be saved."""
-        if self._state.snapshot is None or not self._state.snapshot.description.state_files:
-            return "this task makes no files of a state"
-        return "" if phase is Phase.PAUSED else f"pause the session first ({self._host.key_of('pause')})"
 
     def toggle_pause(self) -> None:
         """Pause, or resume. While a pause is requested, take the request back."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
+from typing import ClassVar
 
 from ...training.telemetry.snapshot import Snapshot
 from ..app.app import PacApp
-from ..app.session_commands import OWN_ENVIRONMENTS
 from ..keys import shown
 from .episode_session import EpisodeConnection
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
-TO_TRAINING = OWN_ENVIRONMENTS | {"steps", "unlimited", "breaks", "episodes", "control"}
-"""Commands that only a training can execute."""
 
 
 class ReplayApp(PacApp):
@@ -24,32 +21,23 @@ class ReplayApp(PacApp):
         rate: Playing speed in steps/s.
     """
 
+    INSTEAD: ClassVar[Mapping[str, str]] = {
+        "pause": "toggle",
+        "step": "debugger.travel(1)",
+        "episode": "travel_to_end",
+        "faster": "scale_rate(2.0)",
+        "slower": "scale_rate(0.5)",
+        "runs": "refer_to_runs",
+        "quit": "ending.leave",
+        "interrupt": "leave_at_once",
+    }
+
     def __init__(self, connection: EpisodeConnection) -> None:
         super().__init__(connection)
         self.state.replay = True
         self.playing = False
         self.rate = RATE
         self._opened = False
-
-    def commands(self) -> dict[str, Callable[[], object]]:
-        """Return what the keys do: those that would control a training control the replay."""
-        return {
-            **super().commands(),
-            "pause": self._toggle,
-            "step": partial(self.debugger.travel, 1),
-            "episode": lambda: self.debugger.travel(self._length),
-            "faster": partial(self._scale_rate, 2.0),
-            "slower": partial(self._scale_rate, 0.5),
-            "runs": lambda: self.notify(
-                f"press {shown('quit')} to leave the episode; pac-tui runs lists the runs", title="Runs"
-            ),
-            "quit": self.ending.leave,
-            "interrupt": partial(self.ending.leave, interrupted=True),
-        }
-
-    def unavailable(self, command: str) -> str:
-        """Return why a command cannot be executed; an empty text if it can."""
-        return "a recorded episode cannot be changed" if command in TO_TRAINING else ""
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a new snapshot; go to the first state when the episode is known."""
@@ -64,7 +52,7 @@ class ReplayApp(PacApp):
         line = self.state.snapshot.line if self.state.snapshot is not None else None
         return len(line.ends) if line is not None else 0
 
-    def _toggle(self) -> None:
+    def toggle(self) -> None:
         """Play, from the first state if the last one is shown; or stop playing."""
         self.playing = not self.playing
         if self.playing:
@@ -78,6 +66,19 @@ class ReplayApp(PacApp):
             self.playing = self.debugger.back > 0
             self.set_timer(1 / self.rate, self._play)
 
-    def _scale_rate(self, factor: float) -> None:
+    def scale_rate(self, factor: float) -> None:
+        """Play faster or slower."""
         self.rate = min(MOST_RATE, max(LEAST_RATE, self.rate * factor))
         self.notify(f"{self.rate:g} steps/s", title="Speed", timeout=2)
+
+    def travel_to_end(self) -> None:
+        """Show the last state."""
+        self.debugger.travel(self._length)
+
+    def refer_to_runs(self) -> None:
+        """Say where the runs are listed."""
+        self.notify(f"press {shown('quit')} to leave the episode; pac-tui runs lists the runs", title="Runs")
+
+    def leave_at_once(self) -> None:
+        """Leave with the exit code of an interrupt."""
+        self.ending.leave(interrupted=True)

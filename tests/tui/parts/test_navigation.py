@@ -46,8 +46,8 @@ class RecordingViews:
     def move_cursor(self, by: int) -> None:
         self.calls.append(("cursor", by))
 
-    def zoom(self, factor: float) -> None:
-        self.calls.append(("zoom", factor))
+    def zoom_in(self, times: int) -> None:
+        self.calls.append(("zoom", times))
 
 
 @pytest.fixture
@@ -175,4 +175,4 @@ def test_arrows_move_the_cursor_of_curves_and_zoom(navigation, state, views):
     navigation.travel(PAGE_STEPS)
     navigation.move(0, -1)
     navigation.move(0, 1)
-    assert views.calls == [("cursor", -1), ("cursor", PAGE_STEPS), ("zoom", 0.5), ("zoom", 2.0)]
+    assert views.calls == [("cursor", -1), ("cursor", PAGE_STEPS), ("zoom", 1), ("zoom", -1)]

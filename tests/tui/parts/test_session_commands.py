@@ -1,7 +1,5 @@
 """The commands to the session: what is sent, and when."""
 
-from dataclasses import replace
-
 import pytest
 
 from pac.envs import PacError
@@ -73,31 +71,6 @@ def test_a_lost_session_gets_no_commands(commands, host, state):
     state.lost = PacError("gone")
     commands.step()
     assert host.sent == []
-
-
-@pytest.mark.parametrize("command", ["episode", "record", "play"])
-def test_commands_that_need_episodes_are_unavailable_in_a_solver(commands, solver, command):
-    """Its workers have none."""
-    assert commands.unavailable(command) == "a worker has no episodes"
-    assert not commands.unavailable("pause")
-
-
-@pytest.mark.parametrize("command", ["envs.more", "envs.number", "baseline", "sweep", "record", "play"])
-def test_commands_to_the_environments_are_unavailable_in_a_watched_script(commands, state, change, command):
-    """Pausing and stepping are available."""
-    assert not commands.unavailable(command)
-    change(description=replace(state.snapshot.description, watched=True))
-    assert commands.unavailable(command) == "a watched script runs its environments itself"
-    assert not any(map(commands.unavailable, ("pause", "step", "episode", "breaks", "faster")))
-
-
-def test_commands_to_the_training_are_unavailable_after_its_end(commands, change):
-    """The views still work."""
-    change(phase=Phase.STOPPING)
-    assert commands.unavailable("pause") == "the session is ending"
-    change(phase=Phase.FAILED)
-    assert commands.unavailable("pause") == commands.unavailable("record") == "the session has ended"
-    assert not any(map(commands.unavailable, ("view.timing", "inspect", "help", "quit")))
 
 
 @pytest.mark.parametrize(("phase", "waits_for"), [(Phase.STARTING, "first step"), (Phase.RESTARTING, "restart")])

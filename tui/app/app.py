@@ -24,7 +24,7 @@ from ...training.past.episode_file import read
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..connections.connection import SessionConnection
-from ..dialogs.dialog import Dialog
+from ..dialogs.dialog import PanelDialog
 from ..dialogs.episodes import EpisodesDialog
 from ..dialogs.key_prompt import KeyPrompt
 from ..drawing.plain import PlainScreen
@@ -310,7 +310,7 @@ class PacApp(TerminalApp):
             self.dialogs.episodes()
         if (env := self.debugger.new_break(snapshot)) is not None:
             self.navigation.open_environment(env + 1)
-        if isinstance(self.screen, Dialog):
+        if isinstance(self.screen, PanelDialog):
             self.screen.show(snapshot)
         if (snapshot.phase, snapshot.audience) != self._announced:
             self._announced = snapshot.phase, snapshot.audience
@@ -342,7 +342,7 @@ class PacApp(TerminalApp):
 
     def on_refused(self, message: Refused) -> None:
         """Show why a command was refused, in the dialog that sent it if there is one."""
-        if isinstance(self.screen, Dialog) and message.command in self.screen.SENDS:
+        if isinstance(self.screen, PanelDialog) and message.command in self.screen.SENDS:
             self.screen.refused(message.command, str(message.error))
             return
         if message.command == "stop":

@@ -8,18 +8,17 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ..curve_options import CurveOptions
-from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, SIGNS, SOFT, Row, fit, styled
 from ..views.figures import hint
-from .dialog import PanelDialog, first_shown
+from .dialog import ListDialog
 
-MOST_COLUMNS, SCALE = 72, 12
+SCALE = 12
 KEYS = (
     "Enter large · Space shows, hides · Shift+↑ ↓ or u d moves · p beside boards · y scale · r resets all · Esc closes"
 )
 
 
-class CurveList(PanelDialog[str]):
+class CurveList(ListDialog[str, str | None]):
     """Lists all curves in order. What is changed here applies at once.
 
     Args:
@@ -29,13 +28,9 @@ class CurveList(PanelDialog[str]):
         change: Selects something else.
     """
 
+    heading = "Curves"
+    MOST_COLUMNS = 72
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Close"),
-        Binding("enter", "enlarge", "Large"),
-        Binding("up", "select(-1)", "Select"),
-        Binding("down", "select(1)", "Select"),
-        Binding("pageup", "select(-10)", "Select"),
-        Binding("pagedown", "select(10)", "Select"),
         Binding("shift+up,u", "move(-1)", "Move"),
         Binding("shift+down,d", "move(1)", "Move"),
         Binding("space", "show_or_hide", "Show or hide"),
@@ -51,33 +46,35 @@ class CurveList(PanelDialog[str]):
         options: Callable[[], CurveOptions],
         change: Callable[[CurveOptions], None],
     ) -> None:
-        super().__init__("curves")
+        super().__init__()
         self._names, self._usually_log, self._options, self._change = names, usually_log, options, change
-        self._selected = 0
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """All curves."""
+        return self._options().arranged(self._names)
+
+    def _key(self, item: str) -> str:
+        return item
 
     @property
     def _curve(self) -> str:
         """The selected curve."""
-        return self._options().arranged(self._names)[self._selected]
-
-    def action_select(self, by: int) -> None:
-        """Select another curve."""
-        self._selected = min(len(self._names) - 1, max(0, self._selected + by))
-        self.draw()
+        shown = self.shown
+        return shown[self.at(shown)]
 
     def action_move(self, by: int) -> None:
         """Move the selected curve."""
+        self.selected = self._curve
         self._apply(self._options().moved(self._names, self._curve, by))
-        self.action_select(by)
 
     def action_show_or_hide(self) -> None:
         """Hide the selected curve, or show it again."""
         self._apply(self._options().toggled(self._curve))
 
-    def action_enlarge(self) -> None:
-        """Close with the selected curve, which then takes the whole screen."""
-        if self._curve not in self._options().hidden:
-            self.dismiss(self._curve)
+    def _take(self, item: str) -> None:
+        if item not in self._options().hidden:
+            self.dismiss(item)
 
     def action_pin(self) -> None:
         """Draw the selected curve beside boards, or no longer."""
@@ -95,29 +92,20 @@ class CurveList(PanelDialog[str]):
         self._change(options)
         self.draw()
 
-    def draw(self) -> None:
-        """Draw the list, scrolled to the selected curve."""
-        width, tall = min(self.size.width, MOST_COLUMNS), max(1, self.size.height - 2)
-        inner = max(1, width - FRAME)
-        foot = [(), *hint(KEYS, inner)] if tall > 2 * len(hint(KEYS, inner)) else []
-        room = max(1, tall - len(foot))
-        options = self._options()
-        order = options.arranged(self._names)
-        first = first_shown(self._selected, room, len(order))
-        rows = [self._row(options, at, order[at], inner) for at in range(first, min(len(order), first + room))]
-        rows += foot
-        note = f"{sum(name not in options.hidden for name in order)} of {len(order)} shown"
-        self.frame("Curves", rows, width, note)
+    def _foot(self, _item: str | None, width: int, _room: int) -> list[Row]:
+        return [(), *hint(KEYS, width)]
 
-    def _row(self, options: CurveOptions, at: int, name: str, width: int) -> Row:
-        shown, selected = name not in options.hidden, at == self._selected
-        log = options.is_log(name, usually=name in self._usually_log)
-        scale = " ".join(filter(None, ("pinned" if name in options.pinned else "", "log" if log else "")))
+    def _note(self, _at: int, count: int) -> str:
+        return f"{count - len(self._options().hidden.intersection(self._names))} of {count} shown"
+
+    def _row(self, item: str, width: int, *, selected: bool) -> Row:
+        options = self._options()
+        shown, log = item not in options.hidden, options.is_log(item, usually=item in self._usually_log)
+        scale = " ".join(filter(None, ("pinned" if item in options.pinned else "", "log" if log else "")))
+        color = (BRIGHT if selected else SOFT) if shown else FAINT
         return (
             styled("▌" if selected else " ", ACCENT),
             styled(f"{SIGNS.good if shown else ' '} ", GREEN),
-            styled(
-                fit(name, max(0, width - 3 - SCALE)), (BRIGHT if selected else SOFT) if shown else FAINT, bold=selected
-            ),
+            styled(fit(item, max(0, width - 3 - SCALE)), color, bold=selected),
             styled(f"{scale:>{SCALE}}", SOFT),
         )

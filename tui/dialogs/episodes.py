@@ -1,128 +1,119 @@
-"""The dialog of episodes: a table of the last ones of all environments, sorted and filtered, and their replay."""
+"""The list of episodes: a table, sorted and filtered; the dialog shows those of a session, and has one replayed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import alike
-from ..drawing.panels import FRAME
-from ..drawing.styles import FAINT, RED, SOFT, TONES, Row, styled
-from ..views.figures import hint, wrapped
-from .dialog import SELECT, Dialog, first_shown
-from .episode_rows import TABLE, EpisodeRow, chosen, columns_of, heading, line, rows_of
+from ..drawing.styles import FAINT, SOFT, TONES, Row, styled
+from ..views.figures import hint
+from .dialog import ListDialog
+from .episode_rows import EpisodeRow, chosen, columns_of, heading, line, rows_of
 from .prompt import KeyedInput
 
-MOST_COLUMNS, MARGIN = 118, 3
 FILTER = "filter, such as: best, return>10, length<=5, env=3, truncated"
 
 
-class EpisodesDialog(Dialog):
-    """Lists the episodes that have ended. Enter replays the selected one.
+class EpisodeList(ListDialog[EpisodeRow, EpisodeRow | None]):
+    """Lists episodes that have ended.
+
+    Args:
+        outcomes: Name and tone of each outcome.
+
+    Attributes:
+        LEFT_OUT: Columns that the table does not have.
+        COLUMN: The column by which it is sorted at first, the highest values first.
+    """
+
+    LEFT_OUT: ClassVar[frozenset[str]] = frozenset()
+    COLUMN: ClassVar[str] = "age"
+    NO_ITEMS = "no episode matches the filter"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "sort(-1)", "Sort", priority=True),
+        Binding("right", "sort(1)", "Sort", priority=True),
+    ]
+
+    def __init__(self, outcomes: Iterable[tuple[str, str]]) -> None:
+        super().__init__(KeyedInput({"space"}, max_length=100, placeholder=FILTER, select_on_focus=False))
+        self._colors: Mapping[str, str] = {name: TONES[tone] for name, tone in outcomes}
+        self._column, self._ascending = self.COLUMN, False
+        self.rows: Sequence[EpisodeRow] = ()
+        self._columns: list[tuple[str, int]] = []
+        self._returns = alike(())
+
+    @property
+    def shown(self) -> list[EpisodeRow]:
+        """The episodes that match the filter, sorted."""
+        return chosen(self.rows, self.words, self._column, ascending=self._ascending)
+
+    def _key(self, item: EpisodeRow) -> int:
+        return item.number
+
+    def action_sort(self, by: int) -> None:
+        """Sort by another column."""
+        names = [name for name, _ in self._columns]
+        if names:
+            self._column = names[(names.index(self._column) + by) % len(names)] if self._column in names else names[0]
+        self.selected = None
+        self.draw()
+
+    def on_keyed_input_pressed(self) -> None:
+        """Reverse the order."""
+        self._ascending, self.selected = not self._ascending, None
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the table, with the same number of decimals in all returns."""
+        self._returns = alike(row.gained for row in self.rows)
+        super().draw()
+
+    def _head(self, width: int) -> list[Row]:
+        self._columns = [column for column in columns_of(width) if column[0] not in self.LEFT_OUT]
+        return [heading(self._columns, self._column, ascending=self._ascending)]
+
+    def _row(self, item: EpisodeRow, _width: int, *, selected: bool) -> Row:
+        return line(item, self._columns, time.time(), self._colors, self._returns, selected=selected)
+
+    def _note(self, at: int, count: int) -> Row:
+        keys = "  Enter replays  ←→ sort  Space reverses  Esc closes"
+        return (styled(str(super()._note(at, count)), SOFT), styled(keys, FAINT))
+
+
+class EpisodesDialog(EpisodeList):
+    """Lists the last episodes of a session. Enter replays the selected one.
 
     Args:
         replay: Has the selected episode replayed.
         snapshot: The newest snapshot.
     """
 
+    heading = "Episodes"
     SENDS = frozenset({"keep_episode"})
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close"),
-        *SELECT,
-        Binding("left", "sort(-1)", "Sort", priority=True),
-        Binding("right", "sort(1)", "Sort", priority=True),
-    ]
 
     def __init__(self, replay: Callable[[EpisodeRow], None], snapshot: Snapshot) -> None:
-        line = KeyedInput({"space"}, max_length=100, placeholder=FILTER, select_on_focus=False)
-        super().__init__(lambda *_: None, snapshot, line)
+        super().__init__(snapshot.description.outcomes)
         self._replay = replay
-        self._rows: list[EpisodeRow] = []
-        self._column, self._ascending = TABLE[0][0], False
-        self._selected: int | None = None
         self.show(snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a new snapshot."""
         if snapshot.episodes is not None:
-            self._rows = rows_of(snapshot.episodes, snapshot.description)
-        self.snapshot = snapshot
+            self.rows = rows_of(snapshot.episodes, snapshot.description)
+        self._watched = snapshot.description.watched
         if self.is_mounted:
             self.draw()
 
-    @property
-    def shown(self) -> list[EpisodeRow]:
-        """The episodes that match the filter, sorted."""
-        return chosen(self._rows, self.line.value.lower().split(), self._column, ascending=self._ascending)
+    def _empty(self, width: int) -> list[Row]:
+        return super()._empty(width) if self.rows else hint("no episode has ended yet", width)
 
-    def _at(self, shown: list[EpisodeRow]) -> int:
-        numbers = [row.number for row in shown]
-        return numbers.index(self._selected) if self._selected in numbers else 0
-
-    def action_select(self, by: int) -> None:
-        """Select another episode."""
-        shown = self.shown
-        if shown:
-            self._selected = shown[min(len(shown) - 1, max(0, self._at(shown) + by))].number
-        self.error = ""
-        self.draw()
-
-    def action_sort(self, by: int) -> None:
-        """Sort by another column."""
-        names = [name for name, _ in columns_of(self._inner)]
-        self._column = names[(names.index(self._column) + by) % len(names)] if self._column in names else names[0]
-        self._selected = None
-        self.draw()
-
-    def on_keyed_input_pressed(self) -> None:
-        """Reverse the order."""
-        self._ascending, self._selected = not self._ascending, None
-        self.draw()
-
-    def on_input_changed(self) -> None:
-        """Show the episodes that match the filter."""
-        self.error = ""
-        self.draw()
-
-    def on_input_submitted(self) -> None:
-        """Replay the selected episode."""
-        shown = self.shown
-        if shown and self.snapshot.description.watched:
+    def _take(self, item: EpisodeRow) -> None:
+        if self._watched:
             self.refused("keep_episode", "the environments of a watched script cannot be replayed")
-        elif shown:
-            row = shown[self._at(shown)]
-            self._selected, self.error = row.number, ""
-            self._replay(row)
-
-    @property
-    def _inner(self) -> int:
-        """Columns within the frame."""
-        return max(1, min(MOST_COLUMNS, self.size.width) - FRAME)
-
-    def draw(self) -> None:
-        """Draw the table, scrolled to the selected episode."""
-        inner, shown = self._inner, self.shown
-        foot: list[Row] = [(styled(text, RED),) for text in wrapped(self.error, inner)] if self.error else []
-        room = max(1, self.size.height - MARGIN - 3 - len(foot))
-        at = self._at(shown)
-        first = first_shown(at, room, len(shown))
-        columns, now = columns_of(inner), time.time()
-        colors = {name: TONES[tone] for name, tone in self.snapshot.description.outcomes}
-        returns = alike(row.gained for row in shown)
-        rows: list[Row] = [
-            heading(columns, self._column, ascending=self._ascending),
-            *(
-                line(row, columns, now, colors, returns, selected=row is shown[at])
-                for row in shown[first : first + room]
-            ),
-        ]
-        if not shown:
-            rows = hint("no episode matches the filter" if self._rows else "no episode has ended yet", inner)
-        place = f"{at + 1:,} of {len(shown):,}" if shown else ""
-        keys = "  Enter replays  ←→ sort  Space reverses  Esc closes"
-        note = (styled(place, SOFT), styled(keys, FAINT))
-        self.frame("Episodes", [*rows, *foot], inner + FRAME, note)
+        else:
+            self.selected, self.error = item.number, ""
+            self._replay(item)

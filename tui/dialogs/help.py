@@ -37,7 +37,7 @@ class HelpDialog(PanelDialog[None]):
     ]
 
     def __init__(self, units: Units, unavailable: Reason) -> None:
-        super().__init__("help")
+        super().__init__()
         self._units, self._unavailable = units, unavailable
         self._first = 0
 

@@ -38,7 +38,7 @@ class LeaveDialog(PanelDialog[Choice | None]):
     def __init__(
         self, name: str, *, watched: bool, stops: bool, runs: bool = False, plays: bool = False, then: str = ""
     ) -> None:
-        super().__init__("leave")
+        super().__init__()
         self._default: Choice = "stop" if stops else "detach"
         self._run, self._then = name, then
         self._watched, self._runs, self._plays = watched, runs, plays
@@ -61,4 +61,4 @@ class LeaveDialog(PanelDialog[Choice | None]):
         ]
         title = f"Leave {self._run} for {self._then}" if self._then else f"Leave {self._run}"
         width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + FRAME)
-        self.frame(title, rows, width)
+        self.frame(title, rows, width, "")

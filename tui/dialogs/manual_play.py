@@ -14,14 +14,14 @@ from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import decimal, percent
 from ..drawing.styles import CYAN, ORANGE, SOFT, Row, fit, styled
 from ..views.environment_rows import action_name, seat_of
-from .dialog import Dialog
+from .dialog import SessionDialog
 from .prompt import KeyedInput
 
 BUTTONS = {"left": ("left",), "right": ("right",), "up": ("up", "a"), "down": ("down",), "space": ("nothing", "noop")}
 LIKELY = 4
 
 
-class ManualPlay(Dialog):
+class ManualPlay(SessionDialog):
     """Sends the user's actions. Each is one step of all environments; the policy plays the others.
 
     Args:

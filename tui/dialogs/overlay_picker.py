@@ -20,7 +20,7 @@ class OverlayPicker(RunPicker):
         toggle: Draws a run of a name and a folder, or no longer; returns why that is impossible, or an empty text.
     """
 
-    HEADING = "Compare with runs"
+    heading = "Compare with runs"
 
     def __init__(
         self,
@@ -43,8 +43,7 @@ class OverlayPicker(RunPicker):
         """Return whether a run is drawn."""
         return run.folder in self._chosen()
 
-    def take(self, run: RunOverview) -> None:
-        """Draw a run, or no longer."""
+    def _take(self, run: RunOverview) -> None:
         if run.folder is not None and not run.error:
             self._refused = self._toggle(run.name, run.folder)
             self.draw()

@@ -8,15 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 from textual.binding import BindingType
 
 from ...envs import PacError
-from ..drawing.panels import FRAME
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Row, fit, styled
 from ..drawing.theme import NO_COLOR
 from ..preferences import AlarmLimits, Preferences, Rates, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
-from .dialog import PanelDialog, first_shown
+from .dialog import ListDialog
 
-MOST_COLUMNS, LABEL, LEAST_SHOWN = 62, 20, 3
+LABEL = 20
 LIMITS = (0.0, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
 
@@ -86,71 +85,71 @@ def _settings() -> list[Setting]:
     ]
 
 
-class SettingsDialog(PanelDialog[None]):
+class SettingsDialog(ListDialog[Setting, None]):
     """Changes the preferences, and keeps them in their file on request.
 
     Args:
         change: Uses other preferences at once.
     """
 
+    heading = "Settings"
+    MOST_COLUMNS, WRAPS = 62, True
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,q,comma,enter", "dismiss", "Close"),
-        ("up", "select(-1)", "Up"),
-        ("down", "select(1)", "Down"),
+        ("q,comma", "dismiss", "Close"),
         ("left", "change(-1)", "Value before"),
         ("right,space", "change(1)", "Next value"),
         ("s,ctrl+s", "keep", "Save"),
     ]
 
     def __init__(self, change: Callable[[Preferences], None]) -> None:
-        super().__init__("settings")
+        super().__init__()
         self._change = change
         self._settings = _settings()
-        self._selected, self._error = 0, ""
 
-    def action_select(self, by: int) -> None:
-        """Select another setting."""
-        self._selected = (self._selected + by) % len(self._settings)
-        self.draw()
+    @property
+    def shown(self) -> list[Setting]:
+        """All settings."""
+        return self._settings
+
+    def _key(self, item: Setting) -> tuple[str, ...]:
+        return item.name
+
+    def _take(self, _item: Setting) -> None:
+        self.dismiss(None)
 
     def action_change(self, by: int) -> None:
         """Change the selected setting."""
-        self._error = ""
-        self._change(self._settings[self._selected].changed(by))
+        self.error = ""
+        if self.item is not None:
+            self._change(self.item.changed(by))
         self.draw()
 
     def action_keep(self) -> None:
         """Write the changes into the file."""
         try:
             keep()
-            self._error = ""
+            self.error = ""
         except PacError as error:
-            self._error = str(error)
+            self.error = str(error)
         self.draw()
 
-    def draw(self) -> None:
-        """Draw the settings, what the selected one means, and where they are kept."""
-        width = max(1, min(MOST_COLUMNS, self.size.width))
-        inner = max(1, width - FRAME)
-        selected = self._settings[self._selected]
-        about = selected.about
-        if NO_COLOR and selected.name == ("color",):
+    def _foot(self, item: Setting | None, width: int, _room: int) -> list[Row]:
+        about = item.about if item is not None else ""
+        if NO_COLOR and item is not None and item.name == ("color",):
             about = "Colors are off because the variable NO_COLOR is set."
-        foot = [(), *((styled(line, SOFT),) for line in wrapped(about, inner)), (), *self._state(inner)]
-        room = max(LEAST_SHOWN, self.size.height - 2 - len(foot))
-        first = first_shown(self._selected, room, len(self._settings))
-        shown = self._settings[first : first + room]
-        rows = [*(self._row(setting, selected=setting is selected) for setting in shown), *foot]
-        self.frame("Settings", rows, width, "← → change   s saves   Esc closes")
+        return [(), *((styled(line, SOFT),) for line in wrapped(about, width)), (), *self._state(width)]
 
-    def _row(self, setting: Setting, *, selected: bool) -> Row:
-        value = setting.value
+    def _note(self, _at: int, _count: int) -> str:
+        return "← → change   s saves   Esc closes"
+
+    def _row(self, item: Setting, _width: int, *, selected: bool) -> Row:
+        value = item.value
         text = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else str(value)
         if isinstance(value, float):
-            text = f"{value:g}{setting.unit}" if value else "muted"
+            text = f"{value:g}{item.unit}" if value else "muted"
         return (
             styled("▌ " if selected else "  ", ACCENT),
-            styled(fit(setting.label, LABEL), BRIGHT if selected else SOFT, bold=selected),
+            styled(fit(item.label, LABEL), BRIGHT if selected else SOFT, bold=selected),
             styled("< " if selected else "  ", FAINT),
             styled(str(text), BRIGHT, bold=selected),
             styled(" >" if selected else "", FAINT),
@@ -158,7 +157,7 @@ class SettingsDialog(PanelDialog[None]):
 
     def _state(self, width: int) -> list[Row]:
         """Where the preferences are kept."""
-        if self._error:
-            return [(styled(line, RED),) for line in wrapped(self._error, width)]
+        if self.error:
+            return [(styled(line, RED),) for line in wrapped(self.error, width)]
         text = f"no unsaved changes in {path()}" if are_kept() else f"not saved: s writes the changes into {path()}"
         return [(styled(line, GREEN if are_kept() else YELLOW),) for line in wrapped(text, width)]

@@ -34,14 +34,14 @@ from ..drawing.styles import (
     styled,
 )
 from ..views.figures import hint, scaling_curve
-from .dialog import Dialog
+from .dialog import SessionDialog
 
 MOST_COLUMNS, MARGIN = 90, 3
 LEAST_CURVE, MOST_CURVE = 5, 14
 COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("marginal", 10))
 
 
-class SweepDialog(Dialog):
+class SweepDialog(SessionDialog):
     """Shows the measurements at every N, and the progress of a running sweep.
 
     Args:

@@ -60,3 +60,26 @@ async def test_escape_changes_no_key(config_file, fake, open_app):
         await pilot.press("ctrl+p", *"pause or", "f2", "escape")
         await until(lambda: isinstance(app.screen, CommandPalette))
         assert shown("pause") == "Space"
+
+
+def line_of(app, text):
+    """Return the line of the screen that contains a text; the screens of the stack are below each other."""
+    return next(y for y, row in enumerate(screen_text(app).splitlines()) if text in row) % app.size.height
+
+
+async def test_keys_and_clicks_select_in_a_list(fake, open_app):
+    """Pages, the ends and a click; a second click executes. In a text, Home and End move the cursor."""
+    async with open_app(fake, (80, 24)) as (app, pilot):
+        await until(lambda: app.state.snapshot is not None)
+        await pilot.press("ctrl+p", "end")
+        await seen(app, "59 of 59", "▌ Stop the session and quit")
+        await pilot.press("pageup")
+        await seen(app, "49 of 59")
+        await pilot.press("home", "pagedown")
+        await seen(app, "11 of 59")
+        await pilot.click(offset=(20, line_of(app, "Twice as fast")))
+        await seen(app, "▌ Twice as fast")
+        await pilot.press(*"fast", "home", *"as ")
+        await seen(app, "as fast", "▌ Twice as fast", "1 of 2")
+        await pilot.click(offset=(20, line_of(app, "Twice as fast")))
+        await seen(app, "No speed limit. Press - to set one.")

@@ -148,27 +148,30 @@ def test_an_alarm_is_raised_again_after_its_quiet_time():
 
 @pytest.fixture
 def watched(monkeypatch, clock):
-    """Return a watchdog whose session only has what it looks at, with what it did and the timers that it set."""
+    """Return a watchdog that only has what it looks at, with what it did and the timers that it set."""
     processes = np.zeros(2, [("role", "S8"), ("pid", "i8"), ("count", "i8")])
     done: list[object] = []
     busy = SimpleNamespace(seconds=0.0)
-    session = SimpleNamespace(
-        config=SimpleNamespace(stop_timeout=10.0, hang_timeout=7.0),
+    config: Any = SimpleNamespace(stop_timeout=10.0, hang_timeout=7.0)
+    checkpoints: Any = SimpleNamespace(saving=False)
+    unused: Any = None
+    services: Any = SimpleNamespace(
         viewers=SimpleNamespace(remaining=33.0),
         writer=SimpleNamespace(array=lambda _: processes),
         state=SimpleNamespace(phase=1, message="", progress=math.nan),
         timer=SimpleNamespace(last=0.0),
         counter=SimpleNamespace(counts=SimpleNamespace(steps=0)),
-        checkpoints=SimpleNamespace(saving=False),
         ending=False,
         stop=lambda: done.append("stop"),
     )
-    found = watchdog.Watchdog(session, done.append)  # type: ignore[arg-type]
+    found = watchdog.Watchdog(config, services, checkpoints, unused, unused, save=pytest.fail, answer=done.append)
     monkeypatch.setattr(watchdog, "_written", lambda _: 0)
     monkeypatch.setattr(found, "_busy_clock", lambda: busy.seconds)
     monkeypatch.setattr(found, "_end", lambda error, code: done.append((type(error).__name__, code)))
     monkeypatch.setattr(found, "_set_timer", lambda seconds: done.append(("timer", seconds)))
-    yield SimpleNamespace(dog=found, session=session, processes=processes, done=done, busy=busy, clock=clock)
+    yield SimpleNamespace(
+        dog=found, services=services, checkpoints=checkpoints, processes=processes, done=done, busy=busy, clock=clock
+    )
     found._received.close()
     found._signals.close()
 
@@ -191,16 +194,16 @@ def test_signals_within_a_second_are_one_request(watched):
 )
 def test_a_session_that_is_to_end_has_so_long_without_progress(watched, workers, share, saving, limit):
     """Each progress begins that time again: a step, a worker's step, a message."""
-    clock, session, dog, done = watched.clock, watched.session, watched.dog, watched.done
+    clock, services, dog, done = watched.clock, watched.services, watched.dog, watched.done
     dog._check_progress()
     assert done == [("timer", 133.0)]
-    session.ending, session.checkpoints.saving = True, saving
+    services.ending, watched.checkpoints.saving = True, saving
     watched.processes["role"][:workers], watched.processes["pid"] = b"worker", 1
     dog._check_progress()
     changes = itertools.chain.from_iterable([
-        [lambda: setattr(session.counter.counts, "steps", session.counter.counts.steps + 1)],
-        [lambda: watched.processes["count"].__iadd__(1), lambda: setattr(session.state, "message", "saving")],
-        [lambda: setattr(session.timer, "last", 1.0), lambda: dog.finished(0), lambda: None],
+        [lambda: setattr(services.counter.counts, "steps", services.counter.counts.steps + 1)],
+        [lambda: watched.processes["count"].__iadd__(1), lambda: setattr(services.state, "message", "saving")],
+        [lambda: setattr(services.timer, "last", 1.0), lambda: dog.finished(0), lambda: None],
     ])  # fmt: skip
     for change in changes:
         for left in (limit / 2, 0):

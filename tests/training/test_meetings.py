@@ -17,10 +17,11 @@ from pac.training.past.recorder import EpisodeRecorder
 from pac.training.past.rewinder import Rewinder
 from pac.training.runs import checkpoint_writer
 from pac.training.runs.folder import RunFolder
-from pac.training.session.base_session import BaseSession
 from pac.training.session.checkpoint_manager import CheckpointManager, ResumePoint
 from pac.training.session.evaluation import EVALUATING, IDLE, Evaluator
+from pac.training.session.services import Services
 from pac.training.session.system_sampler import SystemSampler
+from pac.training.session.training_setup import set_up
 from pac.training.telemetry.counts import TOTALS
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.moments import MomentSource, moment_dtype
@@ -107,11 +108,11 @@ def test_a_replay_whose_progress_cannot_be_published_is_not_the_last_one():
 
 @pytest.fixture
 def base(folder):
-    """A session that has no environments yet."""
-    session = BaseSession(find("noop"), folder)
-    session.open_segment(2, run="run", trainer="random", backend="inline", device="cpu", seed=1)
-    yield session
-    session.gate.close()
+    """What a session has before there are environments."""
+    services = Services(find("noop"), folder)
+    services.open_segment(2, run="run", trainer="random", backend="inline", device="cpu", seed=1)
+    yield services
+    services.gate.close()
 
 
 def test_what_another_thread_writes_while_the_segment_changes_is_not_lost(base):
@@ -127,8 +128,8 @@ def test_what_another_thread_writes_while_the_segment_changes_is_not_lost(base):
             changed.wait(DELAY)
             return 3
 
-    sampler = SystemSampler(base)
     base.viewers = Viewers()
+    sampler = SystemSampler(base)
     thread = delayed(sampler._write_viewers)
     assert entered.wait(10)
     base.update_task(replace(base.task, info=(*base.task.info, Field("more", "float32"))))
@@ -142,7 +143,7 @@ def test_an_earlier_state_of_another_task_is_not_published(base):
     moment = np.zeros((), moment_dtype(base.task))
     moment["source"] = MomentSource.REBUILT
     base.update_task(replace(base.task, info=(*base.task.info, Field("more", "float32"))))
-    base._show_moment(moment)
+    base.show_moment(moment)
     assert base.writer.array("moment")["source"] == MomentSource.NOTHING
 
 
@@ -150,15 +151,7 @@ def test_an_evaluation_that_has_just_ended_is_not_shown_as_going_on(tmp_path):
     """Its lap ends in one thread, and the training thread shows the laps at that moment."""
     lanes, lapped = [], threading.Event()
     config = Config(task="noop", trainer="ppo", eval_every=1)
-    evaluator = Evaluator(
-        config,
-        trainer_kind("ppo"),
-        find("noop"),
-        {},
-        directory=tmp_path,
-        events=EventLog(),
-        show_lane=lambda _name, laps: lanes.append(laps),
-    )
+    evaluator = Evaluator(set_up(config), tmp_path, EventLog(), lambda _name, laps: lanes.append(laps))
     evaluator._playing, lap = True, evaluator._timer.lap
 
     def slow_lap(phase):
@@ -182,14 +175,12 @@ def test_a_checkpoint_is_reported_as_what_it_is(tmp_path, monkeypatch):
     free, events = threading.Event(), EventLog()
     monkeypatch.setattr(checkpoint_writer, "save", lambda *_: free.wait(10))
     run = RunFolder(tmp_path)
-    session: Any = SimpleNamespace(
-        config=Config(),
-        kind=trainer_kind("ppo"),
-        counter=SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0)),
-        events=events,
-    )
+    setup: Any = SimpleNamespace(config=Config(), kind=trainer_kind("ppo"))
+    counter: Any = SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0))
     record: Any = SimpleNamespace(source=run, folder=run, identity={})
-    manager, trainer = CheckpointManager(session, record), SimpleNamespace(state=lambda: ({}, {}))
+    failures: Any = None
+    manager = CheckpointManager(setup, record, counter, events, failures)
+    trainer = SimpleNamespace(state=lambda: ({}, {}))
     for steps in (10, 20):
         manager._resume_point = ResumePoint(dict.fromkeys(TOTALS, steps), 0.0, 1, None)
         thread = delayed(manager.save, trainer)

@@ -20,8 +20,9 @@ from ...envs import apart
 from ...envs.files import KIB, UnreadableFile, read_json, write_whole
 from ..runs.folder import user_state
 from ..telemetry.records import Level, Phase
-from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
+from .services import Services
+from .training_setup import TrainingSetup
 
 ALIKE = ("ppo", "random")
 """The trainers whose new policies are as fast as trained ones; DQN learns only after a while."""
@@ -93,59 +94,63 @@ class SessionBaseline:
     """Provides the baseline of a session. Only the training thread calls it.
 
     Args:
-        session: The session.
+        setup: What the training is made of.
+        services: Its gate, counts and events.
         envs: Its environments.
         wanted: Whether to remember it, and to measure it if it is unknown.
     """
 
-    def __init__(self, session: ConfiguredSession, envs: SessionEnvs, *, wanted: bool) -> None:
-        self._session, self._envs, self._wanted = session, envs, wanted
+    def __init__(self, setup: TrainingSetup, services: Services, envs: SessionEnvs, *, wanted: bool) -> None:
+        self._setup, self._services, self._envs, self._wanted = setup, services, envs, wanted
+        self._throughput = services.counter.throughput
         self._measures = (
-            wanted and session.kind.name in ALIKE and session.config.backend in BACKENDS and session.ranks.size == 1
+            wanted
+            and setup.kind.name in ALIKE
+            and setup.config.backend in BACKENDS
+            and setup.config.learn
+            and setup.ranks.size == 1
         )
-        self._measures = self._measures and session.config.learn
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._kept: float | None = None
 
     @property
     def _facts(self) -> dict[str, Any]:
-        session = self._session
+        setup, state = self._setup, self._services.state
         return {
-            "task": session.task.spec,
-            "trainer": session.kind.name,
-            "settings": dict(session.settings),
-            "backend": session.state.backend,
-            "device": session.state.device,
+            "task": setup.task.spec,
+            "trainer": setup.kind.name,
+            "settings": dict(setup.settings),
+            "backend": state.backend,
+            "device": state.device,
         }
 
     def begin(self) -> None:
         """Take the baseline of an earlier session, if there is one."""
         if self._wanted and (found := recall(key_of(self._facts))) is not None:
-            self._session.counter.throughput.remembered = found
+            self._throughput.remembered = found
             self._measures = False
 
     def end_iteration(self) -> None:
         """Start to measure, measure, or remember what was measured, as it is due."""
         if not self._wanted:
             return
-        session = self._session
-        measured = session.counter.throughput.measured_baseline
+        measured = self._throughput.measured_baseline
         if measured is not None and measured != self._kept:
             self._kept, self._measures = measured, False
             remember(key_of(self._facts), Baseline(measured, time.time()))
-        if not self._measures or session.planner.sweeping or self._envs.num_envs == 1:
+        if not self._measures or self._setup.planner.sweeping or self._envs.num_envs == 1:
             return
         if self._process is None:
             self._start()
-        elif not self._answers.empty() and not session.gate.paused:
+        elif not self._answers.empty() and not self._services.gate.paused:
             self._measures = False
             answer = self._answers.get()
             if answer is not None and answer["ready"] < LONGEST:
                 self._measure(self._process)
             else:
                 text = "the speedup is not known: one environment cannot be measured within seconds; press B for that"
-                self._session.events.add(Level.INFO, text)
+                self._services.events.add(Level.INFO, text)
             self.close()
 
     def _start(self) -> None:
@@ -158,7 +163,7 @@ class SessionBaseline:
         )
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
-            self._process.stdin.write(instructions_with(**self._facts, seed=self._session.config.seed))
+            self._process.stdin.write(instructions_with(**self._facts, seed=self._setup.config.seed))
             self._process.stdin.flush()
         threading.Thread(target=self._read, args=(self._process,), name="baseline", daemon=True).start()
 
@@ -172,27 +177,27 @@ class SessionBaseline:
 
     def _measure(self, process: subprocess.Popen[str]) -> None:
         """Have one environment measured while the training waits."""
-        session = self._session
-        session.clock.stop()
+        services = self._services
+        services.clock.stop()
         assert process.stdin is not None
         end, answer = time.monotonic() + LIMIT, None
         with suppress(BrokenPipeError):
             process.stdin.write("go\n")
             process.stdin.flush()
-        while time.monotonic() < end and not session.gate.stopping:
-            session.timer.skip()  # the watchdog takes it for progress
-            session.set_phase(Phase.BASELINE, MEASURING)
+        while time.monotonic() < end and not services.gate.stopping:
+            services.timer.skip()  # the watchdog takes it for progress
+            services.set_phase(Phase.BASELINE, MEASURING)
             with suppress(queue.Empty):
                 answer = self._answers.get(timeout=NAP)
                 break
-        session.timer.skip()
+        services.timer.skip()
         if answer is not None:
             found = Baseline(answer["fps"], time.time())
-            session.counter.throughput.remembered = found
+            self._throughput.remembered = found
             remember(key_of(self._facts), found)
-            session.events.add(Level.GOOD, f"baseline: {found.fps:,.0f} {session.kind.units.fps} at num_envs=1")
-        session.set_phase(Phase.RUNNING, "")
-        session.clock.start()
+            services.events.add(Level.GOOD, f"baseline: {found.fps:,.0f} {self._setup.kind.units.fps} at num_envs=1")
+        services.set_phase(Phase.RUNNING, "")
+        services.clock.start()
 
     def close(self) -> None:
         """End the process."""

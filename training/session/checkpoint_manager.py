@@ -20,12 +20,15 @@ from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
 from ..telemetry.counts import TOTALS
+from ..telemetry.events import EventLog
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..trainer import NonFiniteWeights, Trainer
-from .configured_session import ConfiguredSession
+from .counting import StepCounter
+from .failures import FailureHandler
 from .run_record import RunRecord
+from .training_setup import TrainingSetup
 
 MAX_STATE_BYTES = 256 * 2**20
 MAX_SECONDS = 1e10
@@ -81,17 +84,29 @@ class CheckpointManager:
     A checkpoint that cannot be written is reported, and the training continues.
 
     Args:
-        session: Whose checkpoints they are.
+        setup: What the training is made of.
         record: The run folder.
+        counter: What was counted.
+        events: Where checkpoints are reported.
+        failures: Gets the errors.
 
     Attributes:
+        wanted: Whether to save a checkpoint at the end of the iteration; set by any thread.
         pauses: For each checkpoint that was written during the training, the longest pause that it caused, in s.
     """
 
-    def __init__(self, session: ConfiguredSession, record: RunRecord) -> None:
+    def __init__(
+        self,
+        setup: TrainingSetup,
+        record: RunRecord,
+        counter: StepCounter,
+        events: EventLog,
+        failures: FailureHandler,
+    ) -> None:
+        self.wanted = False
         self.pauses: list[float] = []
-        self._session, self._config, self._units = session, session.config, session.kind.units
-        self._record, self._counter, self._events = record, session.counter, session.events
+        self._setup, self._config, self._units = setup, setup.config, setup.kind.units
+        self._record, self._counter, self._events, self._failures = record, counter, events, failures
         self._writer = CheckpointWriter(record.source.entry(CHECKPOINTS), self._on_written)
         self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0
@@ -114,16 +129,17 @@ class CheckpointManager:
         """Keep the resume point at the end of an iteration, for the next checkpoint."""
         if self._record.folder is None:
             return
-        state, count = self._session.task.state, backend.environments
+        state, count = self._setup.task.state, backend.environments
         kept = state is not None and state.row_bytes * count <= MAX_STATE_BYTES and backend.save(self._counter.newest)
         states = backend.buffer["state"][0].copy() if kept else None
         self._resume_point = ResumePoint(self._counter.counts.state(), self._counter.clock.now(), count, states)
 
     @property
     def due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """Whether it is time for a checkpoint, or one is wanted."""
         every, since = self._config.checkpoint_every, self._counter.clock.now() - self._saved_at
-        return self._record.folder is not None and bool(every) and since >= every and not self.saving
+        timed = self._record.folder is not None and bool(every) and since >= every and not self.saving
+        return self.wanted or timed
 
     @property
     def saving(self) -> bool:
@@ -140,7 +156,7 @@ class CheckpointManager:
         Raises:
             CheckpointNotWritten: Weights are not finite, or it could not be written and `wait` is set.
         """
-        point = self._resume_point
+        point, self.wanted = self._resume_point, False
         if self._record.folder is None or point is None:
             return
         begun = time.perf_counter()
@@ -206,7 +222,7 @@ class CheckpointManager:
         else:
             every = self._config.checkpoint_every
             retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
-            self._session.failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
+            self._failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
 
     def load(self, trainer: Trainer) -> None:
         """Load the newest valid checkpoint, if a run is to be resumed.
@@ -236,8 +252,8 @@ class CheckpointManager:
         if self._config.learn:
             self._continue_counts(folder, point)
         self._record.resumable = True
-        resumed = f"resumed {folder.name} at {self._describe(point.counters)} with N={self._session.planner.num_envs:,}"
-        self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._session.settings))))
+        resumed = f"resumed {folder.name} at {self._describe(point.counters)} with N={self._setup.planner.num_envs:,}"
+        self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._setup.settings))))
 
     def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:
         """Continue counters, time and curves of a run."""

@@ -23,11 +23,14 @@ from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
 from .num_envs_planner import BASELINE_ENVS
+from .services import Services
 from .viewers import Viewer
 
-if TYPE_CHECKING:
-    from .base_session import BaseSession
-    from .session import Session
+if TYPE_CHECKING:  # a watched script need not import them
+    from .checkpoint_manager import CheckpointManager
+    from .environments import SessionEnvs
+    from .run_record import RunRecord
+    from .training_setup import TrainingSetup
 
 MAX_COUNTS = 32
 MAX_TEXT = 200  # characters
@@ -51,8 +54,9 @@ Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 class BaseCommands:
     """Executes commands in the threads of the control server: it only sets values that the training thread reads."""
 
-    def __init__(self, session: BaseSession) -> None:
-        self._session = session
+    def __init__(self, services: Services) -> None:
+        self._services, self._viewers, self._gate = services, services.viewers, services.gate
+        self._state, self._monitor, self._debugger = services.state, services.monitor, services.debugger
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Answer:
         """Answer one command of a viewer.
@@ -81,97 +85,107 @@ class BaseCommands:
         return f"{name!r} is not a command; known: {known}"
 
     def _check(self, viewer: Viewer, name: str) -> None:
-        controller = self._session.viewers.controller
+        controller = self._viewers.controller
         if controller not in {None, viewer}:
             raise CommandRefused(f"{controller.name} controls this training; press c to take control")
-        if self._session.state.ending and name != "stop":
+        if self._state.ending and name != "stop":
             raise CommandRefused("the session is ending")
 
     def _check_env(self, env: int) -> None:
-        count = self._session.monitor.num_envs
+        count = self._monitor.num_envs
         if not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count:,}, got {env + 1:,}")
 
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Join with a name; the first viewer gets control."""
-        return {"number": self._session.viewers.join(viewer, name)}
+        return {"number": self._viewers.join(viewer, name)}
 
     def as_control(self, viewer: Viewer, /) -> None:
         """Take control."""
-        self._session.viewers.take_control(viewer)
+        self._viewers.take_control(viewer)
 
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Set what the viewer displays; only this is published in detail."""
         found = ViewRequest(**checked_arguments(ViewRequest, look, skip=0))
-        viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
-        self._session.update_view()
+        viewer.look = found = replace(found, seat=min(found.seat, self._services.task.players - 1))
+        self._services.update_view()
         if found.focus is not None and (found.back or found.last):
-            self._session.rewinder.request(found.focus, found.back, found.seat, begun=not found.last)
+            self._services.rewinder.request(found.focus, found.back, found.seat, begun=not found.last)
 
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training continue without a viewer."""
-        self._session.viewers.linger = math.inf
+        self._viewers.linger = math.inf
 
     def do_pause(self) -> None:
         """Close the gate."""
-        self._session.gate.pause()
+        self._gate.pause()
 
     def do_resume(self) -> None:
         """Open the gate."""
-        self._session.debugger.run_to_end_of_episode(None)
+        self._debugger.run_to_end_of_episode(None)
 
     def do_step(self, count: StepCount = 1) -> None:
         """Step all environments `count` times, then pause."""
-        self._session.gate.step(count)
+        self._gate.step(count)
 
     def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
         self._check_env(env)
-        self._session.debugger.run_to_end_of_episode(env)
+        self._debugger.run_to_end_of_episode(env)
 
     def do_break(self, text: Text) -> Mapping[str, Any]:
         """Add a breakpoint."""
-        return {"number": self._session.debugger.breakpoints.add(text, self._session.monitor.num_envs)}
+        return {"number": self._debugger.breakpoints.add(text, self._monitor.num_envs)}
 
     def do_switch_break(self, number: Whole) -> None:
         """Disable a breakpoint, or enable it again."""
-        self._session.debugger.breakpoints.toggle(number)
+        self._debugger.breakpoints.toggle(number)
 
     def do_unbreak(self, number: Whole) -> None:
         """Remove a breakpoint."""
-        self._session.debugger.breakpoints.remove(number)
+        self._debugger.breakpoints.remove(number)
 
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        self._session.gate.set_speed(sps)
-        self._session.state.speed = sps
+        self._gate.set_speed(sps)
+        self._state.speed = sps
 
     def do_alarms(self, nan: Limit = 1.0, entropy: Limit = 1.0, episodes: Limit = 1.0, throughput: Limit = 1.0) -> None:
         """Set by how much less sensitive alarms are than usual; 0 mutes them."""
         limits = {"nan": nan, "entropy": entropy, "episodes": episodes, "throughput": throughput}
-        self._session.debugger.alarms.limits = limits
+        self._debugger.alarms.limits = limits
 
     def do_stop(self) -> None:
         """Save, and end the session."""
-        self._session.stop()
+        self._services.stop()
 
 
 class Commands(BaseCommands):
     """The commands to a session: also its environments, its baseline and its checkpoints."""
 
-    _session: Session
+    def __init__(
+        self,
+        setup: TrainingSetup,
+        services: Services,
+        envs: SessionEnvs,
+        record: RunRecord,
+        checkpoints: CheckpointManager,
+    ) -> None:
+        super().__init__(services)
+        self._ranks, self._planner = setup.ranks, setup.planner
+        self._envs, self._record, self._checkpoints = envs, record, checkpoints
 
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        if sps and self._session.planner.sweeping:
+        if sps and self._planner.sweeping:
             raise CommandRefused("a measurement is running, and a speed limit would distort it; try again afterwards")
         super().do_speed(sps)
 
     def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; a second call cancels that."""
         self._check_env(env)
-        recorder = self._session.debugger.recorder
-        if recorder is None or self._session.task.shared:
+        recorder = self._debugger.recorder
+        if recorder is None or self._services.task.shared:
             raise CommandRefused("this trainer has no episodes to record")
         return {"recording": recorder.want(env)}
 
@@ -179,25 +193,25 @@ class Commands(BaseCommands):
         self, _viewer: Viewer, /, env: Whole, episode: EpisodeNumber, length: StepCount
     ) -> Mapping[str, Any]:
         """Write an episode that has ended, and has this length in steps, to a file that can be replayed."""
-        session, recorder = self._session, self._session.debugger.recorder
-        if recorder is None or session.task.shared or not 0 <= env < session.monitor.num_envs:
+        recorder = self._debugger.recorder
+        if recorder is None or self._services.task.shared or not 0 <= env < self._monitor.num_envs:
             raise CommandRefused("this episode cannot be replayed: its environment no longer exists")
         try:
-            path = recorder.keep(env, episode, length, session.debugger.history)
+            path = recorder.keep(env, episode, length, self._debugger.history)
         except (PacError, OSError) as error:
             raise CommandRefused(f"this episode cannot be replayed: {error}") from error
         return {"path": str(path.resolve())}
 
     def as_save_state(self, _viewer: Viewer, /, env: Whole, back: Back = 0) -> Mapping[str, Any]:
         """Write the files of the state of an environment `back` steps ago, in a paused session."""
-        session = self._session
-        if not session.task.state_files:
+        task = self._services.task
+        if not task.state_files:
             raise CommandRefused("this task has no files of a state")
-        if not session.gate.paused:
+        if not self._gate.paused:
             raise CommandRefused("pause the session to save a state (Space)")
         self._check_env(env)
         try:
-            paths = save_state(session.task, session.rewinder, session.record.source.entry(STATES), env, back)
+            paths = save_state(task, self._services.rewinder, self._record.source.entry(STATES), env, back)
         except (PacError, OSError) as error:
             raise CommandRefused(f"this state cannot be saved: {error}") from error
         return {"paths": [str(path.resolve()) for path in paths]}
@@ -205,49 +219,48 @@ class Commands(BaseCommands):
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""
         self._check_decides()
-        self._session.envs.restart(num_envs)
+        self._envs.restart(num_envs)
 
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to the current N."""
         self._check_measurable()
-        if self._session.monitor.num_envs == 1:
+        if self._monitor.num_envs == 1:
             raise CommandRefused("only one environment is running; its fps becomes the baseline within a few seconds")
-        self._session.envs.sweep((BASELINE_ENVS,), WINDOW)
+        self._envs.sweep((BASELINE_ENVS,), WINDOW)
 
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
         """Step all environments once, with a person's action instead of the policy's in one seat."""
-        session = self._session
-        control, backend = session.debugger.manual_control, session.envs.backend
-        if backend is None or not session.gate.paused:
+        control, backend = self._debugger.manual_control, self._envs.backend
+        if backend is None or not self._gate.paused:
             raise CommandRefused("pause the session to play by hand (Space)")
         if control.requested is not None:
             raise CommandRefused("the previous step is still running")
-        control.request(env, seat, action, backend.buffer, session.counter.newest)
-        session.gate.step(1)
+        control.request(env, seat, action, backend.buffer, self._services.counter.newest)
+        self._gate.step(1)
 
     def do_sweep(self, counts: Counts) -> None:
         """Measure the fps at several N for some seconds each, then return to the current N."""
         self._check_measurable()
-        self._session.envs.sweep(sorted(set(counts)))
+        self._envs.sweep(sorted(set(counts)))
 
     def do_cancel_sweep(self) -> None:
         """Cancel a sweep and return to the N from before."""
-        self._session.envs.cancel_sweep()
+        self._envs.cancel_sweep()
 
     def _check_decides(self) -> None:
-        if not self._session.ranks.is_writer:
+        if not self._ranks.is_writer:
             raise CommandRefused("only rank 0 can change the number of environments; attach to it")
 
     def _check_measurable(self) -> None:
         self._check_decides()
-        if self._session.planner.sweeping:
+        if self._planner.sweeping:
             raise CommandRefused("a measurement is already running")
-        if self._session.state.speed:
+        if self._state.speed:
             raise CommandRefused("a speed limit would distort the measurement; remove it first")
 
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
-        self._session.wants_checkpoint = True
+        self._checkpoints.wanted = True
 
 
 def _refusal(name: str, error: InvalidValue, arguments: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from ..telemetry.throughput import TrainingClock
 from ..trainer import Policy, PolicyOutput
 from .gate import Gate
 from .manual_control import ManualControl
-from .state import View
+from .viewers import View
 
 
 class Debugger:

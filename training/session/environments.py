@@ -6,7 +6,7 @@ A request interrupts the training thread, which then calls `SessionEnvs.apply_re
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...backends import TooManyEnvironments, usable_cores
@@ -26,10 +26,13 @@ from ..telemetry.records import Level, Phase
 from ..trainer import BufferSpec, Trainer, open_envs
 from ..units import plural
 from .checkpoint_manager import CheckpointManager
-from .configured_session import ConfiguredSession
-from .gated_envs import GatedEnvs
+from .failures import FailureHandler
+from .gated_envs import GatedEnvs, WaitCheck
 from .num_envs_planner import SECONDS
+from .passage import Passage
 from .run_record import RunRecord
+from .services import Services
+from .training_setup import TrainingSetup
 
 STEP_TIMEOUT = 60.0  # s
 RAY = "ray"
@@ -47,21 +50,40 @@ class SessionEnvs:
     """Makes the environments, exchanges them for another N, measures and closes them.
 
     Args:
-        session: Whose environments they are.
+        setup: What the training is made of.
+        services: Publish the environments, and have the gate before them.
+        passage: The way of the training thread through the gate.
         record: The run folder.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
+        failures: Gets the events of backends.
+        watch: Called with each new backend, and with None before its workers end.
 
     Attributes:
         made: Whether any environments were made.
+        wait_check: Reports code that waits for the device between two steps, with `--check-sync`.
     """
 
-    def __init__(self, session: ConfiguredSession, record: RunRecord, checkpoints: CheckpointManager) -> None:
+    def __init__(
+        self,
+        setup: TrainingSetup,
+        services: Services,
+        passage: Passage,
+        record: RunRecord,
+        checkpoints: CheckpointManager,
+        *,
+        failures: FailureHandler,
+        watch: Callable[[Backend | None], None],
+    ) -> None:
         self.made = False
+        self.wait_check = WaitCheck(services.events) if setup.config.check_sync else None
         self._picture_seconds = 0.0
-        self._session, self._config, self._planner = session, session.config, session.planner
-        self._record, self._checkpoints, self._units = record, checkpoints, session.kind.units
+        self._setup, self._config, self._planner = setup, setup.config, setup.planner
+        self._ranks, self._units = setup.ranks, setup.kind.units
+        self._services, self._events, self._state = services, services.events, services.state
+        self._gate, self._clock, self._counter = services.gate, services.clock, services.counter
+        self._passage, self._record, self._checkpoints = passage, record, checkpoints
+        self._failures, self._watch = failures, watch
         self._envs: GatedEnvs | None = None
-        self._task = session.task  # as trainers and workers know it: without names that are found later
         self._late_names: tuple[str, ...] = ()
         self._left_out = False
         self._request_lock = threading.Lock()  # a request and its interruption are atomic
@@ -87,14 +109,14 @@ class SessionEnvs:
         """Request another number of environments."""
         with self._request_lock:
             self._planner.request(num_envs)
-            self._session.gate.interrupt()
+            self._gate.interrupt()
 
     def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
         """Request a measurement of several N for some seconds each, and then the current N."""
-        self._session.gate.resume()
+        self._gate.resume()
         with self._request_lock:
             self._planner.request_sweep(counts, self.num_envs, seconds)
-            self._session.gate.interrupt()
+            self._gate.interrupt()
 
     def cancel_sweep(self) -> None:
         """Return to the N from before a sweep, now."""
@@ -105,36 +127,35 @@ class SessionEnvs:
 
     def apply_requests(self, trainer: Trainer, *, interrupted: bool) -> None:
         """Restart if another N is due, or if the rollout was `interrupted`, since that cannot be continued."""
-        session = self._session
         with self._request_lock:
-            decision = session.ranks.from_writer(self._planner.decide(self.num_envs, session.counter.throughput))
-            session.gate.cancel_interrupt()
-        session.state.progress = decision.progress
+            decision = self._ranks.from_writer(self._planner.decide(self.num_envs, self._counter.throughput))
+            self._gate.cancel_interrupt()
+        self._state.progress = decision.progress
         for text in decision.results:
-            session.events.add(Level.GOOD, text)
+            self._events.add(Level.GOOD, text)
         if interrupted or decision.num_envs != self.num_envs:
             self._restart(trainer, decision.num_envs)
         elif decision.measures:
             self.measure()
-        session.clock.start()
+        self._clock.start()
 
     def _restart(self, trainer: Trainer, num_envs: int) -> None:
         """Restart with another N, or with the previous one if that is impossible; the trainer keeps what it learned."""
-        session, before = self._session, self.num_envs
-        session.clock.stop()
-        session.state.target_envs = num_envs
-        session.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...")
+        before = self.num_envs
+        self._clock.stop()
+        self._state.target_envs = num_envs
+        self._services.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...")
         try:
-            session.ranks.raise_together(lambda: self._reopen(num_envs, trainer), (RestartFailed,))
+            self._ranks.raise_together(lambda: self._reopen(num_envs, trainer), (RestartFailed,))
         except RestartFailed as error:
             back = self._planner.fall_back(before)
             text = f"{error}. Back to {back} {plural(self._units.environment)}."
-            session.events.add(Level.ERROR, text)
+            self._events.add(Level.ERROR, text)
             self._open_segment(back)
             self._exchange(trainer, back)
         else:
             self._planner.restarts += 1
-            session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
+            self._events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
             self._report_unreachable_breakpoints()
         self.measure()
 
@@ -149,9 +170,9 @@ class SessionEnvs:
         """Report breakpoints of environments that no longer exist."""
         if self._planner.sweeping:
             return
-        for text in self._session.debugger.unreachable_breakpoints(self.num_envs):
+        for text in self._services.debugger.unreachable_breakpoints(self.num_envs):
             count = f"{self.num_envs} {plural(self._units.environment)}"
-            self._session.events.add(Level.WARNING, f"the breakpoint {text!r} cannot hit: there are only {count}")
+            self._events.add(Level.WARNING, f"the breakpoint {text!r} cannot hit: there are only {count}")
 
     def open_first(self) -> None:
         """Open the first telemetry segment, with at most as many environments as there is memory for."""
@@ -159,14 +180,14 @@ class SessionEnvs:
             self._open_segment(self._planner.num_envs)
         except TooManyEnvironments as error:
             self._open_segment(self._possible(error))
-            self._session.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
+            self._events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
 
     def warm_up(self) -> SpareWorkers:
         """Start workers that compile or load the task's kernels while this process loads everything else.
 
         So this process does not load the compiler. An error is not reported here, since it occurs again in the workers.
         """
-        kernels, config, count = self._session.task.kernels, self._config, 1
+        kernels, config, count = self._setup.task.kernels, self._config, 1
         if config.backend not in WITHOUT_WORKERS:
             count = min(config.workers or usable_cores(), self._planner.num_envs)
         return SpareWorkers(kernels, count if kernels else 0)
@@ -186,10 +207,9 @@ class SessionEnvs:
         Raises:
             TooManyEnvironments: There is not enough memory for the history of their last steps.
         """
-        session = self._session
-        check_room(num_envs, MIN_DEPTH * step_bytes(session.task, num_envs), "to keep their last steps")
-        facts = {"backend": self._config.backend, "device": session.state.device, **self._record.facts()}
-        session.open_segment(num_envs, **facts)
+        check_room(num_envs, MIN_DEPTH * step_bytes(self._services.task, num_envs), "to keep their last steps")
+        facts = {"backend": self._config.backend, "device": self._state.device, **self._record.facts()}
+        self._services.open_segment(num_envs, **facts)
         self._planner.opened(num_envs)
 
     def _exchange(self, trainer: Trainer, num_envs: int) -> None:
@@ -209,34 +229,34 @@ class SessionEnvs:
                 reason, num_envs = reason or error.reason, self._possible(error)
                 self._open_segment(num_envs)
         if reason:
-            self._session.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
+            self._events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
 
     def _possible(self, error: TooManyEnvironments) -> int:
         """Return how many environments there is memory for; with `--strict`, raise the error."""
-        if self._config.strict or not error.most or self._session.ranks.size > 1:
+        if self._config.strict or not error.most or self._ranks.size > 1:
             raise error
         return error.most
 
     def _make(self, num_envs: int, spec: BufferSpec) -> GatedEnvs:
         """Make environments behind the gate, with the buffer that the trainer needs."""
-        session, config = self._session, self._config
-        possible = envs_device(config.backend, session.state.device)
+        services, config = self._services, self._config
+        possible = envs_device(config.backend, self._state.device)
         device = possible if spec.on_device else "cpu"
         if not self.made and device != possible:
             self._warn_of_host_memory(possible)
         self.made = True
         if config.backend == RAY:
             check_cluster(config.ray_address, self._show_wait)
-        session.set_phase(session.state.phase, self._units.translate("starting the environments"))
+        services.set_phase(self._state.phase, self._units.translate("starting the environments"))
         backend = make_backend(
-            self._task,
+            self._setup.task,
             num_envs,
             config.backend,
             strict=config.strict,
             **spec.options,
             device=device,
             seed=config.seed,
-            first_env=session.ranks.first_env(num_envs),
+            first_env=self._ranks.first_env(num_envs),
             workers=config.workers,
             timeout=max(STEP_TIMEOUT, 2 * config.hang_timeout),
             hang_timeout=config.hang_timeout,
@@ -244,42 +264,50 @@ class SessionEnvs:
         )
         if config.device_sync:
             self._check_each_step(backend)
-        late = LateNames(backend.buffer, self._late_names) if session.task.late else None
-        self._envs = GatedEnvs(backend, session, self._checkpoints, on_report=self._name_numbers, late=late)
-        session.state.backend = backend.name
-        session.sampler.watch(backend)
+        late = LateNames(backend.buffer, self._late_names) if services.task.late else None
+        self._envs = GatedEnvs(
+            backend,
+            services,
+            self._passage,
+            self._checkpoints,
+            check=self.wait_check,
+            on_report=self._name_numbers,
+            late=late,
+        )
+        self._state.backend = backend.name
+        self._watch(backend)
         return self._envs
 
     def _name_numbers(self, late: LateNames) -> None:
         """Show numbers that workers have found in infos since the environments were described."""
-        session, known = self._session, [item.name for item in self._session.task.info]
+        services, known = self._services, [item.name for item in self._services.task.info]
         reported, room = late.take(), ROOM - len(self._late_names)
         names, left_out = with_room(reported[:room], known)
         for name in reported[room:]:
             left_out = left_out or f"the number {name} in info is not shown: at most {ROOM} that appear late are"
         if left_out and not self._left_out:
             self._left_out = True
-            session.events.add(Level.WARNING, left_out)
+            self._events.add(Level.WARNING, left_out)
         if new := names[len(known) :]:
             for name in new:
                 late.add(name)
             self._late_names += new
-            fields = (number_field(self._task, name) for name in new)
+            fields = (number_field(self._setup.task, name) for name in new)
             try:
-                session.update_task(replace(session.task, info=(*session.task.info, *fields)))
+                services.update_task(replace(services.task, info=(*services.task.info, *fields)))
             except SharedMemoryFull as error:
-                session.events.add(Level.WARNING, f"{', '.join(new)} cannot be shown: {error}")
+                self._events.add(Level.WARNING, f"{', '.join(new)} cannot be shown: {error}")
 
     def _show_wait(self, seconds: float) -> None:
         """Show for how long a cluster has not answered; raise `Stopped` if the session is to end before its start."""
-        self._session.timer.skip()
-        self._session.set_phase(self._session.state.phase, f"connecting to the Ray cluster: {seconds:.0f} s")
+        self._services.timer.skip()
+        self._services.set_phase(self._state.phase, f"connecting to the Ray cluster: {seconds:.0f} s")
 
     def _warn_of_host_memory(self, possible: str) -> None:
         """Warn that the environments could be on a device, but that the trainer keeps them in host memory."""
-        self._session.events.add(
+        self._events.add(
             Level.WARNING,
-            f"{self._session.kind.name} keeps its environments in host memory, not on the device {possible!r}; only "
+            f"{self._setup.kind.name} keeps its environments in host memory, not on the device {possible!r}; only "
             "PPO can keep them there",
         )
 
@@ -290,27 +318,27 @@ class SessionEnvs:
             backend.check_each_step()
         else:
             text = f"--device-sync checks only the backend device, and has no effect with {backend.name}"
-            self._session.events.add(Level.WARNING, text)
+            self._events.add(Level.WARNING, text)
 
     def measure(self) -> None:
         """Publish that the environments are running, and measure their rates from now on."""
-        session, throughput = self._session, self._session.counter.throughput
-        message = self._planner.measure(session.clock.now(), throughput.seconds(self.num_envs))
-        session.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
-        session.clock.start()
-        throughput.restart_window(session.counter.mark())
+        throughput = self._counter.throughput
+        message = self._planner.measure(self._clock.now(), throughput.seconds(self.num_envs))
+        self._services.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
+        self._clock.start()
+        throughput.restart_window(self._counter.mark())
 
     def report_events(self) -> None:
         """Report the backend's events, such as failed workers."""
         if self.backend is not None:
-            self._session.failures.report_events(self.backend)
+            self._failures.report_events(self.backend)
             self._report_slow_pictures(self.backend.picture_seconds)
 
     def _report_slow_pictures(self, seconds: float) -> None:
         """Report that drawing is limited, and again if a picture takes twice as long."""
         if seconds > 2 * self._picture_seconds and (text := limit_text(seconds)):
             self._picture_seconds = seconds
-            self._session.events.add(Level.WARNING, f"drawing is limited to {SHARE:.0%} of the training: {text}")
+            self._events.add(Level.WARNING, f"drawing is limited to {SHARE:.0%} of the training: {text}")
 
     def close(self) -> None:
         """Close the environments, if there are any: nothing reads them any more, and their workers end."""
@@ -319,13 +347,12 @@ class SessionEnvs:
         envs, backend = self._envs, self._envs.backend
         self._checkpoints.release()
         self._report_comparison(backend)
-        self._session.failures.report_events(backend)
-        self._session.keep_output()
-        self._session.sampler.watch(None)
+        self._failures.report_events(backend)
+        self._watch(None)
         self._envs = None
         envs.close()
 
     def _report_comparison(self, backend: Backend) -> None:
         """Report the cost of `--device-sync`."""
         if (check := getattr(backend, "sync_check", None)) is not None:
-            self._session.events.add(Level.INFO, check.report())
+            self._events.add(Level.INFO, check.report())

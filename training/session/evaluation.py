@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -18,14 +18,14 @@ import psutil
 
 from ...backends.core.errors import ending
 from ...backends.workers.worker import instructions_with
-from ...envs import BadParameter, Task, apart
-from ..config import Config
+from ...envs import BadParameter, apart
 from ..playing import evaluation_seed
 from ..runs.tensors_file import safetensors_chunks
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..trainer import Lap, NonFiniteWeights, Timer, Trainer
-from ..trainers import BUILT_IN, TrainerKind
+from ..trainers import BUILT_IN
+from .training_setup import TrainingSetup
 
 PREFIX = "eval/"
 EVALUATING, IDLE = "evaluating", "idle"
@@ -45,10 +45,7 @@ class Evaluator:
     is evaluated next, and those before it are skipped.
 
     Args:
-        config: How often to evaluate, and with how many episodes.
-        kind: The kind of the trainer.
-        task: The task.
-        settings: The trainer's settings.
+        setup: What the training is made of.
         directory: Where the weights are written, in shared memory.
         events: Where errors are reported.
         show_lane: Shows when an evaluation runs, as a lane of the timeline.
@@ -62,21 +59,18 @@ class Evaluator:
 
     def __init__(
         self,
-        config: Config,
-        kind: TrainerKind,
-        task: Task,
-        settings: Mapping[str, Any],
-        *,
+        setup: TrainingSetup,
         directory: Path,
         events: EventLog,
         show_lane: ShowLane = lambda _name, _laps: None,
     ) -> None:
+        config, kind = setup.config, setup.kind
         self.figures: dict[str, float] = {}
         self._every = config.eval_every if config.learn else None
         self._setup: dict[str, Any] = {
-            "task": task.spec,
+            "task": setup.task.spec,
             "trainer": kind.name,
-            "settings": dict(settings),
+            "settings": dict(setup.settings),
             "episodes": config.eval_episodes,
             "seed": evaluation_seed(config.seed),
         }

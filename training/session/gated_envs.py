@@ -2,18 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from ...backends.core.base import Backend
 from ...backends.system.segment import Segment
 from ...envs.slots import SlotOrder
 from ...envs.spaces.late_infos import LateNames
-from .base_session import BaseSession
+from ..telemetry.events import EventLog
+from ..telemetry.records import Level
 from .checkpoint_manager import CheckpointManager
+from .passage import Passage
+from .services import Services
 
 if TYPE_CHECKING:
+    from ..nets.wait_guard import Wait
     from ..trainer import LaunchedEnvs
+
+
+class WaitCheck:
+    """Watches, for `--check-sync`, what the training thread computes between two steps of an iteration.
+
+    Code before the first step and after the last one, where a trainer learns, is not watched. Neither is the session's
+    own code during a step.
+
+    Args:
+        events: Where each place that waits is reported, once.
+    """
+
+    def __init__(self, events: EventLog) -> None:
+        self._events = events
+        self._found: list[Wait] = []
+        self._reported: set[Wait] = set()
+        self._between = False
+
+    @contextmanager
+    def iteration(self) -> Iterator[None]:
+        """Watch an iteration of the trainer."""
+        from ..nets.wait_guard import WaitGuard
+
+        self._between = False
+        with WaitGuard(self._found.append):
+            yield
+
+    def begin_step(self) -> None:
+        """Report what waited since the last step."""
+        for wait in self._found if self._between else ():
+            if wait not in self._reported:
+                self._reported.add(wait)
+                reason = f"{wait.where} {wait.what}, so every step waits for the device"
+                self._events.add(Level.WARNING, f"check-sync: {reason}; compute it on the device")
+        self._found.clear()
+
+    def end_step(self) -> None:
+        """Watch what is computed until the next step."""
+        self._found.clear()
+        self._between = True
 
 
 class GatedEnvs:
@@ -21,8 +66,10 @@ class GatedEnvs:
 
     Args:
         backend: Steps the environments.
-        session: Its gate is passed before each step, and its monitor gets each step.
+        services: Have the monitor, which gets each step, and say what needs the training between two steps.
+        passage: The way through the gate, before each step.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
+        check: Watches what is computed between two steps, if that is wanted.
         on_report: Called after a step in which workers have reported names, with `late`.
         late: The names of numbers in infos that are found later; None without room for them.
 
@@ -36,9 +83,11 @@ class GatedEnvs:
     def __init__(
         self,
         backend: Backend,
-        session: BaseSession,
+        services: Services,
+        passage: Passage,
         checkpoints: CheckpointManager,
         *,
+        check: WaitCheck | None,
         on_report: Callable[[LateNames], None],
         late: LateNames | None,
     ) -> None:
@@ -46,10 +95,10 @@ class GatedEnvs:
         self.buffer = backend.buffer
         self.environments = backend.environments
         self.stepping = False
-        self._session, self._timer, self._monitor = session, session.timer, session.monitor
-        self._checkpoints = checkpoints
+        self._passage, self._checkpoints, self._check = passage, checkpoints, check
+        self._gate, self._timer, self._monitor = services.gate, services.timer, services.monitor
         self._late, self._on_report = late, on_report
-        self._manual_control = session.debugger.manual_control
+        self._manual_control = services.debugger.manual_control
 
     @property
     def order(self) -> SlotOrder:
@@ -69,13 +118,13 @@ class GatedEnvs:
 
     def advance(self, slot: int) -> None:
         """Pass the gate and step all environments."""
-        timer, backend, check = self._timer, self.backend, self._session.wait_check
+        timer, backend, check = self._timer, self.backend, self._check
         timer.lap("python")
         if check is not None:
             check.begin_step()
         self.stepping = True
         try:
-            self._session.pass_gate()
+            self._passage.enter()
             if self._manual_control.requested is not None or self._manual_control.played is not None:
                 self._manual_control.apply(self.buffer, slot)
             busy = backend.busy_seconds
@@ -94,11 +143,11 @@ class GatedEnvs:
     @property
     def stepwise(self) -> bool:
         """Whether the gate, a breakpoint, a recording, a person or a check needs the training between two steps."""
-        session, manual = self._session, self._manual_control
+        manual = self._manual_control
         return bool(
-            session.gate.attention[0]
-            or session.debugger.needs_every_step
-            or session.wait_check is not None
+            self._gate.attention[0]
+            or self._monitor.debugger.needs_every_step
+            or self._check is not None
             or manual.requested is not None
             or manual.played is not None
             or self._launched.stepwise
@@ -128,7 +177,7 @@ class GatedEnvs:
         """Wait while the session is paused, without a step."""
         self.stepping = True
         try:
-            self._session.hold()
+            self._passage.hold()
         finally:
             self.stepping = False
 

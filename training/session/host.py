@@ -297,7 +297,8 @@ def _open(config: Config, *, headless: bool, measures: bool) -> tuple[Session, A
 
     remove_dead_sessions()
     session = Session(config, own_directory(), headless=headless, measures=measures)
-    return session, ControlServer(session.directory, Commands(session).handle, session.viewers).close
+    commands = Commands(session.setup, session.services, session.envs, session.record, session.checkpoints)
+    return session, ControlServer(session.directory, commands.handle, session.services.viewers).close
 
 
 def _finish(session: Session) -> dict[str, Any]:
@@ -403,7 +404,15 @@ def main() -> int:
             traceback.print_exc()
         _answer(pipe, _error_as_data(error))
         return FAILED
-    watchdog = Watchdog(session, lambda answer: _answer(pipe, answer))
+    watchdog = Watchdog(
+        config,
+        session.services,
+        session.checkpoints,
+        session.record,
+        session.failures,
+        save=session.save_from_watchdog,
+        answer=lambda answer: _answer(pipe, answer),
+    )
     watchdog.start()
     if not _answer(pipe, {"directory": str(session.directory)}):
         session.stop()  # the process that started it is gone

@@ -16,8 +16,8 @@ from ..trainer import Timer
 from .counting import StepCounter
 from .debugging import Debugger
 from .gate import Gate
-from .publishing import Publisher
-from .state import SessionState, View
+from .publishing import Publisher, SessionState
+from .viewers import View
 
 
 class Monitor:

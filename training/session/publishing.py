@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..telemetry.throughput import Mark
 from .counting import StepCounter
 from .debugging import Debugger
 from .gate import Gate
-from .state import SessionState, View
+from .viewers import View
 
 MAX_SHARE = 0.015
 """The largest share of the training thread's time that publishing may take; large telemetry is written less often."""
@@ -33,6 +34,38 @@ COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
 MOST_ROWS, MOST_SEEN = 32, 4096
 """Rows of all environments whose actions, and whose observations, are in histograms."""
 LINE_PERIOD = 0.25  # s between two copies of an environment's last steps while it is running
+
+
+@dataclass
+class SessionState:
+    """What a session is doing. The attributes have the names of the telemetry block `state`.
+
+    Attributes:
+        phase: What the session is doing.
+        message: The same in words, for people.
+        started: When the session started, in s since the epoch.
+        backend: Name of the backend.
+        device: Where the policy runs.
+        target_envs: The number of environments that a restart leads to.
+        speed: Limit of the environment steps per second, all environments together; 0 is no limit.
+        progress: How much is done of what `message` names, 0 to 1; NaN if unknown.
+        limit: How much of the run's limit is used up, 0 to 1; NaN without a limit.
+    """
+
+    phase: Phase = Phase.STARTING
+    message: str = ""
+    started: float = 0.0
+    backend: str = ""
+    device: str = ""
+    target_envs: int = 0
+    speed: float = 0.0
+    progress: float = UNKNOWN
+    limit: float = UNKNOWN
+
+    @property
+    def ending(self) -> bool:
+        """Whether the session is ending or has ended."""
+        return self.phase >= Phase.STOPPING
 
 
 class Publisher:

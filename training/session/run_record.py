@@ -1,22 +1,30 @@
-"""The run folder of a session: `run.json`, metrics and TensorBoard curves."""
+"""The run folder of a session: `run.json`, metrics and TensorBoard curves; and the report at its end."""
 
 from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from ..episode_choice import EpisodeChoice
 from ..guards.alarms import QUIET_SECONDS, Alarm
+from ..json_data import jsonable
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
 from ..runs.identity import run_identity
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
-from ..telemetry.throughput import RATE_NAMES
-from .configured_session import ConfiguredSession
+from ..telemetry.throughput import RATE_NAMES, Mark
+from ..trainer import Metrics
+from .evaluation import Evaluator
+from .failures import FailureHandler
+from .services import Services
+from .training_setup import TrainingSetup
+
+TIMES = ("env", "wait", "inference", "learn", "python", "ranks")
+"""The names of the training thread's phases in a report, in order."""
 
 
 class RunRecord:
@@ -25,22 +33,30 @@ class RunRecord:
     A file that cannot be written is reported, and the training continues.
 
     Args:
-        session: Whose run it is.
+        setup: What the training is made of.
+        services: What is counted, and what the session is doing.
+        failures: Gets the errors, and has the one that the session ends with.
+        evaluator: Has the last results.
 
     Attributes:
+        row: The figures of the last iteration, while they are not in the metrics.
         folder: The run folder; None if nothing is written.
         identity: The task and trainer of the run, as its files name them.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
         first_started: When the run was first started, in s since the epoch; None if this session is the first.
     """
 
-    def __init__(self, session: ConfiguredSession) -> None:
-        self._session, self._config, self._kind, self._counter = session, session.config, session.kind, session.counter
-        self.identity = run_identity(session.task, self._kind.name)
+    def __init__(
+        self, setup: TrainingSetup, services: Services, failures: FailureHandler, evaluator: Evaluator
+    ) -> None:
+        self._setup, self._config, self._kind, self._ranks = setup, setup.config, setup.kind, setup.ranks
+        self._counter, self._state, self._events = services.counter, services.state, services.events
+        self._failures, self._evaluator, self._debugger = failures, evaluator, services.debugger
+        self.identity = run_identity(setup.task, self._kind.name)
+        self.row: Metrics = {}
         self.first_started: float | None = None
         self.resumable = not self._config.resume
         self._unwritten = Alarm(QUIET_SECONDS)
-        self._ranks = session.ranks
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
         self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
         self._curves = TensorBoardLog(self.folder.entry() if self.folder else None)
@@ -52,7 +68,7 @@ class RunRecord:
             folder.claim()
             folder.entry(LAST).discard()
             return folder
-        task = self._session.task
+        task = self._setup.task
         title = task.title if ":" in task.name else task.name  # the class, without its module
         folder = RunFolder.create(config.runs_dir, config.name or new_name(title, self._kind.name))
         folder.claim()
@@ -63,7 +79,7 @@ class RunRecord:
         return folder
 
     def _full_config(self) -> dict[str, Any]:
-        return {**self._config.model_dump(mode="json"), "settings": dict(self._session.settings)}
+        return {**self._config.model_dump(mode="json"), "settings": dict(self._setup.settings)}
 
     @property
     def source(self) -> RunFolder:
@@ -84,21 +100,21 @@ class RunRecord:
             "folder": str(self.folder.path.resolve()) if self.folder else "",
             "trainer": self._kind.name,
             "seed": self._config.seed,
-            "settings": self._session.settings,
+            "settings": self._setup.settings,
             "units": self._kind.units,
             "figures": self._kind.figures,
         }
 
     def episode_recorder(self) -> EpisodeRecorder:
         """Return a recorder that writes into the folder of the run."""
-        session, source = self._session, self.source
+        source = self.source
         return EpisodeRecorder(
-            session.task,
+            self._setup.task,
             self._config.seed,
             source.name,
             source.entry(EPISODES),
-            session.events,
-            ranks=session.ranks,
+            self._events,
+            ranks=self._ranks,
             choice=EpisodeChoice.parse(self._config.record) if self._config.record and self._ranks.is_writer else None,
         )
 
@@ -110,14 +126,13 @@ class RunRecord:
         """
         if self.folder is None or not self.resumable:
             return
-        session, counts, latest = self._session, self._counter.counts, self._counter.series.latest
-        error = session.failures.message
+        counts, latest, error = self._counter.counts, self._counter.series.latest, self._failures.message
         metadata = {
             "id": self.folder.name,
             **self.identity,
-            "device": session.state.device,
-            "num_envs": session.planner.num_envs,
-            "started": self.first_started or session.state.started,
+            "device": self._state.device,
+            "num_envs": self._setup.planner.num_envs,
+            "started": self.first_started or self._state.started,
             "written": time.time(),
             "version": version("pac-tui"),
             "state": run_state,
@@ -125,18 +140,19 @@ class RunRecord:
             "return_mean": counts.return_mean,
             **{figure.name: latest.get(figure.name) for figure in self._kind.figures},
             **counts.totals(),
-            **({"evaluation": evaluation} if (evaluation := session.evaluator.results) else {}),
+            **self._evaluation(),
             "config": self._full_config(),
         }
         self._try("run.json", lambda folder: folder.write_metadata(metadata))
 
-    def write_metrics(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
-        """Append an iteration's figures to the metrics.
+    def write_row(self, *, discarded: int = 0) -> None:
+        """Append the figures of the last iteration to the metrics; at the end, later than those that arrive late.
 
         Args:
-            row: The figures.
             discarded: Environment steps since the end of the iteration, which were not learned from.
         """
+        if not (row := self.row):
+            return
         figures = {
             **self._counter.counts.totals(),
             "seconds": round(self._counter.clock.now(), 3),
@@ -146,6 +162,7 @@ class RunRecord:
         }
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
         self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
+        self.row = {}
 
     def _try(self, name: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:
@@ -155,7 +172,68 @@ class RunRecord:
         except OSError as error:
             if self._unwritten.begins(self._counter.clock.now(), active=True):
                 text = f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it"
-                self._session.failures.raise_alarm(text)
+                self._failures.raise_alarm(text)
+
+    def report(self, num_envs: int, workers: int, *, pauses: Sequence[float], discarded_steps: int) -> dict[str, Any]:
+        """Return the run's figures, as `run --headless --json` prints them, null where unknown.
+
+        `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
+
+        Args:
+            num_envs: The number of environments that are running.
+            workers: The number of their workers.
+            pauses: The longest pauses of checkpoints, in s.
+            discarded_steps: Steps that no checkpoint contains.
+        """
+        task, planner, counter, failures = self._setup.task, self._setup.planner, self._counter, self._failures
+        throughput, mark = counter.throughput, counter.mark()
+        first, last = throughput.span(mark)
+        fps, sps = throughput.rates(mark)
+        baseline = throughput.baseline
+        speedup = fps / baseline if baseline else None
+        report: dict[str, Any] = jsonable(
+            {
+                **{figure.name: counter.series.latest.get(figure.name) for figure in self._kind.figures},
+                "task": task.spec,
+                "trainer": self._kind.name,
+                "backend": self._state.backend or self._config.backend,
+                "device": self._state.device,
+                "num_envs": num_envs,
+                "ranks": self._ranks.size,
+                "seconds": mark.seconds,
+                "sweep_seconds": planner.sweep_seconds(mark.seconds),
+                **counter.counts.totals(),
+                **self._evaluation(),
+                "discarded_steps": discarded_steps,
+                "fps": fps,
+                "fps_per_env": fps / num_envs,
+                "sps": sps,
+                "measured_seconds": last.seconds - first.seconds,
+                "baseline_fps": baseline,
+                "speedup": speedup,
+                "efficiency": 100 * speedup / num_envs if speedup else None,
+                "return_mean": counter.counts.return_mean,
+                "outcomes": {
+                    outcome.name: int(count)
+                    for outcome, count in zip(task.outcomes, counter.counts.outcomes[1:], strict=True)
+                },
+                "metrics": counter.series.latest,
+                "time_ms": _times(first, last),
+                "scaling": [vars(entry) for entry in throughput.scaling()],
+                "workers": workers,
+                "worker_restarts": failures.worker_restarts,
+                "restarts": planner.restarts,
+                "checkpoint_pauses_ms": [1000 * pause for pause in pauses],
+                "events": list(self._events.reported),
+                "alarms": list(self._debugger.alarms.messages),
+                "run": str(self.folder.path) if self.folder else None,
+                "version": version("pac-tui"),
+            }
+        )
+        return report
+
+    def _evaluation(self) -> dict[str, Any]:
+        return {"evaluation": results} if (results := self._evaluator.results) else {}
 
     def close(self) -> None:
         """Close the TensorBoard files."""
@@ -172,3 +250,11 @@ class RunRecord:
             self.folder.remove()
             self.folder.release()
             self.folder = None
+
+
+def _times(first: Mark, last: Mark) -> dict[str, float]:
+    """Return the time of each phase between two marks, in ms per environment step; the sum is 1000 / sps."""
+    steps = max(1, last.steps - first.steps)
+    spent = [1000 * (end - begin) / steps for begin, end in zip(first.phases, last.phases, strict=True)]
+    other = 1000 * (last.seconds - first.seconds) / steps - sum(spent)
+    return dict(zip(TIMES, spent, strict=True)) | {"other": max(0.0, other)}

@@ -5,40 +5,48 @@ Other threads only set requests and words of the gate; the training thread acts 
 
 from __future__ import annotations
 
+import logging
+import math
+import os
 import time
 from contextlib import closing, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...backends.core.base import Backend
+from ...backends.core.status import usage
 from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import resolve_device
 from ..imports import importing
+from ..loading import unused_variables
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
+from ..telemetry.processes import ProcessRole, ProcessStatus
 from ..telemetry.records import Level, Phase
-from ..trainer import Context, Interrupted, Metrics, ProcessFailed, Stopped, Trainer
+from ..trainer import Context, Interrupted, Metrics, Stopped, Trainer
 from ..trainers import build_player, build_trainer
 from ..units import plural
 from .baseline import SessionBaseline
 from .checkpoint_manager import CheckpointManager
-from .configured_session import ConfiguredSession
 from .environments import SessionEnvs
-from .limits import RunLimits
-from .report import make_report, report_setup
+from .evaluation import Evaluator
+from .failures import FailureHandler
+from .passage import Passage, RunLimits
 from .run_record import RunRecord
-from .wait_check import WaitCheck
+from .services import Services
+from .system_sampler import SystemSampler
+from .trainer_processes import ProcessSupervisor
+from .training_setup import set_up
 
 POLL_INTERVAL = 0.1  # s
-PAUSED_AFTER = 1.0
-"""Seconds after which another rank that all wait for counts as paused, so that rates leave that time out."""
+log = logging.getLogger(__name__)
 
 
-class Session(ConfiguredSession):
+class Session:
     """A training that viewers can pause, step, slow down, restart with another N, and stop.
 
     Args:
@@ -48,37 +56,78 @@ class Session(ConfiguredSession):
         measures: Whether the baseline is remembered, or measured while the training waits.
 
     Attributes:
+        setup: What the training is made of.
+        services: What viewers see, and how they control it.
+        failures: The error that the session ends with, if any.
+        processes: The processes of the trainer.
+        evaluator: Evaluates the policy during the training.
         record: The run folder.
         checkpoints: Saves and loads checkpoints.
-        envs: The environments.
         limits: The limits of the run.
-        wants_checkpoint: Whether to save a checkpoint at the end of the iteration; set by any thread.
+        passage: The way of the training thread through the gate.
+        sampler: Publishes processes, system load and viewers.
+        envs: The environments.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False, measures: bool = False) -> None:
-        super().__init__(config, directory, headless=headless)
-        self.record = RunRecord(self)
-        self.checkpoints = CheckpointManager(self, self.record)
-        self.envs = SessionEnvs(self, self.record, self.checkpoints)
+        self.setup = setup = set_up(config)
+        self.directory, self.config = directory, setup.config
+        self.services = services = Services(
+            setup.task,
+            directory,
+            linger=math.inf if headless else config.linger,
+            seed=config.seed,
+            ranks=setup.ranks,
+            waiting=self._while_waiting,
+            refresh=self._refresh,
+        )
+        self.events, self.gate, self.clock, self.timer = services.events, services.gate, services.clock, services.timer
+        self.state, self.counter, self.debugger = services.state, services.counter, services.debugger
+        self.events.log = log
+        for text in config.breakpoints:
+            self.debugger.breakpoints.add(text, setup.planner.num_envs)
+        alarms = self.debugger.alarms
+        alarms.on_alarm = self._on_alarm
+        self.failures = FailureHandler(self.events, alarms, self.gate, alarm_exit=self.config.alarm_exit)
+        self.processes = ProcessSupervisor(setup.task, directory, self.events)
+        services.timeline.add_lanes(self.processes.lanes)
+        self.evaluator = Evaluator(setup, directory, self.events, services.timeline.add)
+        self.record = RunRecord(setup, services, self.failures, self.evaluator)
+        self.checkpoints = CheckpointManager(setup, self.record, self.counter, self.events, self.failures)
         folder = self.record.folder
-        self.worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
-        self.sampler.add_check(self.worker_output.copy)
-        self.limits = RunLimits(self.config, self.counter, self.planner, self.ranks)
-        self.baseline = SessionBaseline(self, self.envs, wanted=measures)
+        self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
+        self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks)
+        self.passage = Passage(services, self.limits, self.processes, setup.ranks)
+        self.sampler = SystemSampler(
+            services,
+            self.processes.poll,
+            self._worker_output.copy,
+            processes=self._trainer_processes,
+            learning=lambda: self.learning,
+        )
+        self.envs = SessionEnvs(
+            setup,
+            services,
+            self.passage,
+            self.record,
+            self.checkpoints,
+            failures=self.failures,
+            watch=self._watch_workers,
+        )
+        self.baseline = SessionBaseline(setup, services, self.envs, wanted=measures)
         self.debugger.recorder = self.record.episode_recorder()
-        self.wait_check = WaitCheck(self.events) if self.config.check_sync else None
-        self.wants_checkpoint = False
         self._trainer: Trainer | None = None
-        self._row: Metrics = {}  # the figures of the last iteration, while they are not in the metrics
         self._between = True  # whether the training is between two iterations, with its figures counted and marked
         self.state.device = config.device
-        self.set_phase(Phase.STARTING, "reading the configuration")
+        services.set_phase(Phase.STARTING, "reading the configuration")
         self.envs.open_first()
 
-    def keep_output(self) -> None:
-        """Copy what the workers have printed to the run's folder."""
-        with suppress(OSError):  # the sampler has reported it
-            self.worker_output.copy()
+    def _watch_workers(self, backend: Backend | None) -> None:
+        """Publish the workers of a backend from now on; if there is none, keep what the last ones have printed."""
+        if backend is None:
+            with suppress(OSError):  # the sampler has reported it
+                self._worker_output.copy()
+        self.sampler.watch(backend)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -95,12 +144,12 @@ class Session(ConfiguredSession):
             pass
         except BaseException as error:
             self.failures.fail(error)
-            self.ranks.leave(self.failures.message)
+            self.setup.ranks.leave(self.failures.message)
         try:
             report = self._end()
         finally:
             self.gate.close()
-            self.ranks.leave()
+            self.setup.ranks.leave()
         if self.failures.error is not None:
             raise self.failures.error
         return report
@@ -112,31 +161,40 @@ class Session(ConfiguredSession):
                 self._trainer = self.debugger.policy = self._build_trainer()
             self.checkpoints.load(self._trainer)
             while not workers.loaded(POLL_INTERVAL):
-                self.set_phase(Phase.STARTING, "compiling the game (first start only)")
+                self.services.set_phase(Phase.STARTING, "compiling the game (first start only)")
             self.record.write_metadata("running")
             backend = self.envs.start(self.trainer)
         if self.checkpoints.restore(backend):
-            self.monitor.begin(backend, resumed=True)
+            self.services.monitor.begin(backend, resumed=True)
         self.checkpoints.mark_start(backend)
-        report_setup(self, backend)
+        self._report_setup(backend)
         self.baseline.begin()
         self.envs.measure()
 
+    def _report_setup(self, backend: Backend) -> None:
+        """Report backend and device, and warnings about the task and environment variables."""
+        kind, device, num_envs = self.setup.kind, self.state.device, backend.environments
+        for text in filter(None, (self.setup.task.note, *unused_variables(os.environ, device))):
+            self.events.add(Level.WARNING, text)
+        count = f"{num_envs:,} {kind.units.env if num_envs == 1 else plural(kind.units.env)}"
+        where = f", inference on {device}" if kind.computes else ""
+        self.events.add(Level.INFO, f"using transport: {backend.name}, {count}{where}")
+
     def _build_trainer(self) -> Trainer:
-        kind, config = self.kind, self.config
+        setup, kind, config = self.setup, self.setup.kind, self.config
         loading = "loading PyTorch" if kind.computes else kind.units.translate("loading the environments")
-        self.set_phase(Phase.STARTING, loading)
+        self.services.set_phase(Phase.STARTING, loading)
         self.state.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(
-            task=self.task,
-            settings=self.settings,
+            task=setup.task,
+            settings=setup.settings,
             device=self.state.device,
             seed=config.seed,
             timer=self.timer,
-            show_lane=self.timeline.add,
+            show_lane=self.services.timeline.add,
             notify=self._notify,
-            progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
-            ranks=self.ranks,
+            progress=lambda what, share: self.services.set_phase(Phase.STARTING, what, progress=share),
+            ranks=setup.ranks,
             start_processes=self.processes.start,
             frames_left=lambda: self.limits.frames_left,
         )
@@ -147,41 +205,34 @@ class Session(ConfiguredSession):
     def _notify(self, text: str) -> None:
         """Show a sentence of the trainer, now: what it does next may take long."""
         self.events.add(Level.INFO, text)
-        self._write_events()
+        self.services.write_events()
 
     def _loop(self) -> None:
         while not self.limits.check():
-            self.write_row()
+            self.record.write_row()
             self._between = False
             try:
-                with self.wait_check.iteration() if self.wait_check else nullcontext():
+                with check.iteration() if (check := self.envs.wait_check) else nullcontext():
                     metrics = self.trainer.iterate()
             except Interrupted:
                 self._between = True
                 self.clock.stop()
                 self._apply_requests(interrupted=True)
             else:
-                self._row = self.monitor.end_iteration(metrics | self.evaluator.collect())
+                self.record.row = self.services.monitor.end_iteration(metrics | self.evaluator.collect())
                 if self.envs.backend is not None:
                     self.checkpoints.mark(self.envs.backend)
                 self._between = True
                 self.evaluator.end_iteration(self.counter.counts.iterations, self.trainer)
-                self._publish()
+                self.services.publish()
                 self._apply_requests()
                 self.baseline.end_iteration()
 
-    def write_row(self, *, discarded: int = 0) -> None:
-        """Write the figures of the last iteration; at the end, later than the figures that arrive late."""
-        if self._row:
-            self.record.write_metrics(self._row, discarded=discarded)
-            self._row = {}
-
     def _apply_requests(self, *, interrupted: bool = False) -> None:
         """Act on the requests of other threads, between two steps; an `interrupted` rollout cannot be continued."""
-        if self.ranks.any(self.gate.stopping):
+        if self.setup.ranks.any(self.gate.stopping):
             raise Stopped
-        if self.wants_checkpoint or self.checkpoints.due:
-            self.wants_checkpoint = False
+        if self.checkpoints.due:
             self.checkpoints.save(self.trainer)
             self.record.write_metadata("running")
         self.envs.apply_requests(self.trainer, interrupted=interrupted)
@@ -192,62 +243,20 @@ class Session(ConfiguredSession):
         assert self._trainer is not None
         return self._trainer
 
-    # -- each step ----------------------------------------------------------------------------------------------------
-
-    def pass_gate(self) -> None:
-        """Wait until the next step is allowed.
-
-        Raises:
-            Stopped: The session is to end, or its time is up.
-            Interrupted: There is a request for the training thread.
-            ProcessFailed: A process of the trainer has failed.
-        """
-        begun = time.monotonic()
-        self.ranks.raise_together(
-            self._pass_own_gate, (Interrupted, ProcessFailed, Stopped), partial(self._wait_for_ranks, begun)
-        )
-        if self.ranks.size > 1:
-            self._end_wait_for_ranks()
-
-    def _wait_for_ranks(self, begun: float) -> None:
-        """Publish while another rank is slow; if it seems to be paused, with the clock stopped."""
-        self._while_waiting()
-        if time.monotonic() - begun > PAUSED_AFTER:
-            self.clock.stop()
-
-    def _end_wait_for_ranks(self) -> None:
-        """Attribute the time since the last lap to waiting for other ranks, unless one was paused."""
-        if self.clock.stopped:
-            self.clock.start()
-            self.timer.skip()
-        else:
-            self.timer.lap("ranks")
-
-    def _pass_own_gate(self) -> None:
-        self.processes.check()
-        super().pass_gate()
-        self.limits.check_time()
-
-    def hold(self) -> None:
-        """Wait while the session is paused, without a step; raises as `pass_gate`."""
-        self.processes.check()
-        super().hold()
-        self.limits.check_time()
-
     def _while_waiting(self) -> None:
-        super()._while_waiting()
+        self.services.wait()
         self.checkpoints.feed()
         backend = self.envs.backend
         if backend is not None and LOOKED_AT in backend.buffer:
-            self.monitor.redraw(lambda: backend.redraw(self.counter.newest), self.gate.wait_seconds)
+            self.services.monitor.redraw(lambda: backend.redraw(self.counter.newest), self.gate.wait_seconds)
 
-    def _publish(self) -> None:
+    def _refresh(self) -> None:
+        """Note what is published of the run's limits, and report events of the backend."""
         self.state.limit = self.limits.used_up
         self.envs.report_events()
-        super()._publish()
 
-    def _on_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
-        super()._on_alarm(text, env, self.failures.alarm_level(text, level))
+    def _on_alarm(self, text: str, env: int) -> None:
+        self.services.report_alarm(text, env, self.failures.alarm_level(text, Level.WARNING))
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -262,8 +271,10 @@ class Session(ConfiguredSession):
         self._finish_figures()
         if self._nothing_to_keep:
             self.record.remove()
-        report = make_report(self, self.envs, self.record, self.checkpoints)
-        self.set_phase(Phase.STOPPING, "stopping the workers")
+        workers = len(self.envs.backend.workers) if self.envs.backend is not None else 0
+        pauses, discarded = self.checkpoints.pauses, self.checkpoints.discarded_steps
+        report = self.record.report(self.envs.num_envs, workers, pauses=pauses, discarded_steps=discarded)
+        self.services.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
             self._trainer.close()
         self.processes.close()
@@ -274,7 +285,7 @@ class Session(ConfiguredSession):
         failed = self.failures.error is not None
         self.record.write_metadata("failed" if failed else "completed" if self.limits.reached else "interrupted")
         self.record.release()
-        self.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.message or "ended")
+        self.services.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.message or "ended")
         if failed:
             keep_last_telemetry(self.directory)
         return report
@@ -284,7 +295,7 @@ class Session(ConfiguredSession):
         with suppress(Exception):  # it is optional, too
             self.counter.count()
             if self.counter.counts.steps:
-                self.set_phase(Phase.STOPPING, "saving a checkpoint")
+                self.services.set_phase(Phase.STOPPING, "saving a checkpoint")
         if self.counter.counts.steps:
             try:
                 self.checkpoints.save(trainer, wait=True)
@@ -296,12 +307,12 @@ class Session(ConfiguredSession):
         discarded, figures = self.checkpoints.discarded_steps, self._late_figures()
         if discarded:
             figures |= self.counter.figures()
-            steps = plural(self.kind.units.step)
+            steps = plural(self.setup.kind.units.step)
             self.events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
         self.counter.series.latest |= figures
-        if self._row or discarded:
-            self._row = self.counter.series.latest
-            self.write_row(discarded=discarded)
+        if self.record.row or discarded:
+            self.record.row = self.counter.series.latest
+            self.record.write_row(discarded=discarded)
         self.evaluator.close()
         self.baseline.close()
 
@@ -309,7 +320,7 @@ class Session(ConfiguredSession):
         """Return the trainer's figures for the final report, and the last evaluation if a limit was reached."""
         if self._trainer is None or not self.counter.counts.steps or self.failures.error is not None:
             return {}
-        self.set_phase(Phase.STOPPING, "computing the last figures")
+        self.services.set_phase(Phase.STOPPING, "computing the last figures")
         try:
             figures = self._trainer.finish()
         except Exception as error:
@@ -320,7 +331,7 @@ class Session(ConfiguredSession):
     def _wait_for_evaluation(self, seconds: float) -> bool:
         """Show for how long the end has waited for the last evaluation; return whether to go on."""
         self.timer.skip()  # the watchdog takes it for progress
-        self.set_phase(Phase.STOPPING, f"evaluating the policy: {seconds:.0f} s")
+        self.services.set_phase(Phase.STOPPING, f"evaluating the policy: {seconds:.0f} s")
         return not self.gate.stopping
 
     @property
@@ -333,14 +344,27 @@ class Session(ConfiguredSession):
     # -- what other threads call --------------------------------------------------------------------------------------
 
     @property
-    def ending(self) -> bool:
-        """Whether the session was asked to stop, or is ending by itself."""
-        return self.gate.stopping or self.state.ending
-
-    @property
     def learning(self) -> bool:
         """Whether the training thread computes outside of the environments."""
         return self._trainer is not None and not self.envs.stepping
+
+    def _trainer_processes(self) -> list[ProcessStatus]:
+        """Return this process, which acts, and the processes of the trainer; nothing without the latter."""
+        if not (found := self.processes.statuses()):
+            return []
+        cpu_seconds, rss = usage()
+        actor = ProcessStatus(
+            role=ProcessRole.ACTOR,
+            index=0,
+            pid=os.getpid(),
+            state=self.state.phase.name.lower(),
+            device=self.state.device,
+            count=self.counter.counts.steps,
+            heartbeat=max(0.0, time.perf_counter() - self.timer.last),
+            cpu_seconds=cpu_seconds,
+            rss=rss,
+        )
+        return [actor, *found]
 
     def save_from_watchdog(self) -> None:
         """Save what was learned, unless the training thread is changing it.
@@ -353,11 +377,11 @@ class Session(ConfiguredSession):
         """
         if self._trainer is None:
             return
-        if self._between or (self.envs.stepping and not self.task.shared):
+        if self._between or (self.envs.stepping and not self.setup.task.shared):
             self.checkpoints.save_from_other_thread(self._trainer)
         else:
             raise self.checkpoints.lost("it was being changed")
 
     def stop(self) -> None:
         """Save, stop the workers, end."""
-        self.gate.stop()
+        self.services.stop()

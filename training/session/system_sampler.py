@@ -14,10 +14,10 @@ from ...backends import usable_cores
 from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
 from ..own_threads import OwnThread
-from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
+from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level
-from .base_session import BaseSession
 from .gpu import Gpu
+from .services import Services
 
 if TYPE_CHECKING:
     from ...backends.core.base import Backend
@@ -33,12 +33,23 @@ class SystemSampler:
     """Writes the blocks `processes`, `system` and `viewers` twice a second until stopped.
 
     Args:
-        session: What is published. It is also checked before each pass.
+        services: Have the telemetry, and the viewers, which are checked before each pass.
+        checks: Also called before each pass.
+        processes: Returns the processes of the trainer, if it has any.
+        learning: Returns whether the training thread is known to compute outside of the environments.
     """
 
-    def __init__(self, session: BaseSession) -> None:
-        self._session = session
-        self._checks = [session.check_viewers, session.processes.poll]
+    def __init__(
+        self,
+        services: Services,
+        *checks: Callable[[], None],
+        processes: Callable[[], list[ProcessStatus]] = list,
+        learning: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._publishing, self._directory = services.publishing, services.directory
+        self._viewers, self._events, self._state = services.viewers, services.events, services.state
+        self._checks = (services.check_viewers, *checks)
+        self._trainer_processes, self._learning = processes, learning
         self._table = ProcessTable()
         self._backend: Backend | None = None
         self._lock = threading.Lock()
@@ -48,10 +59,6 @@ class SystemSampler:
         self._cpu = RateMeter(unknown=0.0)
         self._gpu = Gpu()
         self._failed: set[str] = set()
-
-    def add_check(self, check: Callable[[], None]) -> None:
-        """Call a function before each pass, too."""
-        self._checks.append(check)
 
     def start(self) -> None:
         """Start the thread."""
@@ -87,14 +94,14 @@ class SystemSampler:
             text = f"the sampler thread failed in {part.__name__}: {type(error).__name__}: {error}"
             if text not in self._failed and len(self._failed) < MAX_FAILURES:
                 self._failed.add(text)
-                self._session.events.add(Level.ERROR, text)
+                self._events.add(Level.ERROR, text)
                 log.debug("the sampler thread failed", exc_info=error)
 
     def _write_viewers(self) -> None:
-        viewers, controller = self._session.viewers, self._session.viewers.controller
-        with self._session.publishing() as writer, writer.write("audience") as block:
+        controller = self._viewers.controller
+        with self._publishing() as writer, writer.write("audience") as block:
             number, name = (controller.number, controller.name) if controller else (0, "")
-            AUDIENCE.put(block, {"viewers": viewers.joined, "controller": number, "name": name})
+            AUDIENCE.put(block, {"viewers": self._viewers.joined, "controller": number, "name": name})
 
     def _processes(self) -> list[ProcessStatus]:
         """Return the workers of the backend, then the processes of the trainer."""
@@ -102,28 +109,9 @@ class SystemSampler:
             workers = self._backend.workers if self._backend is not None else ()
         return [*map(ProcessStatus.of_worker, workers), *self._trainer_processes()]
 
-    def _trainer_processes(self) -> list[ProcessStatus]:
-        """Return the session's process, which acts, and the processes of the trainer; nothing without the latter."""
-        found, session = self._session.processes.statuses(), self._session
-        if not found:
-            return []
-        cpu_seconds, rss = usage()
-        actor = ProcessStatus(
-            role=ProcessRole.ACTOR,
-            index=0,
-            pid=os.getpid(),
-            state=session.state.phase.name.lower(),
-            device=session.state.device,
-            count=session.counter.counts.steps,
-            heartbeat=max(0.0, time.perf_counter() - session.timer.last),
-            cpu_seconds=cpu_seconds,
-            rss=rss,
-        )
-        return [actor, *found]
-
     def _write_processes(self) -> None:
         processes = self._processes()
-        with self._session.publishing() as writer:
+        with self._publishing() as writer:
             left_out = self._table.write(writer, processes)
         if left_out:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
@@ -140,12 +128,12 @@ class SystemSampler:
             "rss": own_rss + sum(status.rss for status in others),
             "memory": memory,
             "memory_used": memory - available,
-            "shm": _size_of(self._session.directory),
-            "learning": self._session.learning,
+            "shm": _size_of(self._directory),
+            "learning": self._learning(),
             "pulse": time.time(),
-            **self._gpu.read(self._session.state.device),
+            **self._gpu.read(self._state.device),
         }
-        with self._session.publishing() as writer, writer.write("system") as system:
+        with self._publishing() as writer, writer.write("system") as system:
             SYSTEM.put(system, values)
 
 

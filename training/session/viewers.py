@@ -5,11 +5,40 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..telemetry.snapshot import ViewRequest
 
 FIRST_VIEWER = 60.0  # s for which a session at least waits for its first viewer, since the app may still be starting
+
+
+@dataclass
+class View:
+    """What all viewers together display. The threads of the viewers replace `look` as a whole.
+
+    Attributes:
+        look: What they display.
+        has_viewers: Whether there are any.
+    """
+
+    look: ViewRequest = field(default_factory=ViewRequest)
+    has_viewers: bool = False
+
+    def focus(self, num_envs: int) -> int | None:
+        """Return the environment in focus; None if there is no such environment, or nobody watches."""
+        focus = self.look.focus
+        return focus if self.has_viewers and focus is not None and focus < num_envs else None
+
+    def displayed(self, num_envs: int) -> NDArray[np.bool_]:
+        """Return which environments are displayed, `(num_envs,)`."""
+        look, displayed = self.look, np.zeros(num_envs, np.bool_)
+        displayed[look.first : look.first + look.count] = self.has_viewers
+        if (focus := self.focus(num_envs)) is not None:
+            displayed[focus] = True
+        return displayed
 
 
 class Viewer:

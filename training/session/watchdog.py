@@ -22,19 +22,21 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
 from ...backends.system.segment import remove_directory
 from ...envs import PacError
+from ..config import Config
 from ..exits import FAILED, INTERRUPTED
 from ..runs.last_telemetry import keep_last_telemetry
 from ..telemetry.declared import encode_clipped
 from ..telemetry.records import MESSAGE_BYTES, Level, Phase
-
-if TYPE_CHECKING:
-    from .session import Session
+from .checkpoint_manager import CheckpointManager
+from .failures import FailureHandler
+from .run_record import RunRecord
+from .services import Services
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PERIOD = 0.5  # s between two checks for progress
@@ -68,13 +70,31 @@ class Watchdog:
     without any for `stop_timeout` is ended, one whose training thread computes or whose checkpoint is being written
     after ten times as long. A second signal ends it at once.
 
+    What it reads of other threads are single values. It writes only once the training thread does not respond.
+
     Args:
-        session: The session, which runs in this process's main thread.
+        config: Has the time limits.
+        services: What the session does, which runs in this process's main thread.
+        checkpoints: Whether a checkpoint is being written.
+        record: The run folder.
+        failures: Gets the error.
+        save: Saves what was learned without the training thread, or raises an error that says what is lost.
         answer: Called with the error as data, for the process that started the session.
     """
 
-    def __init__(self, session: Session, answer: Callable[[Mapping[str, Any]], object]) -> None:
-        self._session, self._answer = session, answer
+    def __init__(
+        self,
+        config: Config,
+        services: Services,
+        checkpoints: CheckpointManager,
+        record: RunRecord,
+        failures: FailureHandler,
+        *,
+        save: Callable[[], None],
+        answer: Callable[[Mapping[str, Any]], object],
+    ) -> None:
+        self._config, self._services, self._checkpoints = config, services, checkpoints
+        self._record, self._failures, self._save, self._answer = record, failures, save, answer
         self._received, self._signals = socket.socketpair()
         self._signals.setblocking(False)
         self._busy_clock = _busy_clock(threading.main_thread())
@@ -108,25 +128,24 @@ class Watchdog:
         now = time.monotonic()
         if self._asked is None:
             self._asked = now
-            self._set_timer((BUSY_FACTOR + 1) * self._session.config.stop_timeout)
-            self._session.stop()
+            self._set_timer((BUSY_FACTOR + 1) * self._config.stop_timeout)
+            self._services.stop()
         elif now - self._asked > REPEAT_SECONDS:
             text = f"a second signal ({number.name}) ended the session at once; unsaved progress is lost"
             self._end(ForcedExit(text), INTERRUPTED)
 
     def _check_progress(self) -> None:
         """End the process if the session is to stop and makes no progress."""
-        session = self._session
-        timeout = session.config.stop_timeout
+        timeout = self._config.stop_timeout
         limit = BUSY_FACTOR * timeout
-        if not session.ending:
-            self._set_timer(session.viewers.remaining + limit)
+        if not self._services.ending:
+            self._set_timer(self._services.viewers.remaining + limit)
             return
         marker, now, busy = self._progress_marker(), time.monotonic(), self._busy_clock()
         if marker != self._marker:
             self._marker, self._progress, self._busy = marker, now, busy
         silent = now - self._progress
-        if busy - self._busy < BUSY_SHARE * silent and not session.checkpoints.saving:
+        if busy - self._busy < BUSY_SHARE * silent and not self._checkpoints.saving:
             limit = self._waiting_limit()
         self._set_timer(limit - silent + max(timeout, MARGIN))
         if silent > limit:
@@ -137,17 +156,16 @@ class Watchdog:
 
     def _waiting_limit(self) -> float:
         """Return for how many seconds a waiting session may make no progress: at least as long as its workers may."""
-        config, table = self._session.config, self._session.writer.array("processes")
+        config, table = self._config, self._services.writer.array("processes")
         elsewhere = (table["role"] != b"") & (table["pid"] != os.getpid())
         return max(config.stop_timeout, 2 * config.hang_timeout if elsewhere.any() else 0.0)
 
     def _progress_marker(self) -> tuple[Any, ...]:
         """Return values of which at least one changes if there is progress."""
-        session = self._session
-        state, counts = session.state, session.writer.array("processes")["count"]
-        published = state.phase, state.message, repr(state.progress)
-        written = _written(self._process) if session.checkpoints.saving else 0
-        return (*published, session.timer.last, session.counter.counts.steps, int(counts.sum()), written, self._code)
+        services, state = self._services, self._services.state
+        done = int(services.writer.array("processes")["count"].sum()), services.counter.counts.steps
+        written = _written(self._process) if self._checkpoints.saving else 0
+        return (state.phase, state.message, repr(state.progress), services.timer.last, *done, written, self._code)
 
     @staticmethod
     def _set_timer(seconds: float) -> None:
@@ -159,35 +177,32 @@ class Watchdog:
 
     def _end(self, error: PacError, code: int) -> None:
         """Save what can be saved without the training thread, remove what the session would leave behind, and exit."""
-        session = self._session
-        self._set_timer(max(session.config.stop_timeout, MARGIN))
+        self._set_timer(max(self._config.stop_timeout, MARGIN))
         faulthandler.dump_traceback(file=2, all_threads=True)
         if self._code is None:
-            session.failures.error = error
-            session.events.add(Level.FATAL, f"{error.title}: {error}")
+            self._failures.error = error
+            self._services.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
                 error = self._saved(error)
-                self._attempt(session.write_row)
-            self._attempt(lambda: session.record.write_metadata("failed" if code == FAILED else "interrupted"))
+                self._attempt(self._record.write_row)
+            self._attempt(lambda: self._record.write_metadata("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
-            session.events.add(
-                Level.WARNING, "the session has ended, but a thread that it did not start is still running"
-            )
+            text = "the session has ended, but a thread that it did not start is still running"
+            self._services.events.add(Level.WARNING, text)
         self._attempt(self._end_children)
-        remove_directory(session.directory)
+        remove_directory(self._services.directory)
         if self._code is None:
             self._answer({"title": error.title, "error": str(error), "code": code})
         os._exit(code if self._code is None else self._code)
 
     def _saved(self, error: PacError) -> PacError:
         """Save what was learned; return the session's error, which says what is lost if that is impossible."""
-        session = self._session
         try:
-            session.save_from_watchdog()
+            self._save()
         except Exception as lost:
-            session.events.add(Level.ERROR, f"failed while ending: {type(lost).__name__}: {lost}")
-            session.failures.error = error = NotResponding(f"{error}; {lost}")
+            self._services.events.add(Level.ERROR, f"failed while ending: {type(lost).__name__}: {lost}")
+            self._failures.error = error = NotResponding(f"{error}; {lost}")
         return error
 
     def _attempt(self, part: Callable[[], None]) -> None:
@@ -195,14 +210,14 @@ class Watchdog:
         try:
             part()
         except Exception as error:
-            self._session.events.add(Level.ERROR, f"failed while ending: {type(error).__name__}: {error}")
+            self._services.events.add(Level.ERROR, f"failed while ending: {type(error).__name__}: {error}")
 
     def _publish(self) -> None:
         """Publish the error, and keep the last telemetry with the run."""
-        with self._session.writer.write("state") as state:
+        with self._services.writer.write("state") as state:
             state["phase"] = Phase.FAILED
-            state["message"] = encode_clipped(str(self._session.failures.error), MESSAGE_BYTES)
-        keep_last_telemetry(self._session.directory)
+            state["message"] = encode_clipped(str(self._failures.error), MESSAGE_BYTES)
+        keep_last_telemetry(self._services.directory)
 
     def _end_children(self) -> None:
         """Kill the workers and all processes that environments have started."""

@@ -21,9 +21,9 @@ from ...envs import BadParameter, Field, Task
 from ...envs.printable import printable
 from ..runs.last_telemetry import remove_dead_sessions
 from ..runs.sessions import running_names
-from ..session.base_session import BaseSession
 from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
+from ..session.services import Services
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
 from ..telemetry.records import Level, Phase
@@ -84,7 +84,7 @@ class ScriptCommands(BaseCommands):
     """The commands to a watched script."""
 
     def __init__(self, script: WatchedScript) -> None:
-        super().__init__(script)
+        super().__init__(script.services)
         self._script = script
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -101,7 +101,7 @@ class ScriptCommands(BaseCommands):
         return super().unknown(name)
 
 
-class WatchedScript(BaseSession):
+class WatchedScript:
     """A session that shows environments of a script, until the process ends. Others of their kind may replace them.
 
     The threads that step the environments call its methods, one at a time: they hold `lock`.
@@ -113,6 +113,7 @@ class WatchedScript(BaseSession):
 
     Attributes:
         name: The name of the session.
+        services: What viewers see, and how they control it.
         mirror: The buffer with the environments' steps.
         step_log: Where steps are noted.
         lock: Held by the thread that processes steps.
@@ -122,7 +123,17 @@ class WatchedScript(BaseSession):
     def __init__(self, name: str, environments: ShownEnvs, num_envs: int) -> None:
         remove_dead_sessions()
         self._shown, self.name = replace(environments, observation=None, action=None, layers=()), name
-        super().__init__(self._describe(environments), new_directory())
+        task, self.directory = self._describe(environments), new_directory()
+        self.services = services = Services(
+            task,
+            self.directory,
+            stop=self.stop,
+            waiting=self._while_waiting,
+            on_breakpoint=self._on_breakpoint,
+        )
+        self.events, self.gate, self.clock, self.timer = services.events, services.gate, services.clock, services.timer
+        self.monitor, self.view, self.state = services.monitor, services.view, services.state
+        self.counter, self.debugger = services.counter, services.debugger
         self.lock = threading.RLock()
         self._figures = LoggedFigures()
         self.stopped = self._broken = self._left_out = self._looked = False
@@ -131,18 +142,17 @@ class WatchedScript(BaseSession):
         self.state.backend = environments.kind
         self._run = KeptRun(name, environments.task, keep=requested.keep)
         # Before the telemetry, since viewers that find it send commands.
-        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
+        self._server = ControlServer(self.directory, ScriptCommands(self).handle, services.viewers)
         self._probe = PolicyProbe(num_envs, 0, 0)
         self.mirror = self._mirror(num_envs)
         self.step_log = self.mirror.step_log
         self._publish_segment()
-        if self.task.note:
-            self.events.add(Level.INFO, self.task.note)
+        if task.note:
+            self.events.add(Level.INFO, task.note)
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
-        self.set_phase(Phase.RUNNING, "")
-        self.sampler = SystemSampler(self)
-        self.sampler.add_check(self._run.write)
+        services.set_phase(Phase.RUNNING, "")
+        self.sampler = SystemSampler(services, self._run.write)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
@@ -168,13 +178,14 @@ class WatchedScript(BaseSession):
 
     def _mirror(self, num_envs: int, before: ScriptMirror | None = None) -> ScriptMirror:
         """Return a buffer and a log for N environments."""
-        action = np_dtype(self.task) if self._read.reads else None
+        task = self.services.task
+        action = np_dtype(task) if self._read.reads else None
         log = self._shown.make_log(num_envs, action) if before is None else before.step_log
         log.num_envs, log.lock = num_envs, self.lock
         log.flatten = self._read.flatten
         log.wanted = self._boards.in_use  # their own threads draw them
         read = self._read if self._read.reads else None
-        mirror = ScriptMirror(self.task, log, read, begins_later=self._shown.begins_later, before=before)
+        mirror = ScriptMirror(task, log, read, begins_later=self._shown.begins_later, before=before)
         log.attention, log.wait, log.process, log.on_new_keys = (
             self.gate.attention,
             self.pass_gate,
@@ -185,9 +196,9 @@ class WatchedScript(BaseSession):
 
     def _publish_segment(self) -> None:
         """Show the environments of the mirror in a new telemetry segment. Counts and curves go on."""
-        mirror, shown, task = self.mirror, self._shown, self.task
+        mirror, shown, task = self.mirror, self._shown, self.services.task
         self._looked_at = memoryview(mirror.buffer["looked_at"][0])
-        self.open_segment(
+        self.services.open_segment(
             mirror.environments,
             run=self.name,
             trainer="script",
@@ -209,7 +220,7 @@ class WatchedScript(BaseSession):
     def _grow(self, num_envs: int) -> None:
         """Show more environments, whose steps may be in the log already."""
         self.counter.count()
-        self.task = replace(self.task, agents=self._shown.agents())
+        self.services.task = replace(self.services.task, agents=self._shown.agents())
         self.mirror = self._mirror(num_envs, self.mirror)
         self._publish_segment()
 
@@ -221,13 +232,13 @@ class WatchedScript(BaseSession):
             self.counter.count()
             self._shown = replace(environments, observation=None, action=None, layers=())
             self.state.backend = environments.kind
-            self.task = task = self._describe(environments)
-            self.rewinder.update_task(task)
+            self.services.task = task = self._describe(environments)
+            self.services.rewinder.update_task(task)
             self.debugger.update_task(task)
             self.mirror = self._mirror(num_envs)
             self.step_log = self.mirror.step_log
             self._publish_segment()
-            self.monitor.update_task(task, self.writer)
+            self.monitor.update_task(task, self.services.writer)
             self.mark_new()
 
     def mark_new(self) -> None:
@@ -251,14 +262,14 @@ class WatchedScript(BaseSession):
     # -- stepping -----------------------------------------------------------------------------------------------------
 
     def _on_breakpoint(self, text: str, env: int) -> None:
-        super()._on_breakpoint(text, env)
+        self.services.break_at(text, env)
         self._broken = True
 
     def _hold(self) -> None:
         """Wait after a breakpoint hit before the script gets the result of the step, which may end the script."""
         self._broken, self.monitor.publisher.actions_chosen = False, False
         self._share_time()
-        self.hold()
+        self.services.hold()
         self.monitor.publisher.actions_chosen = True
 
     def find_numbers(self, infos: Infos) -> None:
@@ -272,10 +283,11 @@ class WatchedScript(BaseSession):
             self.mirror.read_infos(names)
             try:
                 fields = (Field(name, "float32") for name in names)
-                self.update_task(replace(self.task, info=(*self.task.info, *fields)))
+                task = self.services.task
+                self.services.update_task(replace(task, info=(*task.info, *fields)))
             except SharedMemoryFull as error:
                 self.events.add(Level.WARNING, f"{', '.join(names)} cannot be shown: {error}")
-        self._write_events()
+        self.services.write_events()
 
     def pass_gate(self) -> None:
         """Wait until the next step is allowed. After a wait, process the step at once: the next one will wait, too."""
@@ -283,7 +295,7 @@ class WatchedScript(BaseSession):
             with self.lock:
                 self._share_time()
             self.process_soon()
-        super().pass_gate()
+        self.services.pass_gate()
 
     def process_soon(self) -> None:
         """Process steps after the next one, even if that is not due yet."""
@@ -327,13 +339,13 @@ class WatchedScript(BaseSession):
 
     def _look(self) -> None:
         """While a viewer watches, find out how environments are drawn; publish other boards in a new segment."""
-        mirror = self.mirror
+        mirror, known = self.mirror, self.services.task
         if any(map(self._boards.look, self.view.displayed(mirror.environments).nonzero()[0].tolist())):
-            task = replace(self.task, **self._boards.facts)
+            task = replace(known, **self._boards.facts)
             renew(mirror.buffer, (*task.boards, *task.last_boards), mirror.environments)
-            if task.observation != self.task.observation:
+            if task.observation != known.observation:
                 mirror.observe(task.observation)
-            self.update_task(task)
+            self.services.update_task(task)
             self._looked_at = memoryview(mirror.buffer["looked_at"][0])
         for text in self._boards.take_notes():
             self.events.add(Level.WARNING, text)
@@ -372,14 +384,14 @@ class WatchedScript(BaseSession):
             self._boards.draw_last(buffer, last, env)
 
     def _while_waiting(self) -> None:
-        if not len(self.viewers):
+        if not len(self.services.viewers):
             self.gate.resume()  # nobody is left who could
         with self.lock:
             self._flush()
             publisher = self.monitor.publisher
             chosen = publisher.actions_chosen
             publisher.actions_chosen = chosen and self.mirror.decide(self.step_log.next_actions())
-            super()._while_waiting()
+            self.services.wait()
             publisher.actions_chosen = chosen
             if self.gate.paused:
                 self._look()
@@ -425,11 +437,11 @@ class WatchedScript(BaseSession):
             _open.discard(self)
             self.gate.close()
             failure = "" if error is None else f"{type(error).__name__}: {error}"
-            self.set_phase(Phase.FAILED if failure else Phase.ENDED, failure or "ended")
+            self.services.set_phase(Phase.FAILED if failure else Phase.ENDED, failure or "ended")
         self.sampler.stop()
         self._server.close()
         state = "interrupted" if interrupted or self.stopped else "failed" if failure else "completed"
-        self._run.close(state, failure, self.writer.segment, requested.output)
+        self._run.close(state, failure, self.services.writer.segment, requested.output)
         remove_directory(self.directory)
 
     def _exit(self) -> None:

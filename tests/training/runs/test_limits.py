@@ -30,13 +30,13 @@ def train(tmp_path):
             "checkpoint_every": 0,
         }
         session = Session(Config(**{**common, "runs_dir": tmp_path / "runs", **options}), folder, headless=True)
-        passed, pass_gate = [0], session.pass_gate
+        passed, enter = [0], session.passage.enter
 
         def step():
-            pass_gate()
+            enter()
             passed[0] += 1
 
-        session.pass_gate = step  # type: ignore[method-assign]
+        session.passage.enter = step  # type: ignore[method-assign]
         session.clock._clock = lambda: passed[0] * TICK
         return session.run(), session
 

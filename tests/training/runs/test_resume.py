@@ -30,14 +30,14 @@ def trained(runs_dir, *, stop_at: int = 0, **changes: Any) -> tuple[dict[str, An
     common |= {"trainer": "mccfr", "settings": MCCFR} if changes.get("task") == "leduc" else {"settings": PPO}
 
     def begin(made: Session) -> None:
-        look, steps = made.monitor.step, count(1)
+        look, steps = made.services.monitor.step, count(1)
 
         def step() -> None:
             look()
             if next(steps) == stop_at:
                 made.stop()
 
-        made.monitor.step = step  # type: ignore[method-assign]
+        made.services.monitor.step = step  # type: ignore[method-assign]
 
     report, made = run_here(runs_dir, begin=begin, **common | changes)
     return report, load_newest(RunFolder.find(runs_dir, report["run"] or made.config.resume).checkpoints)

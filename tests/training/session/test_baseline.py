@@ -27,7 +27,7 @@ def own_state(monkeypatch, tmp_path):
 
 def measuring(session):
     """Let a session measure as that of an app."""
-    session.baseline = SessionBaseline(session, session.envs, wanted=True)
+    session.baseline = SessionBaseline(session.setup, session.services, session.envs, wanted=True)
 
 
 @pytest.mark.session

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.session
 def hurried(tmp_path, monkeypatch):
     """Return a session in a thread of this process, whose clock runs fast."""
     clock = partial(TrainingClock, lambda: 16 * time.perf_counter())
-    monkeypatch.setattr("pac.training.session.base_session.TrainingClock", clock)
+    monkeypatch.setattr("pac.training.session.services.TrainingClock", clock)
     with session(tmp_path, in_process=True) as watched:
         watched.until(running)
         yield watched

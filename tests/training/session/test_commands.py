@@ -48,8 +48,10 @@ class Commanded:
             Config(task="noop", trainer="random", backend="inline", num_envs=4, runs_dir=runs), new_directory()
         )
         self.viewer = Viewer()
-        self.server = ControlServer(self.session.directory, Commands(self.session).handle, self.session.viewers)
-        self.session.viewers.add(self.viewer)
+        made, viewers = self.session, self.session.services.viewers
+        commands = Commands(made.setup, made.services, made.envs, made.record, made.checkpoints)
+        self.server = ControlServer(made.directory, commands.handle, viewers)
+        viewers.add(self.viewer)
         self.session.sampler.start()
         self._reader = TelemetryReader(self.session.directory)
 

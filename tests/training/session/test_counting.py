@@ -10,8 +10,8 @@ import pytest
 from pac.training.config import Config
 from pac.training.ranks import SingleRank
 from pac.training.session.counting import StepCounter
-from pac.training.session.limits import RunLimits
 from pac.training.session.num_envs_planner import NumEnvsPlanner
+from pac.training.session.passage import RunLimits
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import WINDOW, TrainingClock

@@ -7,7 +7,7 @@ import pytest
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.session.debugging import Debugger
 from pac.training.session.gate import Gate
-from pac.training.session.state import View
+from pac.training.session.viewers import View
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.records import WAITING, Notice

@@ -25,7 +25,12 @@ class Talkative(Session):
 
     passed = 0
 
-    def pass_gate(self):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.passage.enter = partial(self.enter, self.passage.enter)  # type: ignore[method-assign]
+        self.services.set_phase = partial(self.set_phase, self.services.set_phase)  # type: ignore[method-assign]
+
+    def enter(self, enter):
         """Pass the gate; before some steps, ask for another N, and for the end."""
         self.passed += 1
         if self.passed == 100:
@@ -34,11 +39,11 @@ class Talkative(Session):
         if self.passed == 200:
             self.say("before the end")
             self.stop()
-        super().pass_gate()
+        enter()
 
-    def set_phase(self, phase, message, **options):
+    def set_phase(self, set_phase, phase, message, **options):
         """Publish a phase, and say something after that."""
-        super().set_phase(phase, message, **options)
+        set_phase(phase, message, **options)
         if message in SAID:
             self.say(message)
 
@@ -109,17 +114,18 @@ class Blocked(Session):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         self.blocked, self.free = threading.Event(), threading.Event()
+        self.passage.enter = partial(self.enter, self.passage.enter)  # type: ignore[method-assign]
 
-    def pass_gate(self):
+    def enter(self, enter):
         """Pass the gate; in the second iteration, put a call that blocks into the part."""
         self.passed += 1
         if self.passed == 100:
             owner, _, name = self.where.rpartition(".")
-            part = attrgetter(owner)(self) if owner else self
+            part = attrgetter(owner)(self)
             setattr(part, name, partial(self.block, getattr(part, name)))
             if name == "detach":
                 self.envs.restart(3)
-        super().pass_gate()
+        enter()
 
     def block(self, call, *arguments, **options):
         """Wait until the test is over, and go on."""
@@ -157,8 +163,8 @@ def blocked(tmp_path):
         "gate.enter": 128,
         "trainer.detach": 128,
         "evaluator.end_iteration": 256,
-        "_publish": 256,
-        "record.write_metrics": 256,
+        "services.publish": 256,
+        "record.write_row": 256,
         "limits.check": 256,
         "trainer.finish": 512,
         "trainer.close": 512,

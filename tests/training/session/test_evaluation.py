@@ -21,9 +21,10 @@ from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
+from pac.training.session.training_setup import set_up
 from pac.training.telemetry.events import EventLog
 from pac.training.trainer import Context, Timer
-from pac.training.trainers import build_trainer, trainer_kind, trainer_settings
+from pac.training.trainers import build_trainer, trainer_settings
 
 from ...waiting import until
 from ..watched import run_here
@@ -129,11 +130,9 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     task, events = find("drmario"), EventLog()
     settings = trainer_settings("ppo", task, PPO)
     trainer = build_trainer("ppo", Context(task, settings, "cpu", 0, Timer()))
-    config = Config(eval_every=1, eval_episodes=2)
+    config = Config(task="drmario", trainer="ppo", settings=PPO, eval_every=1, eval_episodes=2)
     lanes: dict[str, Any] = {}
-    evaluator = Evaluator(
-        config, trainer_kind("ppo"), task, settings, directory=tmp_path, events=events, show_lane=lanes.__setitem__
-    )
+    evaluator = Evaluator(set_up(config), tmp_path, events, lanes.__setitem__)
     iterations = count(1)
 
     def figures():
@@ -176,9 +175,9 @@ class Bare(RandomPolicy):
 
 def test_a_policy_that_cannot_be_written_is_not_evaluated(tmp_path):
     """An event says which iteration and why, as with a full runtime directory, and the training continues."""
-    events, task = EventLog(), find("noop")
-    config = Config(eval_every=1, eval_episodes=2)
-    evaluator = Evaluator(config, trainer_kind("ppo"), task, {}, directory=tmp_path / "missing", events=events)
+    events = EventLog()
+    config = Config(task="noop", trainer="ppo", eval_every=1, eval_episodes=2)
+    evaluator = Evaluator(set_up(config), tmp_path / "missing", events)
     evaluator.end_iteration(3, Bare())
     ((*_, text),) = events.recent
     assert text.startswith(f"iteration 3 is not evaluated: cannot write {tmp_path / 'missing'}")

@@ -2,7 +2,7 @@
 
 import torch
 
-from pac.training.session.wait_check import WaitCheck
+from pac.training.session.gated_envs import WaitCheck
 from pac.training.telemetry.events import EventLog
 
 NUMBERS = torch.arange(4.0)

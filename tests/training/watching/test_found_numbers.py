@@ -68,12 +68,12 @@ def stepped(envs, steps) -> Any:
     script = session_of(envs)
     script._flush()
     script.counter.mark()
-    script._publish()
+    script.services.publish()
     return script
 
 
 def names(script):
-    return [item.name for item in script.task.info]
+    return [item.name for item in script.services.task.info]
 
 
 def test_numbers_of_the_first_step_are_shown_after_it(envs):
@@ -153,7 +153,7 @@ def test_numbers_without_room_are_reported_once():
         script.find_numbers(
             [{"n" * (LONGEST + count): 1.0, **{f"x{index:c}": 1 for index in range(0x100, 0x100 + 40 * count)}}]
         )
-    assert len(script.task.info) == MOST
+    assert len(script.services.task.info) == MOST
     events = take_snapshot(TelemetryReader(script.directory), ViewRequest()).events
     (text,) = [event.text for event in events]
     assert text.startswith(f"these numbers in info are not shown: {'n' * 30}..., x")

@@ -151,7 +151,7 @@ def test_what_replaces_a_group_may_be_of_another_kind():
     envs.step([0, 0, 0])
     session = session_of(envs)
     assert shown() == {NAME: 3}
-    assert (session.task.name, session.state.backend) == ("Others", "SyncVectorEnv")
+    assert (session.services.task.name, session.state.backend) == ("Others", "SyncVectorEnv")
     assert counted_by(envs).counter.counts.steps == 6
 
 

@@ -265,7 +265,7 @@ def test_actions_of_several_parts_are_shown_with_their_names(actions, names):
     for action in taken[:2]:
         envs.step(action)
     mirror = session_of(envs).mirror
-    assert session_of(envs).task.component_names == names
+    assert session_of(envs).services.task.component_names == names
     while mirror.flush():
         pass
     mirror.decide(taken[2])
@@ -280,5 +280,5 @@ def test_actions_that_are_text_are_not_shown_as_a_number():
     envs = watch(SyncVectorEnv([lambda: Nested(Text(4))] * 2))
     envs.reset(seed=1)
     envs.step(("a", "b"))
-    assert session_of(envs).task.action_names == ("N/A",)
+    assert session_of(envs).services.task.action_names == ("N/A",)
     envs.close()

@@ -227,5 +227,5 @@ class Unregistered(CartPoleEnv):
 def test_an_environment_without_an_id_is_called_by_its_class(kind):
     """Not by the class of the vector environment, also if it runs in another process."""
     envs = kind([Unregistered] * 2)
-    assert played(envs).task.name == "Unregistered"
+    assert played(envs).services.task.name == "Unregistered"
     envs.close()

@@ -51,7 +51,7 @@ def test_the_numbers_of_infos_are_seen():
     envs.step(np.array([0, 0]))
     session._flush()
     session.counter.mark()
-    assert {item.name for item in session.task.info} == {"prob", "episode.r", "episode.l", "episode.t"}
+    assert {item.name for item in session.services.task.info} == {"prob", "episode.r", "episode.l", "episode.t"}
     assert session.counter.counts.figures()["info/episode.l"] == 3
 
 

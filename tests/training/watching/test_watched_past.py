@@ -46,7 +46,7 @@ def test_past_observations_are_those_that_the_script_got(mode, env):
     with training(SyncVectorEnv([partial(lambda one: one, one) for one in told], autoreset_mode=mode)) as started:
         until(lambda: started.steps >= STEPS, "some steps")
         started.pause()
-        history, rewinder = started.session.debugger.history, started.session.rewinder
+        history, rewinder = started.session.debugger.history, started.session.services.rewinder
         found = [rewinder.moment(env, back) for back in range(1, 15)]
         assert history.now > 20
         shown = [moment for moment in found if moment["full"]]

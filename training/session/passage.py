@@ -1,19 +1,26 @@
-"""The limits of a run: `--steps`, `--frames`, `--episodes` and `--seconds`."""
+"""When the training thread may make the next step: the limits of a run, and its way through the gate."""
 
 from __future__ import annotations
 
 import math
+import time
+from functools import partial
 
 from ...envs.unknown import UNKNOWN
 from ..config import Config
 from ..ranks import Ranks
-from ..trainer import Stopped
+from ..trainer import Interrupted, ProcessFailed, Stopped
 from .counting import StepCounter
 from .num_envs_planner import NumEnvsPlanner
+from .services import Services
+from .trainer_processes import ProcessSupervisor
+
+PAUSED_AFTER = 1.0
+"""Seconds after which another rank that all wait for counts as paused, so that rates leave that time out."""
 
 
 class RunLimits:
-    """Compares what was counted with the limits of the configuration. They do not hold during a measurement.
+    """The limits `--steps`, `--frames`, `--episodes` and `--seconds`. They do not hold during a measurement.
 
     Args:
         config: The configuration of the session.
@@ -68,3 +75,58 @@ class RunLimits:
         """Seconds of training since the start or the resume, without baseline and sweeps."""
         now = self._counter.clock.now()
         return now - self._counter.resumed.seconds - self._planner.sweep_seconds(now)
+
+
+class Passage:
+    """The training thread's way through the gate: all ranks together, within the limits, with processes that run.
+
+    Args:
+        services: Have the gate.
+        limits: The limits of the run.
+        processes: The processes of the trainer.
+        ranks: The processes of the training.
+    """
+
+    def __init__(self, services: Services, limits: RunLimits, processes: ProcessSupervisor, ranks: Ranks) -> None:
+        self._services, self._limits, self._processes, self._ranks = services, limits, processes, ranks
+        self._clock, self._timer = services.clock, services.timer
+
+    def enter(self) -> None:
+        """Wait until the next step is allowed.
+
+        Raises:
+            Stopped: The session is to end, or its time is up.
+            Interrupted: There is a request for the training thread.
+            ProcessFailed: A process of the trainer has failed.
+        """
+        begun = time.monotonic()
+        self._ranks.raise_together(
+            self._enter_alone, (Interrupted, ProcessFailed, Stopped), partial(self._wait_for_ranks, begun)
+        )
+        if self._ranks.size > 1:
+            self._end_wait_for_ranks()
+
+    def hold(self) -> None:
+        """Wait while the session is paused, without a step; raises as `enter`."""
+        self._processes.check()
+        self._services.hold()
+        self._limits.check_time()
+
+    def _enter_alone(self) -> None:
+        self._processes.check()
+        self._services.pass_gate()
+        self._limits.check_time()
+
+    def _wait_for_ranks(self, begun: float) -> None:
+        """Publish while another rank is slow; if it seems to be paused, with the clock stopped."""
+        self._services.waiting()
+        if time.monotonic() - begun > PAUSED_AFTER:
+            self._clock.stop()
+
+    def _end_wait_for_ranks(self) -> None:
+        """Attribute the time since the last lap to waiting for other ranks, unless one was paused."""
+        if self._clock.stopped:
+            self._clock.start()
+            self._timer.skip()
+        else:
+            self._timer.lap("ranks")

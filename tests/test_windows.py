@@ -154,7 +154,7 @@ def watched(monkeypatch, clock):
     busy = SimpleNamespace(seconds=0.0)
     config: Any = SimpleNamespace(stop_timeout=10.0, hang_timeout=7.0)
     checkpoints: Any = SimpleNamespace(saving=False)
-    unused: Any = None
+    unused: Any = pytest.fail
     services: Any = SimpleNamespace(
         viewers=SimpleNamespace(remaining=33.0),
         writer=SimpleNamespace(array=lambda _: processes),
@@ -164,7 +164,7 @@ def watched(monkeypatch, clock):
         ending=False,
         stop=lambda: done.append("stop"),
     )
-    found = watchdog.Watchdog(config, services, checkpoints, unused, unused, save=pytest.fail, answer=done.append)
+    found = watchdog.Watchdog(config, services, checkpoints, unused, done.append)
     monkeypatch.setattr(watchdog, "_written", lambda _: 0)
     monkeypatch.setattr(found, "_busy_clock", lambda: busy.seconds)
     monkeypatch.setattr(found, "_end", lambda error, code: done.append((type(error).__name__, code)))

@@ -176,10 +176,11 @@ def test_a_checkpoint_is_reported_as_what_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_writer, "save", lambda *_: free.wait(10))
     run = RunFolder(tmp_path)
     setup: Any = SimpleNamespace(config=Config(), kind=trainer_kind("ppo"))
-    counter: Any = SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0))
+    counter = SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0))
+    services: Any = SimpleNamespace(counter=counter, events=events)
     record: Any = SimpleNamespace(source=run, folder=run, identity={})
     failures: Any = None
-    manager = CheckpointManager(setup, record, counter, events, failures)
+    manager = CheckpointManager(setup, services, record, failures)
     trainer = SimpleNamespace(state=lambda: ({}, {}))
     for steps in (10, 20):
         manager._resume_point = ResumePoint(dict.fromkeys(TOTALS, steps), 0.0, 1, None)

@@ -28,7 +28,6 @@ class AttachedSession:
         given: Where buffer and gate are, as `ProcessSupervisor.start` passes it.
 
     Attributes:
-        task: The same.
         steps: How often this process has passed the gate.
     """
 

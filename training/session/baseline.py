@@ -91,13 +91,9 @@ def _all() -> dict[str, tuple[float, float]]:
 
 
 class SessionBaseline:
-    """Provides the baseline of a session. Only the training thread calls it.
+    """Remembers the baseline of a session if it is `wanted`, and measures it if it is unknown.
 
-    Args:
-        setup: What the training is made of.
-        services: Its gate, counts and events.
-        envs: Its environments.
-        wanted: Whether to remember it, and to measure it if it is unknown.
+    Only the training thread calls it.
     """
 
     def __init__(self, setup: TrainingSetup, services: Services, envs: SessionEnvs, *, wanted: bool) -> None:

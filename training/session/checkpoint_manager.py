@@ -20,14 +20,13 @@ from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
 from ..telemetry.counts import TOTALS
-from ..telemetry.events import EventLog
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..trainer import NonFiniteWeights, Trainer
-from .counting import StepCounter
 from .failures import FailureHandler
 from .run_record import RunRecord
+from .services import Services
 from .training_setup import TrainingSetup
 
 MAX_STATE_BYTES = 256 * 2**20
@@ -83,30 +82,16 @@ class CheckpointManager:
 
     A checkpoint that cannot be written is reported, and the training continues.
 
-    Args:
-        setup: What the training is made of.
-        record: The run folder.
-        counter: What was counted.
-        events: Where checkpoints are reported.
-        failures: Gets the errors.
-
     Attributes:
         wanted: Whether to save a checkpoint at the end of the iteration; set by any thread.
         pauses: For each checkpoint that was written during the training, the longest pause that it caused, in s.
     """
 
-    def __init__(
-        self,
-        setup: TrainingSetup,
-        record: RunRecord,
-        counter: StepCounter,
-        events: EventLog,
-        failures: FailureHandler,
-    ) -> None:
+    def __init__(self, setup: TrainingSetup, services: Services, record: RunRecord, failures: FailureHandler) -> None:
         self.wanted = False
         self.pauses: list[float] = []
         self._setup, self._config, self._units = setup, setup.config, setup.kind.units
-        self._record, self._counter, self._events, self._failures = record, counter, events, failures
+        self._counter, self._events, self._record, self._failures = services.counter, services.events, record, failures
         self._writer = CheckpointWriter(record.source.entry(CHECKPOINTS), self._on_written)
         self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0

@@ -24,20 +24,12 @@ from .debugging import Debugger
 
 
 class StepCounter:
-    """Counts the slots that environments have written.
-
-    Args:
-        task: What is trained on.
-        timer: Measures the phases of the training thread.
-        clock: Measures the time of training.
-        counts: What is counted.
-        debugger: Observes steps after they were counted, and says what to read of them.
+    """Counts the slots that environments have written; then the debugger observes their steps.
 
     Attributes:
         counts: Totals and the last episodes.
         series: The figures of all iterations.
         throughput: The rates.
-        clock: The same.
         resumed: The counters at the point from which a run was resumed.
     """
 

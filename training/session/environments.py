@@ -49,14 +49,7 @@ class RestartFailed(PacError):
 class SessionEnvs:
     """Makes the environments, exchanges them for another N, measures and closes them.
 
-    Args:
-        setup: What the training is made of.
-        services: Publish the environments, and have the gate before them.
-        passage: The way of the training thread through the gate.
-        record: The run folder.
-        checkpoints: Copies a slice of what it saves after a step, while it saves.
-        failures: Gets the events of backends.
-        watch: Called with each new backend, and with None before its workers end.
+    It calls `watch` with each new backend, and with None before its workers end.
 
     Attributes:
         made: Whether any environments were made.
@@ -346,13 +339,9 @@ class SessionEnvs:
             return
         envs, backend = self._envs, self._envs.backend
         self._checkpoints.release()
-        self._report_comparison(backend)
+        if (check := getattr(backend, "sync_check", None)) is not None:  # the cost of `--device-sync`
+            self._events.add(Level.INFO, check.report())
         self._failures.report_events(backend)
         self._watch(None)
         self._envs = None
         envs.close()
-
-    def _report_comparison(self, backend: Backend) -> None:
-        """Report the cost of `--device-sync`."""
-        if (check := getattr(backend, "sync_check", None)) is not None:
-            self._events.add(Level.INFO, check.report())

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from ...backends.core.base import Backend
-from ...backends.system.segment import Segment
-from ...envs.slots import SlotOrder
 from ...envs.spaces.late_infos import LateNames
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
@@ -25,10 +23,7 @@ class WaitCheck:
     """Watches, for `--check-sync`, what the training thread computes between two steps of an iteration.
 
     Code before the first step and after the last one, where a trainer learns, is not watched. Neither is the session's
-    own code during a step.
-
-    Args:
-        events: Where each place that waits is reported, once.
+    own code during a step. Each place that waits is reported once.
     """
 
     def __init__(self, events: EventLog) -> None:
@@ -62,21 +57,12 @@ class WaitCheck:
 
 
 class GatedEnvs:
-    """A backend behind the gate.
+    """A backend behind the gate. After each step come the monitor and a slice of the checkpoint that is being saved.
 
-    Args:
-        backend: Steps the environments.
-        services: Have the monitor, which gets each step, and say what needs the training between two steps.
-        passage: The way through the gate, before each step.
-        checkpoints: Copies a slice of what it saves after a step, while it saves.
-        check: Watches what is computed between two steps, if that is wanted.
-        on_report: Called after a step in which workers have reported names, with `late`.
-        late: The names of numbers in infos that are found later; None without room for them.
+    After a step in which workers have reported names, `on_report` is called with `late`, the names of numbers in infos
+    that are found later.
 
     Attributes:
-        backend: The same.
-        buffer: The memory that the environments write into.
-        environments: Number of environments N.
         stepping: Whether the training thread is in the environments or at the gate; meanwhile, nothing is learned.
     """
 
@@ -91,24 +77,14 @@ class GatedEnvs:
         on_report: Callable[[LateNames], None],
         late: LateNames | None,
     ) -> None:
-        self.backend = backend
-        self.buffer = backend.buffer
+        self.backend, self.buffer = backend, backend.buffer
+        self.order, self.segment = backend.order, backend.segment
         self.environments = backend.environments
         self.stepping = False
         self._passage, self._checkpoints, self._check = passage, checkpoints, check
         self._gate, self._timer, self._monitor = services.gate, services.timer, services.monitor
         self._late, self._on_report = late, on_report
         self._manual_control = services.debugger.manual_control
-
-    @property
-    def order(self) -> SlotOrder:
-        """Which slots were written, and which follow."""
-        return self.backend.order
-
-    @property
-    def segment(self) -> Segment | None:
-        """The shared memory with the buffer; None if the buffer is in memory of this process."""
-        return self.backend.segment
 
     def start(self, slot: int = 0) -> None:
         """Start an episode in every environment."""

@@ -19,6 +19,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -404,21 +405,14 @@ def main() -> int:
             traceback.print_exc()
         _answer(pipe, _error_as_data(error))
         return FAILED
-    watchdog = Watchdog(
-        config,
-        session.services,
-        session.checkpoints,
-        session.record,
-        session.failures,
-        save=session.save_from_watchdog,
-        answer=lambda answer: _answer(pipe, answer),
-    )
+    say = partial(_answer, pipe)
+    watchdog = Watchdog(config, session.services, session.checkpoints, session.keep_from_watchdog, say)
     watchdog.start()
-    if not _answer(pipe, {"directory": str(session.directory)}):
+    if not say({"directory": str(session.directory)}):
         session.stop()  # the process that started it is gone
     answer = _finish(session)
     close()
-    _answer(pipe, answer)
+    say(answer)
     code = int(answer.get("code", 0))
     watchdog.finished(code)
     return code

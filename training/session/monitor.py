@@ -23,13 +23,7 @@ from .viewers import View
 class Monitor:
     """Decides after each step whether to count, to check breakpoints and to publish.
 
-    Args:
-        task: What is stepped.
-        gate: The gate before each step.
-        timer: Measures the phases of the training thread.
-        clock: Measures the time of training.
-        on_breakpoint: Called with a sentence and the environment, after the step at which a breakpoint hit.
-        on_alarm: Called with a sentence and the environment, or -1.
+    `on_breakpoint` and `on_alarm` are those of the debugger.
 
     Attributes:
         state: What the session is doing.

@@ -84,7 +84,6 @@ class NumEnvsPlanner:
 
     Attributes:
         num_envs: The requested N, to which a sweep returns.
-        units: The same.
         restarts: How often the environments were restarted at another N.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from functools import partial
 
 from ...envs.unknown import UNKNOWN
@@ -20,14 +21,7 @@ PAUSED_AFTER = 1.0
 
 
 class RunLimits:
-    """The limits `--steps`, `--frames`, `--episodes` and `--seconds`. They do not hold during a measurement.
-
-    Args:
-        config: The configuration of the session.
-        counter: What was counted.
-        planner: Whether a baseline or a sweep is being measured.
-        ranks: The processes of the training, whose counts are added.
-    """
+    """The limits `--steps`, `--frames`, `--episodes` and `--seconds`. They do not hold during a measurement."""
 
     def __init__(self, config: Config, counter: StepCounter, planner: NumEnvsPlanner, ranks: Ranks) -> None:
         self._config, self._counter, self._planner, self._ranks = config, counter, planner, ranks
@@ -78,18 +72,11 @@ class RunLimits:
 
 
 class Passage:
-    """The training thread's way through the gate: all ranks together, within the limits, with processes that run.
-
-    Args:
-        services: Have the gate.
-        limits: The limits of the run.
-        processes: The processes of the trainer.
-        ranks: The processes of the training.
-    """
+    """The way of the training thread through the gate: with all ranks, within the limits, while its processes run."""
 
     def __init__(self, services: Services, limits: RunLimits, processes: ProcessSupervisor, ranks: Ranks) -> None:
         self._services, self._limits, self._processes, self._ranks = services, limits, processes, ranks
-        self._clock, self._timer = services.clock, services.timer
+        self._pass_alone = partial(self._pass, services.pass_gate)
 
     def enter(self) -> None:
         """Wait until the next step is allowed.
@@ -99,34 +86,26 @@ class Passage:
             Interrupted: There is a request for the training thread.
             ProcessFailed: A process of the trainer has failed.
         """
-        begun = time.monotonic()
-        self._ranks.raise_together(
-            self._enter_alone, (Interrupted, ProcessFailed, Stopped), partial(self._wait_for_ranks, begun)
-        )
-        if self._ranks.size > 1:
-            self._end_wait_for_ranks()
+        begun, clock, timer = time.monotonic(), self._services.clock, self._services.timer
+
+        def wait_for_ranks() -> None:
+            """Publish while another rank is slow; if it seems to be paused, with the clock stopped."""
+            self._services.waiting()
+            if time.monotonic() - begun > PAUSED_AFTER:
+                clock.stop()
+
+        self._ranks.raise_together(self._pass_alone, (Interrupted, ProcessFailed, Stopped), wait_for_ranks)
+        if self._ranks.size > 1 and clock.stopped:
+            clock.start()
+            timer.skip()
+        elif self._ranks.size > 1:
+            timer.lap("ranks")
 
     def hold(self) -> None:
         """Wait while the session is paused, without a step; raises as `enter`."""
+        self._pass(self._services.hold)
+
+    def _pass(self, way: Callable[[], None]) -> None:
         self._processes.check()
-        self._services.hold()
+        way()
         self._limits.check_time()
-
-    def _enter_alone(self) -> None:
-        self._processes.check()
-        self._services.pass_gate()
-        self._limits.check_time()
-
-    def _wait_for_ranks(self, begun: float) -> None:
-        """Publish while another rank is slow; if it seems to be paused, with the clock stopped."""
-        self._services.waiting()
-        if time.monotonic() - begun > PAUSED_AFTER:
-            self._clock.stop()
-
-    def _end_wait_for_ranks(self) -> None:
-        """Attribute the time since the last lap to waiting for other ranks, unless one was paused."""
-        if self._clock.stopped:
-            self._clock.start()
-            self._timer.skip()
-        else:
-            self._timer.lap("ranks")

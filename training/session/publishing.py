@@ -71,14 +71,6 @@ class SessionState:
 class Publisher:
     """Writes state, rates, environments, boards and the environment in focus into the telemetry.
 
-    Args:
-        task: What is stepped.
-        state: What the session is doing.
-        view: What viewers display.
-        counter: What was counted.
-        debugger: Breakpoints, alarms, recordings and the history of the environments.
-        gate: Whether the training is paused.
-
     Attributes:
         due: When to publish next, by `time.perf_counter`.
         actions_chosen: Whether the buffer contains the actions of the next step while the training waits at the gate.

@@ -32,12 +32,6 @@ class RunRecord:
 
     A file that cannot be written is reported, and the training continues.
 
-    Args:
-        setup: What the training is made of.
-        services: What is counted, and what the session is doing.
-        failures: Gets the errors, and has the one that the session ends with.
-        evaluator: Has the last results.
-
     Attributes:
         row: The figures of the last iteration, while they are not in the metrics.
         folder: The run folder; None if nothing is written.
@@ -178,12 +172,7 @@ class RunRecord:
         """Return the run's figures, as `run --headless --json` prints them, null where unknown.
 
         `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
-
-        Args:
-            num_envs: The number of environments that are running.
-            workers: The number of their workers.
-            pauses: The longest pauses of checkpoints, in s.
-            discarded_steps: Steps that no checkpoint contains.
+        The arguments are figures of the environments and of the checkpoints.
         """
         task, planner, counter, failures = self._setup.task, self._setup.planner, self._counter, self._failures
         throughput, mark = counter.throughput, counter.mark()

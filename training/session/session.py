@@ -10,6 +10,7 @@ import math
 import os
 import time
 from contextlib import closing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,16 @@ from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import resolve_device
+from ..exits import FAILED
 from ..imports import importing
 from ..loading import unused_variables
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
+from ..telemetry.declared import encode_clipped
 from ..telemetry.processes import ProcessRole, ProcessStatus
-from ..telemetry.records import Level, Phase
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase
 from ..trainer import Context, Interrupted, Metrics, Stopped, Trainer
 from ..trainers import build_player, build_trainer
 from ..units import plural
@@ -49,24 +52,13 @@ log = logging.getLogger(__name__)
 class Session:
     """A training that viewers can pause, step, slow down, restart with another N, and stop.
 
+    The constructor puts it together: each part gets those before it that it uses.
+
     Args:
         config: What to run.
         directory: Where telemetry, gate and socket are.
         headless: Whether it may run without a viewer.
         measures: Whether the baseline is remembered, or measured while the training waits.
-
-    Attributes:
-        setup: What the training is made of.
-        services: What viewers see, and how they control it.
-        failures: The error that the session ends with, if any.
-        processes: The processes of the trainer.
-        evaluator: Evaluates the policy during the training.
-        record: The run folder.
-        checkpoints: Saves and loads checkpoints.
-        limits: The limits of the run.
-        passage: The way of the training thread through the gate.
-        sampler: Publishes processes, system load and viewers.
-        envs: The environments.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False, measures: bool = False) -> None:
@@ -83,6 +75,7 @@ class Session:
         )
         self.events, self.gate, self.clock, self.timer = services.events, services.gate, services.clock, services.timer
         self.state, self.counter, self.debugger = services.state, services.counter, services.debugger
+        self.stop = services.stop
         self.events.log = log
         for text in config.breakpoints:
             self.debugger.breakpoints.add(text, setup.planner.num_envs)
@@ -93,7 +86,7 @@ class Session:
         services.timeline.add_lanes(self.processes.lanes)
         self.evaluator = Evaluator(setup, directory, self.events, services.timeline.add)
         self.record = RunRecord(setup, services, self.failures, self.evaluator)
-        self.checkpoints = CheckpointManager(setup, self.record, self.counter, self.events, self.failures)
+        self.checkpoints = CheckpointManager(setup, services, self.record, self.failures)
         folder = self.record.folder
         self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks)
@@ -382,6 +375,27 @@ class Session:
         else:
             raise self.checkpoints.lost("it was being changed")
 
-    def stop(self) -> None:
-        """Save, stop the workers, end."""
-        self.services.stop()
+    def keep_from_watchdog(self, error: PacError, code: int) -> PacError:
+        """Keep what can be kept while the training thread does not respond, before the process ends with an error.
+
+        Return the error, which then says what could not be saved. With another code than `FAILED`, nothing is saved.
+        """
+        self.failures.error = error
+        self.events.add(Level.FATAL, f"{error.title}: {error}")
+        failed = code == FAILED
+        saving = (self.save_from_watchdog, self.record.write_row) if failed else ()
+        write_metadata = partial(self.record.write_metadata, "failed" if failed else "interrupted")
+        for part in (*saving, write_metadata, self._publish_error):
+            try:
+                part()
+            except Exception as lost:
+                self.events.add(Level.ERROR, f"failed while ending: {type(lost).__name__}: {lost}")
+                if part in saving[:1]:
+                    self.failures.error = error = type(error)(f"{error}; {lost}")
+        return error
+
+    def _publish_error(self) -> None:
+        with self.services.writer.write("state") as state:
+            state["phase"] = Phase.FAILED
+            state["message"] = encode_clipped(str(self.failures.error), MESSAGE_BYTES)
+        keep_last_telemetry(self.directory)

@@ -30,13 +30,10 @@ log = logging.getLogger(__name__)
 
 
 class SystemSampler:
-    """Writes the blocks `processes`, `system` and `viewers` twice a second until stopped.
+    """Writes the blocks `processes`, `system` and `audience` twice a second until stopped.
 
-    Args:
-        services: Have the telemetry, and the viewers, which are checked before each pass.
-        checks: Also called before each pass.
-        processes: Returns the processes of the trainer, if it has any.
-        learning: Returns whether the training thread is known to compute outside of the environments.
+    Before each pass, it checks the viewers, and calls `checks`. `processes` returns those of the trainer, and
+    `learning` whether the training thread is known to compute outside of the environments.
     """
 
     def __init__(

@@ -116,13 +116,7 @@ def _describe(ended: ProcessExit) -> str:
 
 
 class ProcessSupervisor:
-    """All processes of a session's trainer.
-
-    Args:
-        task: The task.
-        directory: The session's directory.
-        events: Where failures are reported.
-    """
+    """All processes of a session's trainer. Their failures are reported as events."""
 
     def __init__(self, task: Task, directory: Path, events: EventLog) -> None:
         self._task, self._directory, self._events = task, directory, events

@@ -30,12 +30,8 @@ from ...backends.system.segment import remove_directory
 from ...envs import PacError
 from ..config import Config
 from ..exits import FAILED, INTERRUPTED
-from ..runs.last_telemetry import keep_last_telemetry
-from ..telemetry.declared import encode_clipped
-from ..telemetry.records import MESSAGE_BYTES, Level, Phase
+from ..telemetry.records import Level
 from .checkpoint_manager import CheckpointManager
-from .failures import FailureHandler
-from .run_record import RunRecord
 from .services import Services
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -70,16 +66,9 @@ class Watchdog:
     without any for `stop_timeout` is ended, one whose training thread computes or whose checkpoint is being written
     after ten times as long. A second signal ends it at once.
 
-    What it reads of other threads are single values. It writes only once the training thread does not respond.
-
-    Args:
-        config: Has the time limits.
-        services: What the session does, which runs in this process's main thread.
-        checkpoints: Whether a checkpoint is being written.
-        record: The run folder.
-        failures: Gets the error.
-        save: Saves what was learned without the training thread, or raises an error that says what is lost.
-        answer: Called with the error as data, for the process that started the session.
+    The session runs in this process's main thread. What the watchdog reads of it are single values. It writes only once
+    that thread does not respond: then it calls `keep` with the error that the process ends with and the exit code, and
+    `answer` with that error as data, for the process that started the session.
     """
 
     def __init__(
@@ -87,14 +76,11 @@ class Watchdog:
         config: Config,
         services: Services,
         checkpoints: CheckpointManager,
-        record: RunRecord,
-        failures: FailureHandler,
-        *,
-        save: Callable[[], None],
+        keep: Callable[[PacError, int], PacError],
         answer: Callable[[Mapping[str, Any]], object],
     ) -> None:
         self._config, self._services, self._checkpoints = config, services, checkpoints
-        self._record, self._failures, self._save, self._answer = record, failures, save, answer
+        self._keep, self._answer = keep, answer
         self._received, self._signals = socket.socketpair()
         self._signals.setblocking(False)
         self._busy_clock = _busy_clock(threading.main_thread())
@@ -180,44 +166,16 @@ class Watchdog:
         self._set_timer(max(self._config.stop_timeout, MARGIN))
         faulthandler.dump_traceback(file=2, all_threads=True)
         if self._code is None:
-            self._failures.error = error
-            self._services.events.add(Level.FATAL, f"{error.title}: {error}")
-            if code == FAILED:
-                error = self._saved(error)
-                self._attempt(self._record.write_row)
-            self._attempt(lambda: self._record.write_metadata("failed" if code == FAILED else "interrupted"))
-            self._attempt(self._publish)
+            error = self._keep(error, code)
         else:
             text = "the session has ended, but a thread that it did not start is still running"
             self._services.events.add(Level.WARNING, text)
-        self._attempt(self._end_children)
+        with suppress(psutil.Error):
+            self._end_children()
         remove_directory(self._services.directory)
         if self._code is None:
             self._answer({"title": error.title, "error": str(error), "code": code})
         os._exit(code if self._code is None else self._code)
-
-    def _saved(self, error: PacError) -> PacError:
-        """Save what was learned; return the session's error, which says what is lost if that is impossible."""
-        try:
-            self._save()
-        except Exception as lost:
-            self._services.events.add(Level.ERROR, f"failed while ending: {type(lost).__name__}: {lost}")
-            self._failures.error = error = NotResponding(f"{error}; {lost}")
-        return error
-
-    def _attempt(self, part: Callable[[], None]) -> None:
-        """Do a part of ending; an error must not keep the process alive."""
-        try:
-            part()
-        except Exception as error:
-            self._services.events.add(Level.ERROR, f"failed while ending: {type(error).__name__}: {error}")
-
-    def _publish(self) -> None:
-        """Publish the error, and keep the last telemetry with the run."""
-        with self._services.writer.write("state") as state:
-            state["phase"] = Phase.FAILED
-            state["message"] = encode_clipped(str(self._failures.error), MESSAGE_BYTES)
-        keep_last_telemetry(self._services.directory)
 
     def _end_children(self) -> None:
         """Kill the workers and all processes that environments have started."""

@@ -17,7 +17,6 @@ from pac.backends.core.layout import Layout
 from pac.backends.ray_backend import backend as ray
 from pac.backends.workers import fleet
 from pac.training.exits import FAILED, INTERRUPTED
-from pac.training.guards.alarms import Alarm
 from pac.training.independent import learners
 from pac.training.relay import remote_session
 from pac.training.relay.frames import Frame, Kind
@@ -135,15 +134,6 @@ def test_a_session_lingers_after_its_last_viewer(clock, linger, first):
     assert found.remaining == linger
     clock.now += linger + 1
     assert found.remaining == -1
-
-
-def test_an_alarm_is_raised_again_after_its_quiet_time():
-    """The time without the problem counts from its last presence."""
-    alarm = Alarm(60.0)
-    raised = [time for time in (0, 30, 90, 150, 211, 271, 331.5) if alarm.begins(time, active=True)]
-    assert raised == [0, 211, 331.5]
-    assert not alarm.begins(1000, active=False)
-    assert alarm.begins(2000, active=True)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineCheck:
     """The result of one check.
 
     Attributes:
@@ -45,9 +45,9 @@ class Finding:
     advice: str = ""
 
 
-def examine() -> list[Finding]:
+def examine() -> list[MachineCheck]:
     """Return the findings in display order, without importing torch or other large packages."""
-    checks: tuple[Callable[[], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[], Iterator[MachineCheck]], ...] = (
         _software,
         _cores,
         _memory,
@@ -59,11 +59,11 @@ def examine() -> list[Finding]:
     return [finding for check in checks for finding in check()]
 
 
-def _software() -> Iterator[Finding]:
+def _software() -> Iterator[MachineCheck]:
     packages = ", ".join(f"{name} {_version(name)}" for name in ("pac-tui", "torch", "numba", "gymnasium", "textual"))
-    yield Finding("Python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.system()}")
+    yield MachineCheck("Python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.system()}")
     missing = "not installed" in packages
-    yield Finding("packages", not missing, packages, "reinstall with make setup" if missing else "")
+    yield MachineCheck("packages", not missing, packages, "reinstall with make setup" if missing else "")
 
 
 def _version(name: str) -> str:
@@ -73,46 +73,46 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _cores() -> Iterator[Finding]:
+def _cores() -> Iterator[MachineCheck]:
     usable, total = usable_cores(), psutil.cpu_count() or 1
     limited = f" of {total} (affinity or control group)" if usable < total else ""
     advice = "environments and trainer share one core, so expect no speedup" if usable == 1 else ""
-    yield Finding("cores", usable > 1, f"{usable}{limited}", advice)
+    yield MachineCheck("cores", usable > 1, f"{usable}{limited}", advice)
 
 
-def _memory() -> Iterator[Finding]:
+def _memory() -> Iterator[MachineCheck]:
     free, total = available_memory(), psutil.virtual_memory().total
     enough = free >= LITTLE_MEMORY
     value = f"{human_bytes(free)} of {human_bytes(total)} free"
-    yield Finding("memory", enough, value, "" if enough else "use fewer environments, or close other programs")
+    yield MachineCheck("memory", enough, value, "" if enough else "use fewer environments, or close other programs")
 
 
-def _shared_memory() -> Iterator[Finding]:
+def _shared_memory() -> Iterator[MachineCheck]:
     try:
         path = runtime_directory()
         usage = shutil.disk_usage(path)
     except (PacError, OSError) as error:
-        yield Finding("shared memory", False, str(error), "set PAC_RUNTIME_DIR to a writable directory")
+        yield MachineCheck("shared memory", False, str(error), "set PAC_RUNTIME_DIR to a writable directory")
         return
     enough = usage.free > SMALL_SHM
     advice = "start the container with --shm-size=1g, or set PAC_RUNTIME_DIR to a larger file system"
     value = f"{human_bytes(usage.free)} of {human_bytes(usage.total)} free at {path}"
-    yield Finding("shared memory", enough, value, "" if enough else advice)
+    yield MachineCheck("shared memory", enough, value, "" if enough else advice)
     if dead := sum(not alive for _, _, alive in directories()):
-        yield Finding("leftovers", True, f"directories of dead processes: {dead}; the next session removes them")
+        yield MachineCheck("leftovers", True, f"directories of dead processes: {dead}; the next session removes them")
 
 
-def _gpu() -> Iterator[Finding]:
+def _gpu() -> Iterator[MachineCheck]:
     cpu_only = "+cpu" in _version("torch")
     names = Gpu().all()
     if not names:
-        yield Finding("GPU", True, "no GPU found; the policy runs on the CPU")
+        yield MachineCheck("GPU", True, "no GPU found; the policy runs on the CPU")
         return
     advice = "this PyTorch has no CUDA support; install a build with CUDA from pytorch.org" if cpu_only else ""
-    yield Finding("GPU", not cpu_only, ", ".join(names), advice)
+    yield MachineCheck("GPU", not cpu_only, ", ".join(names), advice)
 
 
-def _kernel_cache() -> Iterator[Finding]:
+def _kernel_cache() -> Iterator[MachineCheck]:
     """Numba caches compiled kernels beside the sources, or in the home folder if those are not writable."""
     beside = Path(__file__).resolve().parent.parent / "envs"
     if variable := os.environ.get(CACHE_VARIABLE):
@@ -123,25 +123,27 @@ def _kernel_cache() -> Iterator[Finding]:
     known = f"{kernels} compiled kernels" if kernels else "nothing compiled yet, so the first start takes longer"
     tag = sysconfig.get_config_var("SOABI") or platform.machine()
     advice = "" if ok else f"kernels are compiled at every start; set {CACHE_VARIABLE} to a writable directory"
-    yield Finding("kernel cache", ok, f"{path} ({known}, {tag})", advice)
+    yield MachineCheck("kernel cache", ok, f"{path} ({known}, {tag})", advice)
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal() -> Iterator[MachineCheck]:
     terminal = sys.stdout.isatty() and sys.stdin.isatty()
     size = shutil.get_terminal_size()
     large = size.columns >= 80 and size.lines >= 24
     name = os.environ.get("TERM", "")
     if not terminal:
-        yield Finding(
+        yield MachineCheck(
             "terminal", False, "stdin or stdout is not a terminal", "the app needs a terminal; --headless does not"
         )
     else:
         advice = "" if large else "make the window at least 80x24, or boards are drawn small"
-        yield Finding("terminal", large, f"{name or 'TERM is not set'}, {size.columns}x{size.lines}", advice)
+        yield MachineCheck("terminal", large, f"{name or 'TERM is not set'}, {size.columns}x{size.lines}", advice)
     yield _colors(name)
     encoding = (sys.stdout.encoding or "").lower()
     unicode = encoding.replace("-", "") == "utf8"
-    yield Finding("encoding", unicode, encoding or "unknown", "" if unicode else "set LANG or LC_ALL to a UTF-8 locale")
+    yield MachineCheck(
+        "encoding", unicode, encoding or "unknown", "" if unicode else "set LANG or LC_ALL to a UTF-8 locale"
+    )
 
 
 def in_tmux(environment: Mapping[str, str]) -> bool:
@@ -163,22 +165,22 @@ def tmux_passes_on(environment: Mapping[str, str]) -> bool:
     return "RGB" in found.strip().split(",")
 
 
-def _colors(name: str) -> Finding:
+def _colors(name: str) -> MachineCheck:
     if "NO_COLOR" in os.environ:
-        return Finding("colors", True, "off, because NO_COLOR is set")
+        return MachineCheck("colors", True, "off, because NO_COLOR is set")
     if os.environ.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
-        return Finding("colors", True, "16 million")
+        return MachineCheck("colors", True, "16 million")
     if in_tmux(os.environ):
         if tmux_passes_on(os.environ):
-            return Finding("colors", True, "16 million, through tmux")
+            return MachineCheck("colors", True, "16 million, through tmux")
         advice = (
             "if the terminal around tmux supports true color, add `set -ga terminal-features ',*:RGB'` to ~/.tmux.conf "
             "(before tmux 3.2: `set -ga terminal-overrides ',*:Tc'`, and COLORTERM=truecolor), and attach again"
         )
-        return Finding("colors", True, "256", advice)
+        return MachineCheck("colors", True, "256", advice)
     if "256" in name:
         advice = "if your terminal supports true color, set COLORTERM=truecolor (ssh does not pass it on)"
-        return Finding("colors", True, "256", advice)
-    return Finding(
+        return MachineCheck("colors", True, "256", advice)
+    return MachineCheck(
         "colors", False, "16", "if your terminal supports more, set TERM=xterm-256color or COLORTERM=truecolor"
     )

@@ -26,7 +26,7 @@ ERRORS = re.compile(r"\b\w*(?:Error|Exception)\b|\b(?:ERROR|CRITICAL|FATAL|Segme
 WARNINGS = re.compile(r"\b\w*Warning\b|\b(?:WARNING|WARN)\b", re.IGNORECASE)
 
 
-class Severity(IntEnum):
+class LogSeverity(IntEnum):
     """The severity of a line of output."""
 
     PLAIN = 0
@@ -39,7 +39,7 @@ class LogLine(NamedTuple):
 
     source: str
     text: str
-    severity: Severity
+    severity: LogSeverity
 
 
 class _File:
@@ -74,13 +74,13 @@ class _File:
     def unfinished(self) -> LogLine | None:
         """Return the line that is being written, as it would look in a terminal; None if it is empty."""
         text = plain(self._rest.decode(errors="replace"))
-        return LogLine(self.source, text, Severity.ERROR if self._traces else severity_of(text)) if text else None
+        return LogLine(self.source, text, LogSeverity.ERROR if self._traces else severity_of(text)) if text else None
 
     def _log_line(self, text: str) -> LogLine:
         """Return a line with its severity. A traceback continues while lines are indented, and ends with its error."""
         traced = self._traces
         self._traces = bool(TRACEBACK.search(text)) or (traced and (not text or text[0] == " "))
-        return LogLine(self.source, text, Severity.ERROR if traced or self._traces else severity_of(text))
+        return LogLine(self.source, text, LogSeverity.ERROR if traced or self._traces else severity_of(text))
 
 
 class Logs:
@@ -137,8 +137,8 @@ def plain(text: str) -> str:
     return printable(ESCAPES.sub("", text).expandtabs(4))[:MAX_CHARACTERS].rstrip()
 
 
-def severity_of(text: str) -> Severity:
+def severity_of(text: str) -> LogSeverity:
     """Return the severity of a line by its words."""
     if ERRORS.search(text):
-        return Severity.ERROR
-    return Severity.WARNING if WARNINGS.search(text) else Severity.PLAIN
+        return LogSeverity.ERROR
+    return LogSeverity.WARNING if WARNINGS.search(text) else LogSeverity.PLAIN

@@ -1,4 +1,4 @@
-"""The user's preferences: theme, characters, rates, alarms and keys, from `config.toml` in the configuration folder."""
+"""The user's preferences: theme, characters, rates, diagnosis, keys; from `config.toml` in the configuration folder."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Rates(BaseModel):
     system: float = Field(1.0, gt=0, le=MAX_RATE, description="CPU, memory and GPU use of the session.")
 
 
-class AlarmLimits(BaseModel):
-    """How sensitive the alarms of a session are that the app shows."""
+class Tolerances(BaseModel):
+    """How sensitive the rules of the diagnosis are in the sessions that the app shows."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    nan: float = Field(1.0, ge=0, le=MAX_LIMIT, description="NaN in observations, returns and losses. 0 mutes.")
-    entropy: float = Field(1.0, ge=0, le=MAX_LIMIT, description="The policy's entropy has collapsed. 0 mutes.")
-    episodes: float = Field(1.0, ge=0, le=MAX_LIMIT, description="No episode ends. 0 mutes.")
-    throughput: float = Field(1.0, ge=0, le=MAX_LIMIT, description="The fps are lower than usual. 0 mutes.")
+    environments: float = Field(1.0, ge=0, le=MAX_LIMIT, description="Rules about environments. 0 mutes.")
+    learning: float = Field(1.0, ge=0, le=MAX_LIMIT, description="Rules about learning. 0 mutes.")
+    speed: float = Field(1.0, ge=0, le=MAX_LIMIT, description="Rules about speed. 0 mutes.")
+    muted: tuple[str, ...] = Field((), max_length=32, description="Names of rules that are muted.")
 
 
 class Preferences(BaseModel):
-    """Preferences of pac-tui: theme, characters, refresh rates, alarms and keys."""
+    """Preferences of pac-tui: theme, characters, refresh rates, findings and keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", title="pac-tui preferences")
 
@@ -59,9 +59,9 @@ class Preferences(BaseModel):
     )
     color: bool = Field(True, description="Use colors. The variable NO_COLOR turns them off, too.")
     rates: Rates = Field(default_factory=Rates, description="Refresh rates in Hz.")
-    alarms: AlarmLimits = Field(
-        default_factory=AlarmLimits,
-        description="By how much less sensitive alarms are than usual: 2 tolerates twice as much, 0 mutes.",
+    findings: Tolerances = Field(
+        default_factory=Tolerances,
+        description="By how much less sensitive the diagnosis is than usual: 2 tolerates twice as much, 0 mutes.",
     )
     keys: dict[str, str] = Field(
         default_factory=dict,
@@ -127,7 +127,7 @@ def _as_error(file: Path, error: Any) -> BadParameter:
     """Return a validation error as a sentence."""
     where, given = ".".join(map(str, error["loc"])), error["input"]
     if error["type"] == "extra_forbidden":
-        sections: dict[str, type[BaseModel]] = {"rates": Rates, "alarms": AlarmLimits}
+        sections: dict[str, type[BaseModel]] = {"rates": Rates, "findings": Tolerances}
         model = sections.get(error["loc"][0], Preferences)
         return UnknownName(f"key in {file}", str(error["loc"][-1]), model.model_fields)
     return BadPreferences(f"{where} in {file}: {error['msg'].lower()}, got {given!r}")

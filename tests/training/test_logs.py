@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pac.training.logs import CHUNK, MAX_CHARACTERS, MAX_LINES, Logs, Severity, plain, severity_of
+from pac.training.logs import CHUNK, MAX_CHARACTERS, MAX_LINES, Logs, LogSeverity, plain, severity_of
 
 
 @pytest.fixture
@@ -79,11 +79,11 @@ def test_escape_sequences_are_removed(raw, shown):
 @pytest.mark.parametrize(
     ("text", "severity"),
     [
-        ("ValueError: no", Severity.ERROR),
-        ("2026-01-01 ERROR it broke", Severity.ERROR),
-        ("x.py:3: DeprecationWarning: old", Severity.WARNING),
-        ("warning: low", Severity.WARNING),
-        ("no errors, terror or forewarnings", Severity.PLAIN),
+        ("ValueError: no", LogSeverity.ERROR),
+        ("2026-01-01 ERROR it broke", LogSeverity.ERROR),
+        ("x.py:3: DeprecationWarning: old", LogSeverity.WARNING),
+        ("warning: low", LogSeverity.WARNING),
+        ("no errors, terror or forewarnings", LogSeverity.PLAIN),
     ],
 )
 def test_the_severity_follows_from_words(text, severity):
@@ -96,4 +96,4 @@ def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
     text = "ok\nTraceback (most recent call last):\n  File 'x'\n    boom()\nOdd: really\nok again\n"
     (tmp_path / "session.log").write_text(text)
     logs.read()
-    assert [line.severity for line in logs.lines] == [Severity.PLAIN, *[Severity.ERROR] * 4, Severity.PLAIN]
+    assert [line.severity for line in logs.lines] == [LogSeverity.PLAIN, *[LogSeverity.ERROR] * 4, LogSeverity.PLAIN]

@@ -13,6 +13,7 @@ from ...backends.core.base import Backend
 from ...envs import BadParameter
 from ...envs.errors import ImpossibleState, brief
 from ...envs.fields import Array
+from ..diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from ..limits import MAX_ENVS
 from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
 from ..runs.checkpoint_writer import CheckpointWriter
@@ -207,7 +208,7 @@ class CheckpointManager:
         else:
             every = self._config.checkpoint_every
             retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
-            self._failures.raise_alarm(f"no checkpoint was saved: {error}{retry}")
+            self._failures.report(CHECKPOINT_NOT_WRITTEN, f"no checkpoint was saved: {error}{retry}")
 
     def load(self, trainer: Trainer) -> None:
         """Load the newest valid checkpoint, if a run is to be resumed.

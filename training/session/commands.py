@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from ...envs import PacError
+from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
 from ..past.state_files import save_state
 from ..runs.folder import STATES
@@ -42,6 +43,7 @@ Text: TypeAlias = Annotated[str, Length(most=MAX_TEXT)]
 Whole: TypeAlias = Annotated[int, Bounds(ge=-(2**31), lt=2**31)]
 Number: TypeAlias = Whole | Annotated[float, Bounds(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Action: TypeAlias = Number | Annotated[list[Number], Length(most=MAX_COMPONENTS)]
+Names: TypeAlias = Annotated[list[Text], Length(most=MAX_COUNTS)]
 StepCount: TypeAlias = Annotated[int, Bounds(ge=1, lt=2**31)]
 NumEnvs: TypeAlias = Annotated[int, Bounds(ge=1, le=MAX_ENVS)]
 Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
@@ -150,10 +152,12 @@ class BaseCommands:
         self._gate.set_speed(sps)
         self._state.speed = sps
 
-    def do_alarms(self, nan: Limit = 1.0, entropy: Limit = 1.0, episodes: Limit = 1.0, throughput: Limit = 1.0) -> None:
-        """Set by how much less sensitive alarms are than usual; 0 mutes them."""
-        limits = {"nan": nan, "entropy": entropy, "episodes": episodes, "throughput": throughput}
-        self._debugger.alarms.limits = limits
+    def do_findings(
+        self, environments: Limit = 1.0, learning: Limit = 1.0, speed: Limit = 1.0, muted: Names | None = None
+    ) -> None:
+        """Set by how much less sensitive the rules of each group are than usual; 0 mutes them, as do their names."""
+        groups = {ENVIRONMENTS: environments, LEARNING: learning, SPEED: speed}
+        self._debugger.diagnosis.tolerances = groups | dict.fromkeys(muted or (), 0.0)
 
     def do_stop(self) -> None:
         """Save, and end the session."""

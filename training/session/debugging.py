@@ -1,4 +1,4 @@
-"""Breakpoints, alarms, recordings and the history of the last steps of a session."""
+"""Breakpoints, diagnosis, recordings and the history of the last steps of a session."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import ASKED, LAST_DRAWN, LIMITED, LOOKED_AT
 from ...envs.unknown import UNKNOWN
-from ..guards.alarms import Alarms, episode_patience
+from ..diagnosis.diagnosis import Diagnosis
+from ..diagnosis.evidence import patience
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
 from ..past.recorder import EpisodeRecorder
 from ..telemetry.counts import Counts
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import Notice
+from ..telemetry.segment_layout import counted_actions, spread_numbers
 from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Policy, PolicyOutput
@@ -28,7 +30,7 @@ from .viewers import View
 
 
 class Debugger:
-    """Keeps the last steps, checks breakpoints and alarms, and records episodes.
+    """Keeps the last steps, checks breakpoints, collects evidence, and records episodes.
 
     Args:
         task: What is stepped.
@@ -37,11 +39,10 @@ class Debugger:
         clock: Measures the time of training.
         gate: Closes at the end of an episode that `run_to_end_of_episode` names.
         on_breakpoint: Called with a sentence and the environment, after the step at which a breakpoint hit.
-        on_alarm: Called with a sentence and the environment, or -1.
 
     Attributes:
         breakpoints: Conditions that are checked after every step.
-        alarms: Conditions that are checked whenever steps are counted.
+        diagnosis: What is wrong with the training.
         manual_control: The action of a person that replaces the policy's at the next step.
         history: The last steps of all environments.
         recorder: Records episodes; None for a watched script.
@@ -57,17 +58,16 @@ class Debugger:
         gate: Gate,
         *,
         on_breakpoint: Callable[[str, int], None],
-        on_alarm: Callable[[str, int], None],
     ) -> None:
         self.breakpoints = Breakpoints(task)
-        self.alarms = Alarms()
-        self.alarms.on_alarm = on_alarm
+        self.diagnosis = Diagnosis()
         self.on_breakpoint = on_breakpoint
         self.manual_control = ManualControl(task)
         self._requested: NDArray[np.bool_] = np.zeros(0, np.bool_)  # whose boards are drawn at the next step
         self.history = History(task, 1)
         self.recorder: EpisodeRecorder | None = None
         self.policy: Policy | None = None
+        self._bounds = np.array(task.bounds, np.float32).T if task.bounds else None
         self._task, self._view, self._counts, self._clock, self._gate = task, view, counts, clock, gate
         self._source: MonitoredEnvs | None = None
         self._awaited_env: int | None = None
@@ -91,7 +91,7 @@ class Debugger:
         self.history.begin(source, resumed=resumed)
         self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()
-        self.alarms.reset()
+        self.diagnosis.reset()
         if self.recorder is not None:
             self.recorder.reset()
 
@@ -109,17 +109,29 @@ class Debugger:
         """Add counted steps to the history, and check breakpoints after the newest of them."""
         assert self._source is not None
         for env in results.ended_envs.tolist():
-            self.alarms.marked.discard(env)
+            self.diagnosis.marked.discard(env)
             if env == self._awaited_env:
                 self._awaited_env = None
                 self._gate.pause()
-        self.alarms.check_environments(results, self._task.players, self._clock.now())
+        self._collect(results)
         self.history.extend(results, self._counts.terms)
         if self.recorder is not None:
             self.recorder.extend(self._source, results, self.history)
             self.recorder.choose(results, self.history)
         if self.breakpoints.enabled:
             self._check_breakpoints(results)
+
+    def _collect(self, results: StepResults) -> None:
+        """Add counted steps to the evidence; if something in them is NaN, rules are checked at once."""
+        assert self._source is not None
+        task, diagnosis, stepped = self._task, self.diagnosis, self.diagnosis.evidence.stepped
+        if bad := stepped.add(results, task.players, counted_actions(task), self._bounds):
+            diagnosis.marked |= bad
+            diagnosis.due = 0.0
+        buffer = self._source.buffer
+        if spread_numbers(task.observation) and not task.watched and buffer.tensors is None:
+            seen = buffer["observation"][results.span.written, :: task.players]
+            stepped.observe(seen, results.ends, begins_at_once=task.begins_at_once)
 
     def _check_breakpoints(self, results: StepResults) -> None:
         readings = ConditionValues(self._task, results, entropy=self._entropy)
@@ -132,9 +144,9 @@ class Debugger:
         return [one.text for one in conditions if one.env is not None and one.env >= num_envs]
 
     def check_pace(self, sps: float) -> None:
-        """Check that episodes still end, at `sps` environment steps per second of all environments together."""
-        patience = episode_patience(self._counts.length_median, sps / self.history.num_envs)
-        self.alarms.check_pace(self._counts.episodes, patience, self._clock.now())
+        """Note whether episodes still end, at `sps` environment steps per second of all environments together."""
+        limit = patience(self._counts.length_median, sps / self.history.num_envs)
+        self.diagnosis.evidence.pace(self._counts.episodes, limit, self._clock.now())
 
     def request_boards(self, focus: int | None) -> None:
         """Request boards, at the next step, of displayed environments that draw on request.
@@ -203,7 +215,7 @@ class Debugger:
     def columns(self, num_envs: int) -> dict[str, Array]:
         """Return the columns `notice` and `recording` of the table of environments."""
         notice = np.full(num_envs, Notice.NOTHING, "u1")
-        notice[list(self.alarms.marked)] = Notice.ALARM
+        notice[list(self.diagnosis.marked)] = Notice.ALARM
         if self.manual_control.played is not None and self.manual_control.played < num_envs:
             notice[self.manual_control.played] = Notice.PLAYED
         notice[list(self.breakpoints.hit)] = Notice.BREAK

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from ...envs import Task
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
+from ..telemetry.findings import Finding
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import TrainingClock
@@ -23,13 +24,13 @@ from .viewers import View
 class Monitor:
     """Decides after each step whether to count, to check breakpoints and to publish.
 
-    `on_breakpoint` and `on_alarm` are those of the debugger.
+    `on_breakpoint` is that of the debugger, `on_finding` is called with a finding that has begun.
 
     Attributes:
         state: What the session is doing.
         view: What viewers display.
         counter: Counts steps.
-        debugger: Keeps steps, and checks breakpoints and alarms.
+        debugger: Keeps steps, and checks breakpoints and has the diagnosis.
         publisher: Writes the telemetry.
         num_envs: Number of environments N.
     """
@@ -42,10 +43,11 @@ class Monitor:
         clock: TrainingClock,
         *,
         on_breakpoint: Callable[[str, int], None],
-        on_alarm: Callable[[str, int], None],
+        on_finding: Callable[[Finding], None],
     ) -> None:
         self.state, self.view, counts = SessionState(), View(), Counts(task)
-        self.debugger = Debugger(task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm)
+        self.debugger = Debugger(task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint)
+        self.debugger.diagnosis.on_begin = on_finding
         self.counter = StepCounter(task, timer, clock, counts, self.debugger)
         self.publisher = Publisher(task, self.state, self.view, self.counter, self.debugger, gate=gate)
         self._gate, self._timer = gate, timer
@@ -96,7 +98,8 @@ class Monitor:
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Record the trainer's figures; return them together with the session's own."""
         row = self.counter.end_iteration(metrics, limited=self.state.speed > 0)
-        self.debugger.alarms.check_iteration(metrics, self.counter.throughput.windows, self.counter.clock.now())
+        if self.debugger.diagnosis.evidence.log(row, self.counter.counts.steps):
+            self.diagnose()
         return row
 
     def publish(self, *, at_gate: bool = False) -> None:
@@ -107,7 +110,17 @@ class Monitor:
                 self._speed = self.state.speed
                 counter.throughput.restart_window(mark)
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
+            if time.perf_counter() >= self.debugger.diagnosis.due:
+                self.diagnose()
         self.publisher.publish(mark, at_gate=at_gate)
+
+    def diagnose(self) -> None:
+        """Check what is wrong with the training, now."""
+        diagnosis, counter = self.debugger.diagnosis, self.counter
+        evidence = diagnosis.evidence
+        evidence.steps, evidence.num_envs = counter.counts.steps, self.num_envs
+        evidence.windows = counter.throughput.windows
+        diagnosis.check(counter.clock.now())
 
     def redraw(self, draw: Callable[[], object], spare: float = math.inf) -> None:
         """Have environments that draw on request `draw` their boards between two steps, if viewers need new ones.

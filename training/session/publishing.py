@@ -15,6 +15,7 @@ from ...envs import Task
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
+from ..telemetry.findings import Finding, write_findings
 from ..telemetry.moments import MomentSource, field_named, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import LINE, STATE, Phase
@@ -91,6 +92,7 @@ class Publisher:
         self._spread_numbers = spread_numbers(task.observation)
         self._counts_due = self._line_due = 0.0
         self._line_of = (-1, 0)
+        self._findings: tuple[Finding, ...] | None = None  # those that were written
         self._num_envs = 0
         self._writer: TelemetryWriter | None = None
         self._source: MonitoredEnvs | None = None
@@ -99,11 +101,11 @@ class Publisher:
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on; there are no environments until `begin`."""
-        self._writer, self._num_envs, self._source = writer, num_envs, None
+        self._writer, self._num_envs, self._source, self._findings = writer, num_envs, None, None
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
         """Publish the same environments into `writer`, of a task that has more scalars."""
-        self._task, self._writer = task, writer
+        self._task, self._writer, self._findings = task, writer, None
         self._moment = np.zeros((), moment_dtype(task))
 
     def begin(self, source: MonitoredEnvs) -> None:
@@ -167,6 +169,11 @@ class Publisher:
         self._write_boards(writer, buffer, at_gate=at_gate)
         with writer.write("breakpoints") as block:
             self._debugger.breakpoints.write(block)
+        diagnosis = self._debugger.diagnosis
+        if self._findings is not diagnosis.findings:
+            self._findings = diagnosis.findings
+            with writer.write("findings") as block:
+                write_findings(block, self._findings)
 
     def _write_boards(self, writer: TelemetryWriter, buffer: Buffer, *, at_gate: bool) -> None:
         """Write the boards that viewers display."""

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from ..diagnosis.of_run import FOUND
+from ..diagnosis.session_rules import RUN_NOT_WRITTEN
 from ..episode_choice import EpisodeChoice
-from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..json_data import jsonable
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
@@ -50,7 +51,6 @@ class RunRecord:
         self.row: Metrics = {}
         self.first_started: float | None = None
         self.resumable = not self._config.resume
-        self._unwritten = Alarm(QUIET_SECONDS)
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
         self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
         self._curves = TensorBoardLog(self.folder.entry() if self.folder else None)
@@ -135,6 +135,7 @@ class RunRecord:
             **{figure.name: latest.get(figure.name) for figure in self._kind.figures},
             **counts.totals(),
             **self._evaluation(),
+            FOUND: [finding.as_json() for finding in self._debugger.diagnosis.findings],
             "config": self._full_config(),
         }
         self._try("run.json", lambda folder: folder.write_metadata(metadata))
@@ -164,9 +165,8 @@ class RunRecord:
         try:
             write(self.folder)
         except OSError as error:
-            if self._unwritten.begins(self._counter.clock.now(), active=True):
-                text = f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it"
-                self._failures.raise_alarm(text)
+            text = f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it"
+            self._failures.report(RUN_NOT_WRITTEN, text)
 
     def report(self, num_envs: int, workers: int, *, pauses: Sequence[float], discarded_steps: int) -> dict[str, Any]:
         """Return the run's figures, as `run --headless --json` prints them, null where unknown.
@@ -214,7 +214,8 @@ class RunRecord:
                 "restarts": planner.restarts,
                 "checkpoint_pauses_ms": [1000 * pause for pause in pauses],
                 "events": list(self._events.reported),
-                "alarms": list(self._debugger.alarms.messages),
+                "alarms": self._debugger.diagnosis.alarms,
+                "findings": [finding.as_json() for finding in self._debugger.diagnosis.findings],
                 "run": str(self.folder.path) if self.folder else None,
                 "version": version("pac-tui"),
             }

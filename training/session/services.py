@@ -22,6 +22,7 @@ from ..ranks import Ranks, SingleRank
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.description import describe
 from ..telemetry.events import EventLog
+from ..telemetry.findings import Finding
 from ..telemetry.records import Level, Phase
 from ..telemetry.throughput import TrainingClock
 from ..telemetry.timeline import Timeline
@@ -90,7 +91,7 @@ class Services:
             self.timer,
             self.clock,
             on_breakpoint=on_breakpoint or self.break_at,
-            on_alarm=self.report_alarm,
+            on_finding=self.report_finding,
         )
         self.state, self.view = self.monitor.state, self.monitor.view
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
@@ -190,9 +191,9 @@ class Services:
         self.events.add(Level.WARNING, text, env)
         self.publish()
 
-    def report_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
-        """Report an alarm."""
-        self.events.add(level, text, env)
+    def report_finding(self, finding: Finding, level: Level | None = None) -> None:
+        """Report a finding that has begun."""
+        self.events.add(level or finding.level, f"diagnosis: {finding.text}", finding.env)
         self.write_events()
 
     # -- how they control it ------------------------------------------------------------------------------------------

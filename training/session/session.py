@@ -28,6 +28,7 @@ from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
 from ..telemetry.declared import encode_clipped
+from ..telemetry.findings import Finding
 from ..telemetry.processes import ProcessRole, ProcessStatus
 from ..telemetry.records import MESSAGE_BYTES, Level, Phase
 from ..trainer import Context, Interrupted, Metrics, Stopped, Trainer
@@ -79,9 +80,9 @@ class Session:
         self.events.log = log
         for text in config.breakpoints:
             self.debugger.breakpoints.add(text, setup.planner.num_envs)
-        alarms = self.debugger.alarms
-        alarms.on_alarm = self._on_alarm
-        self.failures = FailureHandler(self.events, alarms, self.gate, alarm_exit=self.config.alarm_exit)
+        diagnosis = self.debugger.diagnosis
+        diagnosis.on_begin = self._on_finding
+        self.failures = FailureHandler(self.events, diagnosis, self.gate, alarm_exit=self.config.alarm_exit)
         self.processes = ProcessSupervisor(setup.task, directory, self.events)
         services.timeline.add_lanes(self.processes.lanes)
         self.evaluator = Evaluator(setup, directory, self.events, services.timeline.add)
@@ -248,8 +249,8 @@ class Session:
         self.state.limit = self.limits.used_up
         self.envs.report_events()
 
-    def _on_alarm(self, text: str, env: int) -> None:
-        self.services.report_alarm(text, env, self.failures.alarm_level(text, Level.WARNING))
+    def _on_finding(self, finding: Finding) -> None:
+        self.services.report_finding(finding, self.failures.ended_by(finding))
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -266,6 +267,7 @@ class Session:
             self.record.remove()
         workers = len(self.envs.backend.workers) if self.envs.backend is not None else 0
         pauses, discarded = self.checkpoints.pauses, self.checkpoints.discarded_steps
+        self.services.monitor.diagnose()
         report = self.record.report(self.envs.num_envs, workers, pauses=pauses, discarded_steps=discarded)
         self.services.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:

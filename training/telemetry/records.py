@@ -35,6 +35,7 @@ MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
 MAX_STEPS_BACK = 500
 """Steps that a viewer can go back."""
+MAX_FINDINGS = 64
 TERMINATED, TRUNCATED = 1, 2
 BINS, MAX_SPREADS = 24, 32
 """Bins of a histogram, and the most numbers of an action or an observation that have one."""
@@ -81,6 +82,17 @@ class Level(IntEnum):
     ERROR = 3
     FATAL = 4
     """The session ends because of it."""
+
+
+class Severity(IntEnum):
+    """How grave a finding is."""
+
+    NOTE = 0
+    """Worth knowing: usual in some trainings that learn."""
+    WARNING = 1
+    """A training with it learns or runs worse than it could."""
+    FAULT = 2
+    """What is learned is being lost, or soon will be."""
 
 
 STATE = Record(
@@ -196,6 +208,20 @@ EVENT = Record(
     number("level", "u1", one_of(Level)),
     number("env", "i4", FROM_NONE),
     text("text", 240),
+)
+FINDING = Record(  # a `Finding`
+    number("number", "u4", ANY),  # from 1; 0 in rows that are not used
+    text("rule", 32),
+    number("severity", "u1", one_of(Severity)),
+    text("text", 240),
+    text("advice", 320),
+    number("value", "f8", ANY),
+    number("threshold", "f8", ANY),
+    number("step", "u8", ANY),  # the environment step at which it began, all environments
+    number("began", "f8", TIME),  # s since the epoch
+    number("ended", "f8", TIME),  # 0 while it lasts
+    number("env", "i4", FROM_NONE),
+    text("curve", METRIC_NAME_BYTES),
 )
 SPREAD = Record(  # a histogram: the numbers between the two ends
     number("low", "f4", ANY),

@@ -88,6 +88,7 @@ FIXED_BLOCKS = (
     TelemetryBlock.of("episodes", records.EPISODE, records.MAX_EPISODES),
     TelemetryBlock.of("breakpoints", records.BREAKPOINT, records.MAX_BREAKPOINTS),
     TelemetryBlock.of("scaling", records.SCALING, MAX_SCALING),
+    TelemetryBlock.of("findings", records.FINDING, records.MAX_FINDINGS),
 )
 """The blocks that are the same for every task and every N."""
 

@@ -15,6 +15,7 @@ from ..schema import Bounds, Length
 from ..trainer import PolicyOutput
 from .declared import decoded
 from .description import Description
+from .findings import Finding, read_findings
 from .metric_names import split_metric_name
 from .moments import Moment, RecentSteps
 from .processes import ProcessRole
@@ -131,6 +132,7 @@ class Snapshot:
         scaling: Throughput at each N that was measured.
         outcomes: How many episodes ended in each way.
         breakpoints: A record per breakpoint.
+        findings: The problems that were found, in the order in which they began.
         moment: The focus at the requested step.
         line: Last steps of the focus of a paused session.
         action_counts: How often the focus and all environments took each action of late, `(2, num_actions)`.
@@ -167,6 +169,7 @@ class Snapshot:
     scaling: tuple[Scaling, ...]
     outcomes: tuple[int, ...]
     breakpoints: Array
+    findings: tuple[Finding, ...] = ()
     moment: Moment | None = None
     line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
@@ -260,6 +263,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         scaling=tuple(Scaling(**SCALING.get(entry)) for entry in reader.read("scaling") if entry["num_envs"]),
         outcomes=tuple(reader.read("outcomes").tolist()),
         breakpoints=breakpoints[breakpoints["number"] > 0],
+        findings=read_findings(reader.read("findings")),
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,

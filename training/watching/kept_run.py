@@ -20,9 +20,11 @@ from typing import Any
 from ...backends.system.segment import Segment
 from ...envs import PacError
 from ...envs.files import MIB
+from ..diagnosis.of_run import FOUND
 from ..runs.folder import LOG, RunFolder, watched_runs
 from ..runs.last_telemetry import write_telemetry
 from ..runs.removal import check_removal, remove
+from ..telemetry.findings import Finding
 from ..telemetry.throughput import RATE_NAMES
 
 MOST_RUNS, MOST_BYTES = 200, 512 * MIB
@@ -76,7 +78,14 @@ class KeptRun:
         """The run's folder; empty without one."""
         return "" if self.folder is None else str(self.folder.path.resolve())
 
-    def add(self, row: Mapping[str, float], totals: Mapping[str, Any], seconds: float, num_envs: int) -> None:
+    def add(
+        self,
+        row: Mapping[str, float],
+        totals: Mapping[str, Any],
+        seconds: float,
+        num_envs: int,
+        findings: tuple[Finding, ...],
+    ) -> None:
         """Keep the figures of an iteration.
 
         The longer a script runs, the rarer are lines of metrics, each with the newest value of everything since the
@@ -87,12 +96,14 @@ class KeptRun:
             totals: What was counted so far.
             seconds: Seconds of training so far.
             num_envs: Number of environments N.
+            findings: What is wrong with the training, and what was.
         """
         if self.folder is None:
             return
         figures = {**totals, "seconds": round(seconds, 3), **dict.fromkeys(RATE_NAMES)}
         self._pending |= {**figures, **row}
-        self._counts = {"num_envs": num_envs, **totals, "return_mean": row.get("return_mean")}
+        found = [finding.as_json() for finding in findings]
+        self._counts = {"num_envs": num_envs, **totals, "return_mean": row.get("return_mean"), FOUND: found}
         if seconds >= self._due:
             self._lines.append(self._pending)
             self._pending, self._due = {}, seconds + seconds / LINES

@@ -31,6 +31,8 @@ PERIOD, LISTED = 0.1, 5.0
 """Seconds between two steps that are observed, and between two lists of the classes that they observe."""
 MOST_VAIN = 50
 """Observed steps without the policy, such as random actions, after which its last output is not shown any more."""
+ENTROPY, DEVIATION, VALUE_MEAN = "policy/entropy", "policy/deviation", "policy/value_mean"
+"""Curves of what the policy computed: means over all environments."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
 VALUE, ACTOR = re.compile(r"value|critic|baseline|(^|_)vf?(_|\d|$)"), re.compile(r"actor|policy")
 """Names of modules whose output is a value; names that also contain the second are those of whole agents."""
@@ -82,12 +84,18 @@ class PolicyProbe:
         num_envs: Number of environments N.
         num_actions: Number of actions to choose from; 0 if actions are not choices.
         action_numbers: Number of numbers in an action; 0 if unknown.
+
+    Attributes:
+        figures: Means over all environments of what was observed last, by name.
     """
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
         self._num_envs, self._num_actions, self._action_numbers = num_envs, num_actions, action_numbers
         self._most = num_envs * max(MOST_NUMBERS, num_actions)
         self._due, self._listed, self._vain = 0.0, 0.0, 0
+        self._observed = 0.0
+        self.figures: dict[str, float] = {}
+        self._means: dict[str, float] = {}
         self._functions: list[Any] = []
         self._codes: dict[FunctionType, tuple[CodeType, CodeType]] = {}
         self._optimizers: Any = None
@@ -105,13 +113,17 @@ class PolicyProbe:
         """Return what was observed last for an environment, and observe the next step."""
         if row != self._row:
             self._row, self._found = row, None
-        if perf_counter() >= self._due:
-            self._due = perf_counter() + PERIOD
+        self.observe(PERIOD)
+        return self._found
+
+    def observe(self, period: float) -> None:
+        """Observe the next step, if that is due: after a period, in s."""
+        if perf_counter() >= self._observed + period and self._due < math.inf:
+            self._observed = self._due = perf_counter()
             try:
                 self._begin()
             except Exception:  # of a version of PyTorch that is not known
                 self.stop()
-        return self._found
 
     @property
     def observes(self) -> bool:
@@ -198,6 +210,7 @@ class PolicyProbe:
             return None
         self._restore()
         found = self._interpreted(made)
+        self.figures = self._means
         self._vain = 0 if found else self._vain + 1
         if found or self._vain > MOST_VAIN:
             self._found = found
@@ -205,6 +218,7 @@ class PolicyProbe:
 
     def _interpreted(self, made: list[Made]) -> PolicyOutput | None:
         """Return the newest distribution that is one of actions; without any, the newest output per action."""
+        self._means = {}
         outputs = [item for item in made if item.by is not None]
         for item in reversed(made):
             if item.by is None and (found := self._distribution(item, outputs)):
@@ -214,16 +228,26 @@ class PolicyProbe:
                 numbers = self._numbers(item.output)
                 order = np.argsort(-numbers, kind="stable")
                 unknown = [UNKNOWN] * len(order)
+                self._note(VALUE_MEAN, self._rows_of(item.output).amax(-1))
                 return PolicyOutput(UNKNOWN, UNKNOWN, order.tolist(), unknown, values=numbers[order].tolist())
         return None
 
-    def _row_of(self, tensor: Any) -> Any:
-        """Return the displayed environment's numbers in a tensor; none if it has not one row per environment."""
+    def _rows_of(self, tensor: Any) -> Any:
+        """Return the numbers of each environment in a tensor; none if it has not one row per environment."""
         with suppress(Exception):  # a tensor inside a transformation, such as vmap, has no numbers after it
             rows = tensor.shape[:-1] or (tensor.shape if self._num_envs > 1 else ())
             if math.prod(rows) == self._num_envs:
-                return tensor.detach().reshape(self._num_envs, -1)[self._row]
+                return tensor.detach().reshape(self._num_envs, -1)
         return ()
+
+    def _row_of(self, tensor: Any) -> Any:
+        """Return the displayed environment's numbers in a tensor; none if it has not one row per environment."""
+        return self._rows_of(tensor)[self._row] if len(self._rows_of(tensor)) else ()
+
+    def _note(self, name: str, tensor: Any) -> None:
+        """Note the mean of a number of all environments, unless that would wait for a GPU."""
+        if tensor.device.type == "cpu" and tensor.numel() <= self._most:
+            self._means[name] = float(tensor.detach().double().mean())
 
     def _numbers(self, tensor: Any) -> Array:
         """Return the displayed environment's numbers in a tensor that has a row of them."""
@@ -239,6 +263,9 @@ class PolicyProbe:
             chances = self._numbers(parameter) if "probs" in known else np.exp(self._numbers(parameter))
             order = np.argsort(-chances, kind="stable")
             entropy = float(-(chances * np.log(np.maximum(chances, 1e-30))).sum())
+            rows = self._rows_of(parameter).double()
+            rows = rows.exp() if "probs" not in known else rows
+            self._note(ENTROPY, -(rows * rows.clamp_min(1e-30).log()).sum(-1))
             value = self._value(item, [parameter], outputs)
             return PolicyOutput(value, entropy, order.tolist(), chances[order].tolist())
         kinds: Any = distributions.Normal, distributions.MultivariateNormal
@@ -247,7 +274,10 @@ class PolicyProbe:
         size = len(self._row_of(means))
         if self._num_actions or not size or self._action_numbers not in {0, size}:
             return None
-        entropy = float(self._numbers(kind.entropy(item.output)).sum())
+        entropies = kind.entropy(item.output)
+        entropy = float(self._numbers(entropies).sum())
+        self._note(ENTROPY, self._rows_of(entropies).sum(-1))
+        self._note(DEVIATION, deviations)
         value = self._value(item, [means, deviations], outputs)
         return PolicyOutput(value, entropy, (), (), self._numbers(means).tolist(), self._numbers(deviations).tolist())
 
@@ -272,7 +302,10 @@ class PolicyProbe:
         if not certain:
             alone = source is not None and all(_same(source.output, one) for one in policy.inputs)
             certain = [made for made in found if alone or made.begin > policy.end]
-        return float(self._numbers(certain[0].output)[0]) if len(certain) == 1 else UNKNOWN
+        if len(certain) != 1:
+            return UNKNOWN
+        self._note(VALUE_MEAN, certain[0].output)
+        return float(self._numbers(certain[0].output)[0])
 
 
 def _forwards(module: type) -> list[Any]:

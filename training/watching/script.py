@@ -26,19 +26,25 @@ from ..session.control import ControlServer
 from ..session.services import Services
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
-from ..telemetry.records import Level, Phase
+from ..telemetry.findings import gravest_first
+from ..telemetry.records import Level, Phase, Severity
 from . import requested
 from .boards import Render, WatchedBoards, renew
 from .figures import LoggedFigures
 from .infos import Infos
 from .kept_run import KeptRun
+from .learning_probe import LearningProbe
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .step_log import StepLog
 from .task import WatchedActions, describe_script
 
+OBSERVED = 1.0
+"""Seconds between two steps in which the policy is observed while nobody looks."""
 ITERATION, MAX_DELAY = 1.0, 1.5
 """Seconds of an iteration (unless a log ends it), and seconds between two publications without a viewer."""
+MOST_SAID = 3
+"""Findings that are printed when a script without an app in front ends."""
 MARK_PERIOD = 10.0  # s between two events about new environments
 SHARE = 0.006
 """The largest share of the training's time for publishing, without drawing."""
@@ -143,7 +149,7 @@ class WatchedScript:
         self._run = KeptRun(name, environments.task, keep=requested.keep)
         # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, services.viewers)
-        self._probe = PolicyProbe(num_envs, 0, 0)
+        self._probe, self._learning = PolicyProbe(num_envs, 0, 0), LearningProbe()
         self.mirror = self._mirror(num_envs)
         self.step_log = self.mirror.step_log
         self._publish_segment()
@@ -314,6 +320,8 @@ class WatchedScript:
             observed = None
             with suppress(Exception):  # an error about the policy must not stop the rest
                 observed = self._probe.finish()
+                self._probe.observe(OBSERVED)
+                self._learning.install()
             self._share_time()
             every = self.debugger.needs_every_step
             self.step_log.watch(watched=self.view.has_viewers or every, every=every)
@@ -403,8 +411,11 @@ class WatchedScript:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
         self._iteration_due = float("inf") if self._figures else now + ITERATION
-        row, counter = self.monitor.end_iteration(self._figures.take()), self.counter
-        self._run.add(row, counter.counts.totals(), self.clock.now(), self.mirror.environments)
+        learned = {**self._learning.take(), **self._probe.figures}
+        self._probe.figures = {}
+        row, counter = self.monitor.end_iteration({**learned, **self._figures.take()}), self.counter
+        found = self.debugger.diagnosis.findings
+        self._run.add(row, counter.counts.totals(), self.clock.now(), self.mirror.environments, found)
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show those of the figures that are numbers as curves, from the next step on."""
@@ -432,6 +443,7 @@ class WatchedScript:
             if self._figures or self._run.folder is not None:  # also what the script has logged last
                 self._end_iteration(perf_counter())
             self._probe.stop()
+            self._learning.remove()
             self.step_log.end()
             self._at_exit.cancel()
             _open.discard(self)
@@ -443,6 +455,10 @@ class WatchedScript:
         state = "interrupted" if interrupted or self.stopped else "failed" if failure else "completed"
         self._run.close(state, failure, self.services.writer.segment, requested.output)
         remove_directory(self.directory)
+        if not requested.quiet:
+            for found in gravest_first(self.debugger.diagnosis.findings)[:MOST_SAID]:
+                if found.severity > Severity.NOTE:
+                    print(f"pac-tui: {found.severity.name.lower()}: {printable(found.text)}", file=sys.stderr)  # noqa: T201 - as above
 
     def _exit(self) -> None:
         """Show viewers how the process ended."""
@@ -453,6 +469,7 @@ class WatchedScript:
     def forget(self) -> None:
         """Stop watching in a fork of the watched process."""
         self._probe.stop()
+        self._learning.remove()
         self.step_log.end()
         self._run.forget()
 

@@ -42,7 +42,7 @@ from ..messages import (
     SnapshotTaken,
     ViewChosen,
 )
-from ..preferences import AlarmLimits, Preferences, preferences, use
+from ..preferences import Preferences, Tolerances, preferences, use
 from ..terminal.svg import save_svg
 from ..terminal.terminal_app import TerminalApp
 from . import curve_choice
@@ -120,7 +120,7 @@ class PacApp(TerminalApp):
         self.navigation = Navigation(self.state, self.debugger, self.curves, self.painter, self)
         self.dialogs = DialogOpener(self)
         self._requested: ViewRequest | None = None
-        self._alarms: dict[int, AlarmLimits] = {}
+        self._tolerances: dict[int, Tolerances] = {}
         self._opened = time.time() if connection.origin == "elsewhere" else 0.0
         self._announced: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
@@ -251,15 +251,15 @@ class PacApp(TerminalApp):
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
         self._snapshots.request(request)
-        self._send_alarms()
+        self._send_tolerances()
 
-    def _send_alarms(self) -> None:
-        """Tell the session how sensitive its alarms are to be, unless it is as usual."""
-        wanted = preferences().alarms
+    def _send_tolerances(self) -> None:
+        """Tell the session how sensitive its diagnosis is to be, unless it is as usual."""
+        wanted = preferences().findings
         pid = self.state.snapshot.description.pid if self.state.snapshot is not None else None
-        if pid is not None and wanted != self._alarms.get(pid, AlarmLimits()) and not self.state.phase.over:
-            self._alarms[pid] = wanted
-            self.training.send("alarms", **wanted.model_dump())
+        if pid is not None and wanted != self._tolerances.get(pid, Tolerances()) and not self.state.phase.over:
+            self._tolerances[pid] = wanted
+            self.training.send("findings", **wanted.model_dump(mode="json"))
 
     def key_of(self, command: str) -> str:
         """Return a command's key as the app shows it."""
@@ -348,7 +348,7 @@ class PacApp(TerminalApp):
         if message.command == "stop":
             self.ending.stop_refused()
         self.training.requested_pause = None
-        if message.command not in {"look", "alarms"} and not self.ending.stop_requests:
+        if message.command not in {"look", "findings"} and not self.ending.stop_requests:
             self.notify(str(message.error), title=message.error.title, severity="warning")
 
     @work(thread=True, exclusive=True)

@@ -21,7 +21,11 @@ BROWSE: Hints = ("view.next", ("env.1-9", "{env}"), "view.learning", "view.timin
 CURSOR, TIME, STEP = (("select.left select.right", word) for word in ("cursor", "time", "step"))
 ZOOM, PAGES = ("curves.in curves.out", "zoom"), ("page.previous page.next", "pages")
 RESUME, PLAY, SPEED = ("pause", "resume"), ("pause", "play"), ("faster slower", "speed")
-SCROLL, TEN_STEPS = ("select.up select.down", "scroll"), ("travel.back travel.on", "10 steps")
+SCROLL, SELECT, TEN_STEPS = (
+    ("select.up select.down", "scroll"),
+    ("select.up select.down", "select"),
+    ("travel.back travel.on", "10 steps"),
+)
 OLDEST, FIRST = (("travel.first travel.last", words) for words in ("oldest, newest", "first, last"))
 EPISODE: Hints = ("episode", "record", "play")
 CURVES: Hints = (
@@ -36,6 +40,7 @@ RUNNING: dict[str, Hints] = {
     "members": ("pause", "page.next", "view.summary", *BROWSE[2:]),
     "learning": (*CURVES[:2], "page.next", "pause", *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
     "workers": ("pause", "page.next", *BROWSE[:4], *BROWSE[5:], *RESIZE),
+    "diagnosis": (SELECT, "accept", "pause", *BROWSE[:4], *BROWSE[5:]),
     "logs": ("logs.search", SCROLL, PAGES, "travel.last", "pause", *BROWSE[:-1]),
 }
 PAUSED: Hints = (RESUME, "step", "steps", "accept", "inspect", "breaks", *BROWSE, *RESIZE)

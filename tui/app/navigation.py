@@ -48,6 +48,17 @@ class OutputView(Protocol):
         """Go to the next match; return whether a text is searched."""
 
 
+class FindingsView(Protocol):
+    """What navigation needs of the diagnosis."""
+
+    @property
+    def target(self) -> tuple[str, int, str] | None:
+        """What shows the selected finding: a view, in it an environment from 0 or -1, or a curve."""
+
+    def select(self, by: int) -> None:
+        """Select another finding."""
+
+
 class ViewSwitcher(Protocol):
     """What navigation needs of the screen."""
 
@@ -62,6 +73,10 @@ class ViewSwitcher(Protocol):
     @property
     def output(self) -> OutputView:
         """The output."""
+
+    @property
+    def diagnosis(self) -> FindingsView:
+        """The diagnosis."""
 
     def show_view(self) -> None:
         """Show the selected view in place of another."""
@@ -134,6 +149,9 @@ class Navigation:
             self._switcher.output.scroll_lines(rows)
             self._switcher.output.shift(columns)
             self._host.refresh_now()
+        elif view == "diagnosis" and rows:
+            self._switcher.diagnosis.select(rows)
+            self._host.refresh_now()
         elif view == "learning" and rows:
             self._curves.zoom_in(-rows)
         elif columns:
@@ -163,6 +181,17 @@ class Navigation:
             self.open_selected()
         elif self._state.view == "logs" and self._switcher.output.find():
             self._host.refresh_now()
+        elif self._state.view == "diagnosis" and (target := self._switcher.diagnosis.target) is not None:
+            self._open(*target)
+
+    def _open(self, view: str, env: int, curve: str) -> None:
+        """Open what shows a finding."""
+        if env >= 0:
+            self.open_environment(env + 1)
+            return
+        self.show(view)
+        if curve:
+            self._curves.enlarge(curve)
 
     def search(self, text: str) -> None:
         """Search the output."""

@@ -15,6 +15,7 @@ from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 from ..views import (
     BaseView,
+    DiagnosisView,
     EnvironmentView,
     LearningView,
     LogView,
@@ -55,6 +56,7 @@ class Painter:
     Attributes:
         grid: The summary.
         output: The output.
+        diagnosis: What is wrong.
         curves: The learning curves.
     """
 
@@ -70,7 +72,9 @@ class Painter:
         self._state, self._debugger, self._scheduler = state, debugger, scheduler
         self.grid, self.output, self.curves = SummaryView(colors=colors), LogView(directory), LearningView()
         environment = EnvironmentView(colors=colors)
-        views = (self.grid, environment, TimingView(), self.curves, WorkersView(), self.output, MembersView())
+        self.diagnosis = DiagnosisView()
+        own = (TimingView(), self.curves, WorkersView(), self.diagnosis, self.output, MembersView())
+        views = (self.grid, environment, *own)
         self._views: dict[str, BaseView] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=state.view)
         self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")

@@ -129,6 +129,20 @@ def stop(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) 
 
 
 @app.command
+def diagnose(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS, json: Json = False) -> int:
+    """Say what is or was wrong with a run, with evidence, and what to try.
+
+    Args:
+        name: Name or folder of the run, or `latest`. It may be running or have ended, and be of a watched script.
+        runs_dir: Folder that contains the runs.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .diagnose import diagnose_run
+
+    return diagnose_run(name, runs_dir, json=json)
+
+
+@app.command
 def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
     """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` runs this command on HOST.
 

@@ -13,10 +13,12 @@ from cyclopts import App, Parameter
 from ...backends.system.segment import human_bytes
 from ...envs import BadParameter
 from ...training.config import RUNS
+from ...training.diagnosis.of_run import FOUND, findings_of
 from ...training.exits import DONE, FAILED
 from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder, watched_runs
 from ...training.runs.overview import RunOverview, goal_of, live_facts, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
+from ...training.telemetry.findings import gravest_first
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
@@ -101,7 +103,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     read = [run.read_metrics() for run in runs]
     metrics = [one.rows for one in read]
     goal = goal_of(runs[0].metadata(), metrics[0][-1] if metrics[0] else ())
-    sheets = [_last(rows, goal) | flat(run.metadata()) for run, rows in zip(runs, metrics, strict=True)]
+    sheets = [_last(rows, goal) | flat(_compared(run)) for run, rows in zip(runs, metrics, strict=True)]
     keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
     if json:
         return show_json(
@@ -119,6 +121,11 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     for run, one in zip(runs, read, strict=True):
         _warn(run, one.damaged)
     return 0
+
+
+def _compared(run: RunFolder) -> dict[str, Any]:
+    """Return what is compared of a run: not its findings, which have texts of their own."""
+    return {name: value for name, value in run.metadata().items() if name != FOUND}
 
 
 def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
@@ -172,7 +179,10 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(metadata)
     table = listed("", "")
     units = units_and_figures(metadata)[0]
-    for key, value in flat(metadata).items():
+    findings = gravest_first(findings_of(run))
+    for key, value in flat(
+        {**metadata, FOUND: [f"{one.severity.name.lower()}: {one.text}" for one in findings]}
+    ).items():
         if value is not None and (name := _label(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     show_table(table)

@@ -174,9 +174,9 @@ def show_preferences(*, schema: bool, json: bool) -> int:
     console.print("\n[rates]", markup=False)
     for name, field in type(found.rates).model_fields.items():
         _show_toml(name, getattr(found.rates, name), f"Hz. {field.description}")
-    console.print("\n[alarms]", markup=False)
-    for name, field in type(found.alarms).model_fields.items():
-        _show_toml(name, getattr(found.alarms, name), field.description or "")
+    console.print("\n[findings]", markup=False)
+    for name, field in type(found.findings).model_fields.items():
+        _show_toml(name, getattr(found.findings, name), field.description or "")
     console.print("\n[keys]", markup=False)
     for key in table().values():
         _show_toml(f'"{key.id}"', key.keys, key.title, bold=key.id in found.keys)

@@ -1,4 +1,4 @@
-"""The dialog of settings: theme, characters, colors, refresh rates and alarms, which change at once."""
+"""The dialog of settings: theme, characters, colors, refresh rates and the diagnosis, which change at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from ...envs import PacError
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Row, fit, styled
 from ..drawing.theme import NO_COLOR
-from ..preferences import AlarmLimits, Preferences, Rates, are_kept, path, preferences
+from ..preferences import Preferences, Rates, Tolerances, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
 from .dialog import ListDialog
@@ -78,9 +78,14 @@ def _settings() -> list[Setting]:
         ),
         *(
             Setting(
-                ("alarms", name), f"alarm: {name}", LIMITS, f"{field.description} 2 x tolerates twice as much.", " x"
+                ("findings", name),
+                f"diagnosis: {name}",
+                LIMITS,
+                f"{field.description} 2 x tolerates twice as much.",
+                " x",
             )
-            for name, field in AlarmLimits.model_fields.items()
+            for name, field in Tolerances.model_fields.items()
+            if field.annotation is float
         ),
     ]
 

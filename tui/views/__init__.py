@@ -1,6 +1,7 @@
 """The views. Each shows one aspect of a session, and requests what it needs."""
 
 from .base import BaseView, ViewUpdate
+from .diagnosis import DiagnosisView
 from .environment import EnvironmentView
 from .learning import LearningView
 from .logs import LogView
@@ -11,6 +12,7 @@ from .workers import WorkersView
 
 __all__ = [
     "BaseView",
+    "DiagnosisView",
     "EnvironmentView",
     "LearningView",
     "LogView",

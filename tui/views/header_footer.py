@@ -6,7 +6,7 @@ from rich.segment import Segment
 from textual.events import Click
 
 from ...backends.system.segment import human_bytes
-from ...training.telemetry.records import Phase
+from ...training.telemetry.records import Phase, Severity
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import NA, clock, percent, whole
 from ..drawing.styles import (
@@ -33,6 +33,7 @@ from ..drawing.widgets import TextLines
 from ..keys import shown as key_shown
 from ..messages import ViewChosen
 from ..session_text import pause_of_steps
+from .diagnosis import COLORS, gravest
 
 PHASES = {
     Phase.STARTING: (YELLOW, "starting"),
@@ -51,6 +52,7 @@ TABS = (
     ("timing", "Timing"),
     ("learning", "Learning"),
     ("workers", "Workers"),
+    ("diagnosis", "Diagnosis"),
     ("logs", "Output"),
 )
 """Views and their names; environments have no name, but a number."""
@@ -76,7 +78,10 @@ def head(snapshot: Snapshot | None, width: int, doing: str = "") -> Row:
         counters = f"{whole(snapshot.fps)} {units.fps} " if snapshot.phase is Phase.RUNNING else f"{done} "
     boards = {Phase.RUNNING: SIGNS.stepping, Phase.BASELINE: SIGNS.stepping, Phase.PAUSED: SIGNS.paused}
     sign = boards.get(snapshot.phase, SIGNS.dot)  # the signs that boards have, which the word beside them explains
-    right = (styled(f"{sign} {word}   ", color, bold=True), styled(counters, TEXT))
+    found = gravest(snapshot)
+    count = sum(one.lasts and one.severity > Severity.NOTE for one in snapshot.findings)
+    warning = (styled(f"{SIGNS.broken} {count}   ", COLORS[found.severity], bold=True),) if found and count else ()
+    right = (*warning, styled(f"{sign} {word}   ", color, bold=True), styled(counters, TEXT))
     room = width - width_of(right)
     shown = next((row for row in ((*left, *detail), left, (brand,)) if width_of(row) + GAP < room), ())
     return spread(shown, right, width)

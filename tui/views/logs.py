@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ...training.logs import LogLine, Logs, Severity
+from ...training.logs import LogLine, Logs, LogSeverity
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME, framed
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, SOFT, TEXT, YELLOW, Row, fit, styled
@@ -15,7 +15,7 @@ from .figures import hint
 
 TITLE = "Output"
 SOURCE, SIGN = 10, 2
-COLORS = {Severity.PLAIN: TEXT, Severity.WARNING: YELLOW, Severity.ERROR: RED}
+COLORS = {LogSeverity.PLAIN: TEXT, LogSeverity.WARNING: YELLOW, LogSeverity.ERROR: RED}
 
 
 class LogView(LinesView):
@@ -101,7 +101,7 @@ class LogView(LinesView):
 
     def _row(self, number: int, line: LogLine, width: int) -> Row:
         color = COLORS[line.severity]
-        sign = {Severity.WARNING: "!", Severity.ERROR: SIGNS.bad}.get(line.severity, " ")
+        sign = {LogSeverity.WARNING: "!", LogSeverity.ERROR: SIGNS.bad}.get(line.severity, " ")
         text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
         head = (

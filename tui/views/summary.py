@@ -18,6 +18,7 @@ from ..messages import EnvironmentOpened
 from . import figures, goal
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
+from .diagnosis import summary_section
 from .frames import frames_of, with_messages
 from .headline import Headline
 from .inspect import inspected
@@ -35,6 +36,7 @@ TALLEST_CHART = 16
 TALL, HIGH = 30, 46
 CURVE_LINES, HIGH_CURVE_LINES = 6, 9
 LOW_GOAL, GOAL, HIGH_GOAL = 5, 11, 15
+FINDING_LINES = 3
 
 
 class SummaryView(BaseView):
@@ -128,20 +130,22 @@ class SummaryView(BaseView):
         if tall and figures.shows_scaling(snapshot):
             curve = HIGH_CURVE_LINES if high else CURVE_LINES
             sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width, curve)))
+        found = summary_section(snapshot, FINDING_LINES if tall else 1)
+        wrong = [] if found is None else [found]
         if snapshot.description.units.episodes:
             sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
         if tall:
             sections.append(Section("Trainer", lambda width, _: figures.learning(snapshot, width)))
             more = self.curves[1 + self._capacity :]
-            lines, room = HIGH_GOAL if high else GOAL, height - taken(sections, *self._side.size) - 2
+            lines, room = HIGH_GOAL if high else GOAL, height - taken([*wrong, *sections], *self._side.size) - 2
             if more and room >= lines + LEAST_CHARTS + 2:
                 count = max(1, (room - lines) // TALLEST_CHART)
                 sections += [self._curves.section(update, name) for name in more[:count]]
             else:
                 lines = max(lines, room)
-            return [goal.section(update, self._curves, lines), *sections]
-        room = height - taken(sections, *self._side.size) - 2
-        return [goal.section(update, self._curves, max(LOW_GOAL, room)), *sections]
+            return [goal.section(update, self._curves, lines), *wrong, *sections]
+        room = height - taken([*wrong, *sections], *self._side.size) - 2
+        return [goal.section(update, self._curves, max(LOW_GOAL, room)), *wrong, *sections]
 
     @property
     def _across(self) -> int:

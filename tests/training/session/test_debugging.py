@@ -1,4 +1,4 @@
-"""Debugging steps that were counted: breakpoints, episode ends, alarms and the history."""
+"""Debugging steps that were counted: breakpoints, episode ends, evidence and the history."""
 
 import math
 
@@ -24,10 +24,8 @@ class Debugged:
         self.gate, self.view, self.counts, self.source = Gate(folder), View(), Counts(TASK), Source()
         self.reader = StepReader(TASK, self.source.buffer)
         self.breaks: list[tuple[str, int]] = []
-        self.alarms: list[tuple[str, int]] = []
         report = {
             "on_breakpoint": lambda text, env: self.breaks.append((text, env)),
-            "on_alarm": lambda text, env: self.alarms.append((text, env)),
         }
         self.debugger = Debugger(TASK, self.view, self.counts, TrainingClock(), self.gate, **report)
         self.counts.resize(N)
@@ -89,10 +87,10 @@ def test_the_gate_closes_at_the_end_of_the_awaited_episode(debugged):
     assert not debugged.debugger.needs_every_step
 
 
-def test_an_alarm_marks_its_environment_until_the_episode_ends(debugged):
-    """A reward that is NaN is reported with its environment."""
+def test_a_problem_marks_its_environment_until_the_episode_ends(debugged):
+    """A reward that is NaN is checked at once."""
     debugged.step(episode_return=[0, 0, 0, math.nan])
-    assert [env for _, env in debugged.alarms] == [3]
+    assert debugged.debugger.diagnosis.due == 0
     assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, 0, Notice.ALARM]
     debugged.step(terminated=[0, 0, 0, 1])
     assert not debugged.debugger.columns(N)["notice"].any()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pac.training.config import Config
+from pac.training.diagnosis.session_rules import WORKER_FAILED
 from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import CheckpointNotWritten
 from pac.training.runs.folder import RunFolder
@@ -82,7 +83,7 @@ def test_what_is_queued_when_environments_close_is_kept(tmp_path):
     assert (seen.phase, seen.message, seen.state["steps"]) == (Phase.ENDED, "ended", report["steps"])
     assert [text for text in report["events"] if text in SAID] == SAID[:3]  # the report is made before the workers end
     assert (report["worker_restarts"], session.failures.worker_restarts) == (3, 4)
-    assert session.debugger.alarms.messages == SAID
+    assert [found.rule for found in session.debugger.diagnosis.findings] == [WORKER_FAILED]
     output = (tmp_path / "run" / "workers.log").read_text().splitlines()
     assert output == [f"worker 1: {text}" for text in SAID]
 

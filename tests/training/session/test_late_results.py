@@ -58,7 +58,7 @@ def test_late_results_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def followed(folder: Path) -> tuple[Monitor, Callable[[], None]]:
     """Return a monitor of two environments on a device that is far behind, and what makes a step."""
-    monitor = Monitor(TASK, Gate(folder), Timer(), TrainingClock(), on_breakpoint=print, on_alarm=print)
+    monitor = Monitor(TASK, Gate(folder), Timer(), TrainingClock(), on_breakpoint=print, on_finding=print)
     source = SimpleNamespace(buffer=DeviceMemory(Layout(TASK, N, 3, "apart")), workers=(), save=lambda _slot: False)
     buffer: DeviceMemory = source.buffer
     buffer.order.begin(0)

@@ -26,7 +26,7 @@ class Published:
     def __init__(self, folder):
         self.gate, self.source, clock = Gate(folder), Source(), TrainingClock()
         clock.add(3.0)
-        self.monitor = Monitor(TASK, self.gate, Timer(), clock, on_breakpoint=print, on_alarm=print)
+        self.monitor = Monitor(TASK, self.gate, Timer(), clock, on_breakpoint=print, on_finding=print)
         self.state, self.view = self.monitor.state, self.monitor.view
         self.monitor.attach(segment(folder), N)
         self.reader = TelemetryReader(folder)

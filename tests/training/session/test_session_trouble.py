@@ -71,19 +71,19 @@ def test_a_killed_worker_is_replaced_and_training_continues(tmp_path, backend):
         watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
 
 
-def test_an_alarm_ends_a_session_with_alarm_exit(tmp_path):
-    """A failed worker is an alarm: the session fails with its text, and what was learned is saved."""
+def test_a_finding_ends_a_session_with_alarm_exit(tmp_path):
+    """A failed worker is one: the session fails with its text, and what was learned is saved."""
     with session(tmp_path, name="run", backend="shm", alarm_exit=True) as watched:
         seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.processes))
         os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
         with pytest.raises(SessionFailed, match="SIGKILL") as caught:
             watched.process.report()
-        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
+        assert (caught.value.title, caught.value.code) == ("Finding", 1)
         assert [event.level for event in watched.see().events if "SIGKILL" in event.text] == [Level.FATAL]
         assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
 
 
-def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
+def test_a_checkpoint_that_cannot_be_written_is_a_finding(tmp_path):
     """It is in the report, and ends a session with --alarm-exit; otherwise the training continues."""
     with session(tmp_path, name="run") as watched:
         watched.until(running)
@@ -100,16 +100,16 @@ def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
             watched.call("checkpoint")
             with pytest.raises(SessionFailed, match="no checkpoint was saved") as caught:
                 watched.process.report()
-        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
+        assert (caught.value.title, caught.value.code) == ("Finding", 1)
 
 
-def test_nan_is_an_alarm_and_marks_its_board(tmp_path):
+def test_nan_is_a_finding_and_marks_its_board(tmp_path):
     """An observation with NaN is reported without a breakpoint."""
     with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
-        alarm = "alarm: env 1: observation is NaN, and in 1 more environment"
-        watched.until(lambda snapshot: any(event.text == alarm for event in snapshot.events))
+        found = "env 1: observation is NaN, and in 1 more environment"
+        watched.until(lambda snapshot: any(event.text == f"diagnosis: {found}" for event in snapshot.events))
         watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
-        assert watched.end()["alarms"] == [alarm]
+        assert watched.end()["alarms"] == [found]
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_the_lines_of_a_long_training_are_rare_and_keep_rare_figures(watched):
     """A figure that is logged between two lines is in the next one."""
     run = KeptRun("train", "Toy", keep=True)
     for second in range(20_000):
-        run.add({"loss": second} | ({"evaluation": 7.0} if second == 9_001 else {}), COUNTS, second, 2)
+        run.add({"loss": second} | ({"evaluation": 7.0} if second == 9_001 else {}), COUNTS, second, 2, ())
     run.write()
     rows = only(watched).metrics()
     assert 2_000 < len(rows) < 8_000
@@ -182,9 +182,9 @@ def test_old_runs_make_room(watched, monkeypatch):
 def test_what_was_logged_since_the_last_line_is_kept_at_the_end(watched, segment):
     """Also if all lines before were written already."""
     run = KeptRun("train", "Toy", keep=True)
-    run.add({"loss": 1.0}, COUNTS, 10_000, 2)
+    run.add({"loss": 1.0}, COUNTS, 10_000, 2, ())
     run.write()
-    run.add({"evaluation": 7.0}, COUNTS | {"steps": 9}, 10_001, 2)
+    run.add({"evaluation": 7.0}, COUNTS | {"steps": 9}, 10_001, 2, ())
     run.close("completed", "", segment, None)
     assert only(watched).metrics()[-1]["evaluation"] == 7
     assert only(watched).metadata()["steps"] == 9

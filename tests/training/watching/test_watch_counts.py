@@ -86,16 +86,16 @@ def test_a_number_that_is_none_for_one_step_rings():
     for steps in (6, 3):
         for _ in range(steps):
             envs.step(np.zeros(2, np.int64))
-        alarms = session_of(envs).debugger.alarms
-        assert not alarms.messages
+        diagnosis = session_of(envs).debugger.diagnosis
+        assert not diagnosis.alarms
         counted_by(envs)
-    assert alarms.messages == ["alarm: env 2: observation is NaN"]
+    assert diagnosis.alarms == ["env 2: observation is NaN"]
     for loss in (np.nan, 0.5):
         watch.log({"loss": loss})
 
     def stepped():
         envs.step(np.zeros(2, np.int64))
-        return len(alarms.messages) > 1
+        return len(diagnosis.alarms) > 1
 
     until(stepped, "an iteration")
-    assert alarms.messages[1:] == ["alarm: loss is nan"]
+    assert diagnosis.alarms[1:] == ["loss is nan"]

@@ -80,14 +80,14 @@ async def test_a_rate_changes_in_steps(config_file, fake, open_app):
         await seen(app, "60 Hz")
 
 
-async def test_alarms_are_muted_in_the_session(config_file, fake, open_app):
+async def test_groups_of_rules_are_muted_in_the_session(config_file, fake, open_app):
     """It is told at once; the list scrolls where it does not fit, and the file stays as it is."""
     async with open_app(fake, (60, 12)) as (app, pilot):
         await pilot.press("comma", "up")
-        await seen(app, "alarm: throughput", "1 x")
+        await seen(app, "diagnosis: speed", "1 x")
         await pilot.press("left", "left")
         await seen(app, "muted")
-        await until(lambda: ("alarms", {"nan": 1, "entropy": 1, "episodes": 1, "throughput": 0}) in fake.commands)
+        await until(lambda: ("findings", {"environments": 1, "learning": 1, "speed": 0, "muted": []}) in fake.commands)
         assert not config_file.exists()
 
 

@@ -1,0 +1,207 @@
+"""The diagnosis: what its rules find, what they let pass, and that a finding begins once, lasts and ends."""
+
+import math
+import os
+
+import pytest
+
+from pac.backends.core.layout import Layout
+from pac.envs.slots import Span
+from pac.training.diagnosis import evidence as evidence_module
+from pac.training.diagnosis.all_rules import RULES
+from pac.training.diagnosis.diagnosis import QUIET_SECONDS, Diagnosis
+from pac.training.diagnosis.evidence import FIRST_EPISODE_SECONDS, MIN_EPISODE_SECONDS, patience
+from pac.training.diagnosis.learning_rules import EARLY, LATE
+from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
+from pac.training.diagnosis.speed_rules import MIN_WINDOWS, busy
+from pac.training.telemetry.records import Severity
+from pac.training.telemetry.step_results import StepReader
+from pac.training.telemetry.throughput import Mark, Throughput
+
+from ...toys import toy
+
+
+class Training:
+    """A training that tells its figures, a window of 2 s an iteration."""
+
+    def __init__(self):
+        self.diagnosis, self.throughput = Diagnosis(), Throughput()
+        self.begun: list[str] = []
+        self.diagnosis.on_begin = lambda finding: self.begun.append(finding.text)
+        self.frames, self.seconds, self.num_envs = 0.0, 0.0, 0
+
+    def iterate(self, count=1, fps=1000.0, num_envs=8, *, limited=False, **metrics):
+        """Go through some iterations; return what began meanwhile."""
+        before = len(self.begun)
+        if num_envs != self.num_envs:
+            self.num_envs = num_envs
+            self.throughput.reset(num_envs, Mark(self.seconds, int(self.frames), 0))
+        named = {name.replace("__", "/"): value for name, value in metrics.items()}
+        for _ in range(count):
+            self.seconds, self.frames = self.seconds + 2, self.frames + 2 * fps
+            self.throughput.add(Mark(self.seconds, int(self.frames), 0), limited=limited)
+            self.diagnosis.evidence.log(named, int(self.frames))
+            self.diagnosis.evidence.windows = self.throughput.windows
+            self.diagnosis.check(self.seconds)
+        return self.begun[before:]
+
+
+@pytest.fixture
+def training(monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(evidence_module, "LOG_PERIOD", -1.0)
+    return Training()
+
+
+def results(observation=0.0, score=0.0, final=0.0, *, players=1, ended=False, dtype="float32"):
+    """What is read of five steps of four rows."""
+    task = toy(dtype, (3,), players=players)
+    buffer = Layout(task, 4 // players, slots=9).map()
+    buffer["observation"][3, 2, 1] = observation
+    buffer["final_observation"][4, 3] = final
+    buffer["episode_return"][2, 1] = score
+    buffer["terminated"][4, 3] = ended
+    reader = StepReader(task, buffer)
+    reader.request(Span(slice(1, 6), slice(5)))
+    (found,) = reader.delivered()
+    return found
+
+
+def test_every_rule_says_what_it_needs():
+    """So that the page of the documentation, the view and the JSON can."""
+    for rule in RULES.values():
+        texts = rule.definition, rule.sentence, rule.why, rule.advice, rule.source, rule.needs
+        assert all(texts), rule.id
+
+
+def test_a_finding_begins_once_lasts_and_ends(training):
+    """It ends after a minute without the problem; then it may begin again."""
+    for seconds in (1, 100, 159):
+        training.diagnosis.evidence.log({"loss": math.nan}, 500)
+        training.diagnosis.check(seconds)
+        training.diagnosis.check(seconds + QUIET_SECONDS - 1)
+    (found,) = training.diagnosis.findings
+    assert (found.rule, found.severity, found.step, found.lasts) == ("loss-not-finite", Severity.FAULT, 500, True)
+    training.diagnosis.check(400)
+    assert not training.diagnosis.findings[0].lasts
+    training.diagnosis.evidence.log({"loss": math.inf}, 900)
+    training.diagnosis.check(401)
+    assert training.begun == ["loss is nan", "loss is inf"]
+    assert [one.number for one in training.diagnosis.findings] == [1, 2]
+
+
+def test_a_rule_that_fails_leaves_the_training_alone(training, monkeypatch):
+    """The others are still checked."""
+    monkeypatch.setattr(training.diagnosis.evidence, "learners", None)
+    training.diagnosis.report(CHECKPOINT_NOT_WRITTEN, "the disk is full")
+    training.diagnosis.check(5.0)
+    assert training.diagnosis.alarms == ["the disk is full"]
+
+
+def test_what_others_report_is_a_finding(training):
+    """Reported again while it lasts, it is the same one."""
+    assert training.diagnosis.report(CHECKPOINT_NOT_WRITTEN, "the disk is full")
+    assert not training.diagnosis.report(CHECKPOINT_NOT_WRITTEN, "the disk is still full")
+    training.diagnosis.check(5.0)
+    assert not training.diagnosis.report(CHECKPOINT_NOT_WRITTEN, "the disk is full")
+    training.diagnosis.check(6.0)
+    assert training.diagnosis.alarms == ["the disk is full"]
+
+
+def test_numbers_that_are_none_are_found_where_they_are(training):
+    """Observation and reward have a rule each; of several seats the environment is named."""
+    for now, players in ((5.0, 1), (6.0, 2), (7.0 + QUIET_SECONDS, 2)):
+        score = math.nan if players == 1 else 0.0
+        found = results(observation=math.nan, score=score, players=players)
+        assert training.diagnosis.evidence.stepped.add(found, players, 0, None)
+        training.diagnosis.check(now)
+        assert not training.diagnosis.evidence.stepped.nan_rewards
+    assert training.begun == ["env 3: observation is NaN", "env 2: reward is NaN"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        ({"final": math.nan}, []),
+        ({"final": math.nan, "ended": True}, ["env 4: observation is NaN"]),
+        ({"observation": math.inf, "score": -math.inf}, []),
+        ({"observation": 255, "dtype": "uint8"}, []),
+    ],
+)
+def test_the_last_observation_of_an_episode_is_looked_at_too(training, seen, message):
+    """Where one ended; elsewhere its place holds what was long ago. Infinity and whole numbers are numbers."""
+    training.diagnosis.evidence.stepped.add(results(**seen), 1, 0, None)
+    training.diagnosis.check(5.0)
+    assert training.diagnosis.alarms == message
+
+
+def test_a_loss_that_is_no_number_is_found(training):
+    """Other figures may be unknown."""
+    assert not training.iterate(loss__policy=1.0, explained_variance=math.nan)
+    assert training.iterate(3, loss__policy=math.inf) == ["loss/policy is inf"]
+
+
+def test_entropy_collapses_against_its_early_level(training):
+    """To less than 15 % in most of ten iterations; shorter dips and a slow fall to more than that pass."""
+    assert not training.iterate(EARLY, loss__entropy=2.0)
+    assert not training.iterate(50, loss__entropy=0.31)
+    assert not training.iterate(LATE // 2 - 1, loss__entropy=0.1)
+    assert not training.iterate(LATE, loss__entropy=0.31)
+    reported = training.iterate(3 * LATE, loss__entropy=0.1)
+    assert reported == ["the policy's entropy has collapsed to 0.1 nats, from 2 at first"]
+
+
+def test_the_entropy_of_other_trainers_is_known(training):
+    """Its negative as a loss, too; one that was never above 0, as of numbers, has no level to fall from."""
+    training.iterate(EARLY, train__entropy_loss=-1.5)
+    assert training.iterate(LATE, train__entropy_loss=-0.01)
+    other = Training()
+    other.iterate(EARLY, entropy=-1.0)
+    assert not other.iterate(30, entropy=-9.0)
+
+
+def test_throughput_is_held_to_its_own_median(training):
+    """Three windows 20 % under it begin one finding; two do not, nor does what is slow by wish or at another N."""
+    assert not training.iterate(MIN_WINDOWS, fps=1000)
+    assert not training.iterate(2, fps=700)
+    assert not training.iterate(3, fps=1000)
+    assert not training.iterate(10, fps=100, limited=True)
+    assert not training.iterate(2 * MIN_WINDOWS, fps=900)
+    assert training.iterate(4, fps=700) == ["throughput is 700/s, 22% below the median of 900/s"]
+    assert not training.iterate(20, fps=100, num_envs=2)
+
+
+def test_a_noisy_machine_is_no_finding(training):
+    """Where one window in five is slow anyhow, three such are nothing; much slower ones are."""
+    for _ in range(MIN_WINDOWS // 5):
+        assert not training.iterate(fps=700) + training.iterate(4, fps=1000)
+    assert not training.iterate(3, fps=700)
+    assert training.iterate(3, fps=300)
+
+
+def test_a_busy_machine_is_named():
+    """If more programs want to run than there are cores."""
+    assert busy(7.4, 4) == "; 7 programs want to run on 4 cores"
+    assert not busy(4.5, 4)
+
+
+def test_rules_are_muted_and_tuned(training):
+    """By their names or groups: muted ones find nothing, others tolerate as much more as is set."""
+    training.diagnosis.tolerances = {"loss-not-finite": 0, "learning": 2, "speed": 2}
+    assert not training.iterate(EARLY + 20, loss__policy=math.nan, loss__entropy=2.0)
+    assert not training.iterate(LATE, loss__entropy=0.16)
+    assert training.iterate(LATE, loss__entropy=0.14)
+    assert not training.iterate(4, fps=700)
+    assert training.iterate(4, fps=500)
+
+
+def test_episodes_that_end_no_more_are_a_finding(training):
+    """After ten median ones, a minute at least; where none has ended, after ten minutes."""
+    assert patience(200.0, 10.0) == 200.0
+    assert patience(20.0, 10.0) == MIN_EPISODE_SECONDS
+    assert patience(math.nan, 10.0) == FIRST_EPISODE_SECONDS
+    for episodes, now in ((5, 100.0), (6, 250.0), (6, 449.0), (6, 451.0), (6, 453.0)):
+        assert not training.begun or now > 451
+        training.diagnosis.evidence.pace(episodes, 200.0, now)
+        training.diagnosis.check(now)
+    assert training.begun == ["no episode has ended for 201 s; the limit is 200 s"]

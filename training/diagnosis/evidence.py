@@ -1,0 +1,103 @@
+"""What is known of a training, from which rules say what is wrong with it; owned by the training thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+
+from .curves import LearnerCurves, add_row
+from .step_statistics import StepStatistics
+
+LOG_PERIOD = 0.05  # s, at least, between two points of a series
+LEAST_EPISODES, LEAST_STEPS = 200, 20_000
+"""From how many on a training may be said not to learn."""
+LEAST_POINTS = 20
+NOISE_FACTOR = 10.0
+"""By how many times its usual jump a curve of returns must have risen, where single episodes are not known."""
+EPISODE_FACTOR = 10.0  # times the median episode
+MIN_EPISODE_SECONDS, FIRST_EPISODE_SECONDS = 60.0, 600.0
+"""Seconds without the end of an episode that are no problem, and while no episode has ended."""
+
+
+class Evidence:
+    """What is known of a training.
+
+    Attributes:
+        steps: Environment steps so far, all environments.
+        num_envs: Number of environments N.
+        players: Seats of an environment.
+        learners: The curves by learner.
+        not_finite: Losses of the last iteration that are NaN or infinite, by name.
+        stepped: What is known of the environments' steps.
+        windows: The fps of all windows at the present N.
+        silence: Seconds of training without an end of an episode, and after how many that is a problem.
+        shares: Shares of the training thread's time by phase; empty while unknown.
+        reported: What was reported by others since the last check, by the name of its rule.
+    """
+
+    def __init__(self) -> None:
+        self.steps = self.num_envs = 0
+        self.players = 1
+        self.learners: dict[int, LearnerCurves] = {}
+        self.not_finite: dict[str, float] = {}
+        self.stepped = StepStatistics()
+        self.windows: Sequence[float] = ()
+        self.silence = (0.0, math.inf)
+        self.shares: Mapping[str, float] = {}
+        self.reported: dict[str, tuple[str, int]] = {}
+        self._logged = 0.0
+        self._episodes, self._ended = 0, 0.0
+
+    def log(self, row: Mapping[str, float], steps: int, *, every: bool = False) -> bool:
+        """Add the metrics of an iteration, if the last one was not just now or `every` one counts.
+
+        Returns:
+            Whether a loss is not finite.
+        """
+        self.steps = steps
+        self.not_finite = {name: value for name, value in row.items() if not math.isfinite(value) and "loss" in name}
+        if every or self.not_finite or perf_counter() >= self._logged + LOG_PERIOD:
+            self._logged = perf_counter()
+            add_row(self.learners, row, steps)
+        return bool(self.not_finite)
+
+    def pace(self, episodes: int, limit: float, now: float) -> None:
+        """Note how many episodes have ended, and the limit for the next one in s; `now` in s of training."""
+        if episodes != self._episodes:
+            self._episodes, self._ended = episodes, now
+        self.silence = now - self._ended, limit
+
+    def forget_moment(self) -> None:
+        """Forget what was only true at one moment, after the rules were checked."""
+        self.not_finite, self.reported = {}, {}
+        self.stepped.nan_rewards.clear()
+        self.stepped.nan_observations.clear()
+
+    @property
+    def improved(self) -> bool | None:
+        """Whether episodes have become better since the first ones; None while too little is known."""
+        if self.stepped.returns.count:
+            return self.stepped.returns.improved
+        series = self.learners[0].known("return", 2 * LEAST_POINTS) if 0 in self.learners else None
+        if series is None:
+            return None
+        return series.late(LEAST_POINTS // 2) - series.early(LEAST_POINTS // 2) > NOISE_FACTOR * series.noise
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the training has gone on for long without better returns."""
+        enough = self.stepped.returns.count >= LEAST_EPISODES and self.steps >= LEAST_STEPS
+        return enough and self.improved is False
+
+
+def patience(length: float, sps: float) -> float:
+    """Return after how many seconds without the end of an episode there is a problem: ten median episodes or a minute.
+
+    Args:
+        length: Median length of the last episodes, in steps; NaN before the first.
+        sps: Steps per second of one environment.
+    """
+    if math.isnan(length) or not sps > 0:
+        return FIRST_EPISODE_SECONDS
+    return max(MIN_EPISODE_SECONDS, EPISODE_FACTOR * length / sps)

@@ -1,0 +1,244 @@
+"""Statistics of the environments' steps: rewards, actions, observations and ends of episodes."""
+
+from __future__ import annotations
+
+from collections import deque
+from math import inf, sqrt
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.fields import Array
+from ..telemetry.records import TERMINATED
+from ..telemetry.step_results import StepResults
+
+MAX_SHARE = 0.001
+"""The largest share of the training thread's time for statistics of steps; if they cost more, steps are left out."""
+MOST_NUMBERS = 16_384
+"""Numbers of a batch of steps that are looked at."""
+EPISODES = 100
+"""First and last episodes that are compared."""
+BETTER = 3.0
+"""Standard errors by which the last returns must be above the first ones to be better."""
+MOST_FIRSTS, MOST_ENVS = 16, 256
+"""First observations of an environment that are compared with those of others, and environments that are."""
+MOST_WIDTH = 4096
+"""Numbers of an observation; of wider ones, no statistics are kept."""
+RECENT_ACTIONS = 8192
+"""After so many actions, older ones count half."""
+
+
+class Returns:
+    """The returns and lengths of episodes.
+
+    Attributes:
+        count: Episodes that ended.
+        first: Returns of the first ones.
+        last: Returns of the last ones.
+        lengths: Lengths of the last ones.
+        low: The lowest return.
+        high: The highest return.
+        longest: The greatest length.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.low, self.high, self.longest = 0, inf, -inf, 0
+        self.first: list[float] = []
+        self.last: deque[float] = deque(maxlen=EPISODES)
+        self.lengths: deque[int] = deque(maxlen=EPISODES)
+
+    def add(self, returns: Array, lengths: Array) -> None:
+        """Add episodes."""
+        self.count += len(returns)
+        known = returns[np.isfinite(returns)]
+        if not len(known):
+            return
+        self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
+        self.longest = max(self.longest, int(lengths.max()))
+        self.first.extend(known[: EPISODES - len(self.first)].tolist())
+        self.last.extend(known[-EPISODES:].tolist())
+        self.lengths.extend(lengths[-EPISODES:].tolist())
+
+    @property
+    def improved(self) -> bool | None:
+        """Whether the last episodes are better than the first ones; None if too few have ended."""
+        if self.count < 2 * EPISODES or len(self.first) < EPISODES:
+            return None
+        first, last = np.array(self.first), np.array(self.last)
+        error = sqrt((first.var() + last.var()) / EPISODES)
+        return bool(last.mean() - first.mean() > BETTER * error)
+
+
+class Observed:
+    """Statistics of observations that are vectors of numbers.
+
+    Attributes:
+        count: Observations that were looked at.
+        low: The lowest value of each number, `(numbers,)`.
+        high: The highest value.
+        size: The mean of the absolute values.
+        steps: Pairs of successive observations within an episode that were compared.
+        still: How many of them were equal.
+    """
+
+    def __init__(self) -> None:
+        self.count = self.steps = self.still = 0
+        self.low: Array = np.zeros(0)
+        self.high: Array = np.zeros(0)
+        self.size: Array = np.zeros(0)
+
+    def add(self, seen: Array, within: NDArray[np.bool_]) -> None:
+        """Add observations.
+
+        Args:
+            seen: `(steps, N, numbers)`.
+            within: Whether an observation and the one after it belong to one episode, `(steps - 1, N)`.
+        """
+        if len(seen) > 1:
+            same = (seen[1:] == seen[:-1]).all(axis=2)[within]
+            self.steps += same.size
+            self.still += int(same.sum())
+        flat = seen.reshape(-1, seen.shape[2])
+        flat = flat[np.isfinite(flat).all(axis=1)]
+        if not len(flat):
+            return
+        low, high, size = flat.min(axis=0), flat.max(axis=0), np.abs(flat).mean(axis=0)
+        if self.low.shape != low.shape:
+            self.count, self.low, self.high, self.size = 0, low, high, size
+        share = len(flat) / (self.count + len(flat))
+        self.count += len(flat)
+        self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+        self.size = (1 - share) * self.size + share * size
+
+
+class StepStatistics:
+    """What is known of the environments' steps.
+
+    Attributes:
+        returns: The returns and lengths of episodes.
+        terminated: Episodes that ended by termination.
+        truncated: Episodes that were cut.
+        rewards: Rewards that were looked at.
+        zeros: How many of them were 0.
+        size: The sum of their absolute values.
+        negative: Whether one of them was below 0.
+        terms: The sum of the absolute values of each reward term, `(terms,)`.
+        actions: How often each action was taken of late, `(num_actions,)`; empty if actions are not choices.
+        numbers: Numbers of continuous actions that were looked at.
+        clipped: How many of them were at a bound or beyond.
+        observed: Statistics of observations.
+        together: Steps at which all environments terminated their episodes, and steps at which one did.
+        nan_rewards: Environments whose reward was NaN since the last check.
+        nan_observations: Environments that observed NaN since the last check.
+    """
+
+    def __init__(self) -> None:
+        self.returns, self.observed = Returns(), Observed()
+        self.terminated = self.truncated = self.rewards = self.zeros = self.numbers = self.clipped = 0
+        self.size, self.negative = 0.0, False
+        self.terms: Array = np.zeros(0)
+        self.actions: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.together = [0, 0]
+        self.nan_rewards: set[int] = set()
+        self.nan_observations: set[int] = set()
+        self._firsts: dict[int, list[int]] = {}
+        self._due = self._observing_due = 0.0
+
+    def resize(self) -> None:
+        """Forget what is known of single environments, which are replaced."""
+        self._firsts, self.together = {}, [0, 0]
+
+    def add(self, results: StepResults, players: int, num_actions: int, bounds: Array | None) -> set[int]:
+        """Add steps; return the environments whose reward or observation is NaN in them.
+
+        Args:
+            results: The steps.
+            players: Seats of an environment.
+            num_actions: Number of actions to choose from; 0 if actions are not choices.
+            bounds: The lowest and the highest value of each number of an action, `(2, numbers)`; None if unknown.
+        """
+        rewards, observations = (
+            set((rows // players).tolist()) for rows in (results.nan_returns, results.nan_observations)
+        )
+        self.nan_rewards |= rewards
+        self.nan_observations |= observations
+        if len(results.ended_envs):
+            self._add_ends(results)
+        begun = perf_counter()
+        if begun >= self._due:
+            self._sample(results, num_actions, bounds)
+            self._due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
+        return rewards | observations
+
+    def _add_ends(self, results: StepResults) -> None:
+        self.returns.add(results.returns[:, 0], results.lengths)
+        terminated = results.ends == TERMINATED
+        count = int(terminated.sum())
+        self.terminated += count
+        self.truncated += len(results.ended_envs) - count
+        if count and results.ends.shape[1] > 1:
+            self.together[0] += int(terminated.all(axis=1).sum())
+            self.together[1] += int(terminated.any(axis=1).sum())
+
+    def _sample(self, results: StepResults, num_actions: int, bounds: Array | None) -> None:
+        """Look at some rewards and actions."""
+        steps = max(1, MOST_NUMBERS // max(1, results.rewards.shape[1]))
+        decided = results.decided[-steps:]
+        rewards = results.rewards[-steps:][decided]
+        rewards = rewards[np.isfinite(rewards)]
+        self.negative |= bool((rewards < 0).any())
+        rewards = np.abs(rewards)
+        self.rewards += rewards.size
+        self.zeros += int((rewards == 0).sum())
+        self.size += float(rewards.sum(dtype=np.float64))
+        if results.reward_terms.size:
+            terms = np.abs(results.reward_terms[-steps:]).sum(axis=(0, 1), dtype=np.float64)
+            self.terms = terms if self.terms.shape != terms.shape else self.terms + terms
+        actions = results.actions[-steps:][decided]
+        if num_actions:
+            counts = np.bincount(actions[actions >= 0].astype(np.int64), minlength=num_actions)[:num_actions]
+            if self.actions.shape != counts.shape:
+                self.actions = counts
+            else:
+                self.actions = (self.actions // 2 if self.actions.sum() > RECENT_ACTIONS else self.actions) + counts
+        elif bounds is not None and actions.ndim > 1 and actions.shape[1:] == bounds.shape[1:]:
+            self.numbers += actions.size
+            self.clipped += int(((actions <= bounds[0]) | (actions >= bounds[1])).sum())
+
+    def observe(self, seen: Array, ends: NDArray[np.uint8], *, begins_at_once: bool) -> None:
+        """Add observations of all environments.
+
+        Args:
+            seen: What was observed after some successive steps, `(steps, N, numbers)`.
+            ends: How these steps ended episodes, `(steps, N)`; 0 where none did.
+            begins_at_once: Whether what a step that ended an episode observes belongs to the next one.
+        """
+        over = ends > 0
+        begins = np.argwhere(over[:, :MOST_ENVS])
+        for step, env in (begins + np.array([int(not begins_at_once), 0])).tolist():
+            if step < len(seen):
+                self.begin(env, seen[step, env])
+        begun = perf_counter()
+        if begun >= self._observing_due and 0 < seen.shape[2] <= MOST_WIDTH:
+            some = min(len(seen), max(2, MOST_NUMBERS // max(1, seen.shape[1] * seen.shape[2])))
+            broken = over[1:] if begins_at_once else over[:-1]
+            self.observed.add(seen[-some:], ~broken[len(seen) - some :])
+            self._observing_due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
+
+    def begin(self, env: int, observation: Array) -> None:
+        """Add the first observation of an episode of an environment."""
+        if env < MOST_ENVS:
+            known = self._firsts.setdefault(env, [])
+            if len(known) < MOST_FIRSTS:
+                known.append(hash(observation.tobytes()))
+
+    @property
+    def alike(self) -> list[int]:
+        """The largest set of environments whose episodes began alike, though not always in the same way."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for env, known in self._firsts.items():
+            for length in (MOST_FIRSTS, MOST_FIRSTS // 4):
+                if len(known) >= length and len(set(known[:length])) > 2:
+                    groups.setdefault((length, *known[:length]), []).append(env)
+        return max(groups.values(), key=len, default=[])

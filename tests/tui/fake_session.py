@@ -23,6 +23,7 @@ from pac.training.session.host import SessionFailed
 from pac.training.session.viewers import Viewers
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import Description, describe
+from pac.training.telemetry.findings import Finding, write_findings
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import STATE, Level, Phase
 from pac.training.telemetry.segment_layout import blocks_of
@@ -171,6 +172,12 @@ class FakeSession:
         self.events += 1
         with self.writer.write("events") as events:
             events[(self.events - 1) % len(events)] = (self.events, time.time(), level, -1, text.encode())
+        self.say()
+
+    def findings(self, *findings: Finding) -> None:
+        """Write the findings."""
+        with self.writer.write("findings") as block:
+            write_findings(block, findings)
         self.say()
 
     def history(self, **curves: list[float]) -> None:

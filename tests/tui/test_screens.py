@@ -10,8 +10,9 @@ import pytest
 from pac.backends.core.status import EnvStatus
 from pac.envs import find
 from pac.envs.unknown import UNKNOWN
+from pac.training.telemetry.findings import Finding
 from pac.training.telemetry.moments import MomentSource
-from pac.training.telemetry.records import Level, Notice, Phase
+from pac.training.telemetry.records import Level, Notice, Phase, Severity
 from pac.training.telemetry.timeline import Timeline
 from pac.training.trainer import Lap
 from pac.training.units import RETURN, SOLVED, Figure
@@ -121,6 +122,32 @@ def ranks(make):
     made[2].say(phase=Phase.FAILED, message=b"rank 0 of 3 has failed")
     made[0].others = made
     return made[0]
+
+
+def ill(make):
+    """A training with problems: one that lasts and is selected, a note, and one that is over."""
+    fake = running(make)
+    fake.history(**{"return_mean": [0.0, 1.0, 2.0], "loss/entropy": [2.0, 1.0, 0.1]})
+    entropy = "the policy's entropy has collapsed to 0.1 nats, from 2 at first"
+    scale = "rewards are about 250 in a step that pays one"
+    slow = "throughput is 700/s, 30% below the median of 1,000/s"
+    fake.findings(
+        Finding(1, "throughput-fell", Severity.WARNING, slow, "look", 0.3, 0.2, 900, NOW - 900, NOW - 600),
+        Finding(2, "reward-scale", Severity.NOTE, scale, "scale rewards", 250.0, 100.0, 2000, NOW - 400),
+        Finding(
+            3,
+            "entropy-collapse",
+            Severity.WARNING,
+            entropy,
+            "raise the entropy coefficient",
+            0.05,
+            0.15,
+            12_345,
+            NOW - 75,
+            curve="loss/entropy",
+        ),
+    )
+    return fake
 
 
 def solver(make):
@@ -337,6 +364,11 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "learning-cursor": (running, USUAL, ["up", "S", "S", "left", "left"], {"view": "learning"}),
     "learning-log": (running, USUAL, ["y"], {"view": "learning"}),
     "learning-solver": (solver, USUAL, [], {"view": "learning"}),
+    "diagnosis-nothing": (running, SLIM, [], {"view": "diagnosis"}),
+    "diagnosis-small": (ill, SMALL, [], {"view": "diagnosis"}),
+    "diagnosis": (ill, USUAL, [], {"view": "diagnosis", "styles": True}),
+    "diagnosis-wide": (ill, WIDE, ["down"], {"view": "diagnosis"}),
+    "summary-ill": (ill, USUAL, []),
     "workers-wide": (workers, WIDE, [], {"view": "workers"}),
     "workers": (workers, USUAL, [], {"view": "workers", "styles": True}),
     "workers-small": (workers, SMALL, [], {"view": "workers"}),

@@ -145,17 +145,18 @@ class Tabs(TextLines):
         if snapshot is not None:
             name = snapshot.description.env_title(min(env, max(1, snapshot.num_envs) - 1), f"/{snapshot.num_envs:,}")
         tail = (styled(f"{note} ", FAINT),) if note else (blank(1),)
-        row = self._named(view, name, keys=True)
-        if width_of(row) + width_of(tail) >= self.size.width:
-            row = self._named(view, name, keys=False)
+        for keys, margin in ((True, " "), (True, ""), (False, " "), (False, "")):
+            row = self._named(view, name, keys=keys, margin=margin)
+            if width_of(row) + width_of(tail) < self.size.width:
+                break
         self.show([spread(row, tail, self.size.width)])
 
-    def _named(self, view: str, environment: str, *, keys: bool) -> Row:
-        """Return the names, with their keys if there is room for them; store the columns of each for clicks."""
+    def _named(self, view: str, environment: str, *, keys: bool, margin: str) -> Row:
+        """Return the names with a margin before each, and their keys if asked for; store their columns for clicks."""
         row: list[Segment] = []
         self._spans = []
         for name, title in TABS:
-            label = f" {environment if name == 'environment' else title} "
+            label = f"{margin}{environment if name == 'environment' else title} "
             active, at = name == view, width_of(row)
             ground = RAISED if active else GROUND
             row += [

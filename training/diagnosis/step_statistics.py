@@ -206,32 +206,32 @@ class StepStatistics:
             self.numbers += actions.size
             self.clipped += int(((actions <= bounds[0]) | (actions >= bounds[1])).sum())
 
-    def observe(self, seen: Array, ends: NDArray[np.uint8], *, begins_at_once: bool) -> None:
+    def observe(self, seen: Array, ends: Array, begins: int | None) -> None:
         """Add observations of all environments.
 
         Args:
             seen: What was observed after some successive steps, `(steps, N, numbers)`.
             ends: How these steps ended episodes, `(steps, N)`; 0 where none did.
-            begins_at_once: Whether what a step that ended an episode observes belongs to the next one.
+            begins: How many steps after an end the first observation of the next episode is; None if it is not here.
         """
         over = ends > 0
-        begins = np.argwhere(over[:, :MOST_ENVS])
-        for step, env in (begins + np.array([int(not begins_at_once), 0])).tolist():
-            if step < len(seen):
-                self.begin(env, seen[step, env])
+        if begins is not None:
+            for step, env in np.argwhere(over[:, :MOST_ENVS]).tolist():
+                if step + begins < len(seen):
+                    self.begin(env, seen[step + begins, env])
         begun = perf_counter()
         if begun >= self._observing_due and 0 < seen.shape[2] <= MOST_WIDTH:
             some = min(len(seen), max(2, MOST_NUMBERS // max(1, seen.shape[1] * seen.shape[2])))
-            broken = over[1:] if begins_at_once else over[:-1]
+            broken = over[:-1] if begins else over[1:] if begins == 0 else over[:-1] | over[1:]
             self.observed.add(seen[-some:], ~broken[len(seen) - some :])
             self._observing_due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
 
-    def begin(self, env: int, observation: Array) -> None:
-        """Add the first observation of an episode of an environment."""
-        if env < MOST_ENVS:
+    def begin(self, env: int, observation: object) -> None:
+        """Add the first observation of an episode of an environment, if it is a number or an array of numbers."""
+        if env < MOST_ENVS and isinstance(observation, np.ndarray | np.generic | int):
             known = self._firsts.setdefault(env, [])
             if len(known) < MOST_FIRSTS:
-                known.append(hash(observation.tobytes()))
+                known.append(hash(np.asarray(observation).tobytes()))
 
     @property
     def alike(self) -> list[int]:

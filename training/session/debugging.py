@@ -131,7 +131,7 @@ class Debugger:
         buffer = self._source.buffer
         if spread_numbers(task.observation) and not task.watched and buffer.tensors is None:
             seen = buffer["observation"][results.span.written, :: task.players]
-            stepped.observe(seen, results.ends, begins_at_once=task.begins_at_once)
+            stepped.observe(seen, results.ends, int(not task.begins_at_once))
 
     def _check_breakpoints(self, results: StepResults) -> None:
         readings = ConditionValues(self._task, results, entropy=self._entropy)

@@ -233,7 +233,7 @@ class BatchLog(StepLog):
             infos,
             unknown,
             rewards if several else None,
-            observations=observations if self.watched and observations.shape[2] else None,
+            observations=observations if observations.shape[2] else None,
         )
 
     def _nan_rows_of_device(self) -> list[int]:

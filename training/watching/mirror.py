@@ -30,6 +30,7 @@ class ScriptMirror:
         workers: Always empty.
         unknown: The environments whose observations contained NaN, in the steps that were flushed last.
         seen: Observations and numbers of infos of the steps that were flushed last; None if they are unknown.
+        ends: How these steps ended episodes.
 
     Args:
         task: What is stepped.
@@ -56,6 +57,7 @@ class ScriptMirror:
         self.environments = num_envs
         self.unknown: list[int] = []
         self.seen: tuple[Array, Array] | None = None
+        self.ends: Array = np.zeros((0, 0), np.uint8)
         self.buffer["active"][0], self.buffer["episode"][0] = DECIDES, 0
         self._later, self._actions = begins_later, actions
         self.step_log = step_log
@@ -123,7 +125,7 @@ class ScriptMirror:
 
     def _write(self, steps: LoggedSteps) -> None:
         self.unknown = steps.unknown
-        self.seen = None if steps.observations is None else (steps.observations, steps.infos)
+        self.seen, self.ends = None if steps.observations is None else (steps.observations, steps.infos), steps.ends
         buffer, order, count = self.buffer, self.buffer.order, len(steps.rewards)
         if order.full:
             order.carried()  # nothing is copied: no step reads what the one before it wrote

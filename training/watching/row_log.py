@@ -59,6 +59,8 @@ class RowLog(StepLog):
         parts: Number of parts of a reward; 0 if rewards are numbers.
     """
 
+    one_by_one = True
+
     def __init__(self, num_envs: int, action: np.dtype[Any] | None, small: Small, parts: int = 0) -> None:
         super().__init__(num_envs, keeps=action is not None)
         self._kind, self._size = small  # of observations that are copied
@@ -236,6 +238,7 @@ class RowLog(StepLog):
             if partial:
                 self._partial.add(row)
             self._observed[row] = observation if self.watched else None
+            self.begun(row, observation)
 
     def _known(self, row: int, end: int) -> int:
         """Return how an episode ended, if all of its steps were noted."""
@@ -349,7 +352,7 @@ class RowLog(StepLog):
             numbers_of,
             self._taken_unknown(),
             parts,
-            observations=self._seen(seen, shape, at) if self.watched else None,
+            observations=self._seen(seen, shape, at),
         )
 
     def _rewards(self, rewards: Any, shape: tuple[int, int], at: Any) -> tuple[Array, Array | None]:

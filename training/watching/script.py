@@ -192,12 +192,8 @@ class WatchedScript:
         log.wanted = self._boards.in_use  # their own threads draw them
         read = self._read if self._read.reads else None
         mirror = ScriptMirror(task, log, read, begins_later=self._shown.begins_later, before=before)
-        log.attention, log.wait, log.process, log.on_new_keys = (
-            self.gate.attention,
-            self.pass_gate,
-            self._process,
-            self.find_numbers,
-        )
+        log.attention, log.wait, log.process = self.gate.attention, self.pass_gate, self._process
+        log.on_new_keys, log.begun = self.find_numbers, self.debugger.diagnosis.evidence.stepped.begin
         return mirror
 
     def _publish_segment(self) -> None:
@@ -367,7 +363,10 @@ class WatchedScript:
         while mirror.flush():
             drawing += self._draw()
             mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, :1] = math.nan
-            if mirror.seen is not None and (numbers := self._boards.parts.vector):
+            if mirror.seen is not None:
+                begins = None if self.step_log.one_by_one else int(not self.services.task.begins_at_once)
+                self.debugger.diagnosis.evidence.stepped.observe(mirror.seen[0], mirror.ends, begins)
+            if mirror.seen is not None and self.step_log.watched and (numbers := self._boards.parts.vector):
                 observations, infos = mirror.seen
                 self.debugger.history.keep_seen(self.counter.uncounted, observations[..., :numbers], infos)
             self.monitor.step()

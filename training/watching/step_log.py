@@ -53,8 +53,8 @@ class LoggedSteps(NamedTuple):
         unknown: The environments whose observations contained NaN.
         parts: The parts of rewards that have several, `(steps, N, parts)`; None if rewards are numbers.
         sums: What the log has added up itself; None: nothing.
-        observations: `(steps, N, numbers)` while somebody looks, if they are small arrays of floating-point numbers;
-            all unknown of environments that made no step.
+        observations: `(steps, N, numbers)`, if they are small arrays of floating-point numbers; all unknown of
+            environments that made no step.
     """
 
     actions: Array
@@ -107,7 +107,11 @@ class StepLog:
         lock: Held while steps are noted by several threads; that of the session.
         info_reader: Reads the numbers of infos.
         on_new_keys: Called with infos that have new keys, before the step with them is noted.
+        one_by_one: Whether environments are stepped one by one, and reset by their owner.
+        begun: Called with an environment that is stepped by itself and what it observes first after a reset.
     """
+
+    one_by_one = False
 
     def __init__(self, num_envs: int, *, keeps: bool) -> None:
         self.num_envs, self.keeps = num_envs, keeps
@@ -115,6 +119,7 @@ class StepLog:
         self.wait: Callable[[], None] = lambda: None
         self.process: Callable[[float], None] = lambda _now: None
         self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
+        self.begun: Callable[[int, Any], None] = lambda _env, _observation: None
         self.due, self.capacity = inf, 1
         self.ended = self.watched = self.every = self.runs = False
         self.wanted: Container[int] = ()

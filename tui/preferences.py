@@ -124,7 +124,6 @@ def read(file: Path) -> Preferences:
 
 
 def _as_error(file: Path, error: Any) -> BadParameter:
-    """Return a validation error as a sentence."""
     where, given = ".".join(map(str, error["loc"])), error["input"]
     if error["type"] == "extra_forbidden":
         sections: dict[str, type[BaseModel]] = {"rates": Rates, "findings": Tolerances}

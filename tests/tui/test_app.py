@@ -12,7 +12,7 @@ from textual.geometry import Size
 
 from pac.envs.titles import Titled
 from pac.training.telemetry.records import Level, Phase
-from pac.tui.app import restart
+from pac.tui.app import session_commands
 from pac.tui.dialogs.prompt import Prompt
 from pac.tui.starting import launch
 from pac.tui.terminal.svg import stacked_lines
@@ -46,7 +46,7 @@ COMMANDS = [
 @pytest.mark.thorough
 async def test_keys_command_the_session(fake, open_app, monkeypatch):
     """Each key sends its command once, however slow the machine is."""
-    monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
+    monkeypatch.setattr(session_commands, "DEBOUNCE", 60.0)
     async with open_app(fake) as (_, pilot):
         for keys, command, arguments in COMMANDS:
             fake.commands.clear()
@@ -155,10 +155,10 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
     """The footer announces it and shows it; then the new number of boards is shown."""
     now = 0.0
     async with open_app(fake) as (app, pilot):
-        app.training.pending = restart.PendingRestart(lambda: now)
+        app.training.pending = session_commands.PendingRestart(lambda: now)
         await pilot.press("right_square_bracket")
         await seen(app, "num_envs=9 in 0.5")
-        now = restart.DEBOUNCE
+        now = session_commands.DEBOUNCE
         assert await commanded(fake, "restart") == {"num_envs": 9}
         fake.say(phase=Phase.RESTARTING, target_envs=9)
         await seen(app, "restarting with num_envs=9...")
@@ -169,7 +169,7 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
 @pytest.mark.thorough
 async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
     """Nothing is sent and the view stays, however slow the machine is."""
-    monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
+    monkeypatch.setattr(session_commands, "DEBOUNCE", 60.0)
     async with open_app(fake) as (app, pilot):
         await pilot.press("right_square_bracket", "escape")
         assert app.training.pending.num_envs is None

@@ -11,7 +11,7 @@ from pac.training.runs.folder import RunFolder
 from pac.tui.app.curve_choice import file
 from pac.tui.curve_options import CurveOptions
 from pac.tui.dialogs.curve_list import CurveList
-from pac.tui.dialogs.overlay_picker import OverlayPicker
+from pac.tui.dialogs.run_picker import OverlayPicker
 
 from .fake_session import screen_text, seen, until
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pac.training.limits import MAX_ENVS
-from pac.tui.app.restart import DEBOUNCE, PendingRestart
+from pac.tui.app.session_commands import DEBOUNCE, PendingRestart
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..connections.connection import SessionConnection
 from ..dialogs.dialog import PanelDialog
 from ..dialogs.episodes import EpisodesDialog
-from ..dialogs.key_prompt import KeyPrompt
+from ..dialogs.prompt import KeyPrompt
 from ..drawing.plain import PlainScreen
 from ..drawing.theme import apply_theme, change_theme, colors_distinguish
 from ..keys import bindings, shown, table
@@ -47,12 +47,11 @@ from ..terminal.svg import save_svg
 from ..terminal.terminal_app import TerminalApp
 from . import curve_choice
 from .availability import why_unavailable, works_after_end
-from .curve_commands import CurveCommands
+from .curve_commands import CurveCommands, reread
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .ending import Ending
 from .navigation import Navigation
-from .other_runs import reread
 from .painter import Painter
 from .refresh import Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...training.runs import metrics
+from ...training.runs.errors import RunFolderError
+from ...training.runs.run_curves import read_curves
 from ..curve_options import CurveOptions, Extent, Overlay, Reals, nearest, next_point
 from .state import AppState, Host
 
@@ -130,3 +134,17 @@ class CurveCommands:
         """No longer draw a run."""
         kept = tuple(run for run in self._state.curves.overlays if run.folder != folder)
         self.change(replace(self._state.curves, overlays=kept))
+
+
+def reread(runs: Sequence[Overlay]) -> tuple[tuple[Overlay, ...], tuple[tuple[Overlay, str], ...]]:
+    """Return the runs whose metrics have changed, with their curves, and those that cannot be read, with reasons."""
+    read, failed = [], []
+    for run in runs:
+        version = metrics.version(run.folder)
+        if version == run.version:
+            continue
+        try:
+            read.append(replace(run, curves=read_curves(run.folder), version=version))
+        except RunFolderError as error:
+            failed.append((run, str(error)))
+    return tuple(read), tuple(failed)

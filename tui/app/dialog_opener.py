@@ -163,7 +163,7 @@ class DialogOpener:
 
     def other_runs(self) -> None:
         """Choose the runs whose curves are drawn behind those of the session."""
-        from ..dialogs.overlay_picker import OverlayPicker
+        from ..dialogs.run_picker import OverlayPicker
 
         state, curves = self._app.state, self._app.curves
         pid, folder = self._session()

@@ -136,7 +136,6 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
 
 
 def _joined(head: Segment, pieces: Iterable[Row]) -> Row:
-    """The parts of a sentence, with dots between them."""
     parts = [piece for piece in pieces if piece]
     dot = (styled(" · ", FAINT),)
     return (head, *(segment for index, piece in enumerate(parts) for segment in (*(dot if index else ()), *piece)))

@@ -9,13 +9,15 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph, Layer
-from ..drawing.styles import Row, mixed, style_of
-from .layers import Piece, meters_line, pips_line
+from ..drawing.styles import LINE, SIGNS, Row, mixed, style_of
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """Block characters by the quarters they fill: upper left 1, upper right 2, lower left 4, lower right 8."""
 FACTORS = {"huge": 3, "large": 2}
 FIGURE = 0.35
+Piece = tuple[str, str, str]
+"""Text, its color and its background; an empty background is that of the cell."""
+WHOLE = 255
 
 
 def brightness(color: str) -> int:
@@ -120,3 +122,32 @@ class CellStyles:
             for top, low in zip(codes[:width], codes[width:], strict=True)
         ]
         return tuple(Segment("▀" * len(list(run)), style_of(*pair)) for pair, run in groupby(pairs))
+
+
+def pips_line(layers: Sequence[Layer], values: Sequence[int], width: int) -> list[Piece]:
+    """Return a line of pips: those of the first layer on the left, those of the second on the right."""
+    pips = [(layer, value) for layer, value in zip(layers, values, strict=True) if layer.kind == "pips"]
+    texts = [sign * value for sign, (_, value) in zip(SIGNS.pips, pips, strict=False)]
+    left, right = (*texts, "", "")[:2]
+    if len(left) + len(right) > width:
+        right = str(len(right))
+    colors = [layer.color for layer, _ in pips]
+    first, last = (*colors, LINE, LINE)[:2]
+    return [(left, first, ""), (" " * (width - len(left) - len(right)), first, ""), (right, last, "")]
+
+
+def meters_line(layers: Sequence[Layer], values: Sequence[int], width: int, *, colors: bool) -> list[Piece]:
+    """Return a line of meters, the first in the upper half of the characters, the second in the lower half.
+
+    The last column is a gap before the next cell.
+    """
+    meters = [(layer, value) for layer, value in zip(layers, values, strict=True) if layer.kind == "meter"]
+    if not meters:
+        return [(" " * width, LINE, "")]
+    long = width - 1
+    reach = [-(-value * long // WHOLE) for _, value in meters[:2]]
+    if not colors or len(meters) == 1:
+        return [(SIGNS.full * reach[0] + SIGNS.track * (long - reach[0]) + " ", meters[0][0].color, "")]
+    (one, _), (other, _) = meters[:2]
+    drawn = [("▀", one.color if at < reach[0] else LINE, other.color if at < reach[1] else LINE) for at in range(long)]
+    return [*drawn, (" ", LINE, "")]

@@ -96,7 +96,6 @@ class ShareRenderer:
         return (blank(self._gutter), styled(fit(shown, wide * self._width), FAINT))
 
     def _cell(self, actions: list[int], name: str, wide: int) -> list[Piece]:
-        """One line of a divided cell."""
         text = fit(f" {name}" if len(name) < wide - 1 else name, wide)
         if actions[0] == NO_ACTION:
             return [(text if name else fit("·", wide), FAINT, GROUND)]

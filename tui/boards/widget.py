@@ -104,7 +104,6 @@ class BoardGrid(LineWidget):
         self._refit()
 
     def _refit(self) -> None:
-        """Choose the layout again."""
         found = self.fit_within(*self.size)
         if found is not None and found != self._grid_layout:
             self._grid_layout = found

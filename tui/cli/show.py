@@ -184,7 +184,6 @@ def show_preferences(*, schema: bool, json: bool) -> int:
 
 
 def _show_toml(name: str, value: Any, comment: str, *, bold: bool = False) -> None:
-    """Print a line of TOML with a comment."""
     show_beside(Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else ""), comment, " # ")
 
 

@@ -66,7 +66,6 @@ def serve(arguments: Sequence[str], port: int) -> int:
         errors: KeptErrors
 
         async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
-            """Start the app."""
             process = await super()._open_app_process(width, height)
             assert process.stderr is not None
             self.errors = KeptErrors(process.stderr)

@@ -87,7 +87,6 @@ class BreakpointsDialog(ListDialog[Any, None]):
         return "Space off, on   Delete removes   Esc closes"
 
     def _names(self, width: int) -> list[Row]:
-        """The names that a condition can contain."""
         from ...training.guards.breakpoints import condition_names_with
 
         about = self._snapshot.description

@@ -59,7 +59,6 @@ class CurveList(ListDialog[str, str | None]):
 
     @property
     def _curve(self) -> str:
-        """The selected curve."""
         shown = self.shown
         return shown[self.at(shown)]
 

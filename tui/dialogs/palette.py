@@ -17,7 +17,7 @@ from ..preferences import Preferences, are_kept, path, preferences
 from ..preferences_file import keep
 from ..views.figures import wrapped
 from .dialog import ListDialog
-from .key_prompt import KeyPrompt
+from .prompt import KeyPrompt
 
 KEY = 11
 
@@ -80,7 +80,6 @@ class CommandPalette(ListDialog[Key, str | None]):
         return sorted(keys, key=lambda key: GROUPS.index(key.group))
 
     def _searched(self, key: Key) -> str:
-        """The text that is searched."""
         return f"{key.group} {self._commands.title_of(key.id)} {key.shown} {key.id}".lower()
 
     def action_rebind(self) -> None:

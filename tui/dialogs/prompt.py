@@ -1,4 +1,4 @@
-"""Asks for a number or a text on the bottom line."""
+"""Asks for a number, a text or a key on the bottom line."""
 
 from __future__ import annotations
 
@@ -46,6 +46,27 @@ class Prompt(Modal[str | None]):
     def action_cancel(self) -> None:
         """Close without an answer."""
         self.dismiss(None)
+
+
+class KeyPrompt(Modal[str | None]):
+    """The result is the name of the key that the user presses, or None for Escape.
+
+    Args:
+        question: What the key is for.
+    """
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """The question."""
+        yield Label(printable(f" Press the {self._question}; Esc cancels "), markup=False)
+
+    def on_key(self, event: Key) -> None:
+        """Close with the key."""
+        event.stop()
+        self.dismiss(None if event.key == "escape" else event.key)
 
 
 class KeyedInput(Input):

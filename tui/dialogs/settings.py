@@ -66,7 +66,6 @@ def _distance(one: Any, other: Any) -> float:
 
 
 def _settings() -> list[Setting]:
-    """Return the lines of the dialog, with the values and descriptions of the preferences."""
     about = {name: field.description or "" for name, field in Preferences.model_fields.items()}
     return [
         Setting(("theme",), "theme", ("dark", "light", "colorblind"), about["theme"]),
@@ -161,7 +160,6 @@ class SettingsDialog(ListDialog[Setting, None]):
         )
 
     def _state(self, width: int) -> list[Row]:
-        """Where the preferences are kept."""
         if self.error:
             return [(styled(line, RED),) for line in wrapped(self.error, width)]
         text = f"no unsaved changes in {path()}" if are_kept() else f"not saved: s writes the changes into {path()}"

@@ -117,7 +117,6 @@ def _title(section: Section, width: int) -> str:
 
 
 def _noted(note: str | Row) -> Row:
-    """Return a note as a row."""
     return ((styled(note, FAINT),) if note else ()) if isinstance(note, str) else note
 
 

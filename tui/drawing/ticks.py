@@ -111,7 +111,6 @@ def round_values(axis: Ends, least: float, *, log: bool = False, time: bool = Fa
 
 
 def _round_step(least: float, *, time: bool) -> float:
-    """Return the smallest round number of at least `least`."""
     if not 0 < least < math.inf:
         return 0.0
     if time and least <= SECONDS[-1]:

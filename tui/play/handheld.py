@@ -153,7 +153,6 @@ class HandheldApp(TerminalApp):
             self._draw()
 
     def _buttons(self) -> tuple[str, ...]:
-        """Return the buttons of the next frame."""
         held = tuple(button for button, left in self._held.items() if left)
         self._held = {button: max(0, left - 1) for button, left in self._held.items()}
         return held

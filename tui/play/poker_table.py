@@ -138,7 +138,6 @@ def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width:
 
 
 def _offer(match: Match, action: Action) -> str:
-    """Return the name of an action with its price."""
     here = match.hand.status
     if action.name == "call":
         return f"call {action.chips - here.paid[here.player]:g}"
@@ -192,7 +191,6 @@ def _result(match: Match, width: int) -> list[Row]:
 
 
 def _compared(match: Match) -> str:
-    """Return the values of the hands, if they have names."""
     if match.unit == 1:
         return "the hands were compared"
     return " against ".join(f"{who(match, seat)}: {match.hand.worth(seat)}" for seat in (match.seat, 1 - match.seat))

@@ -112,7 +112,6 @@ async def _settled_board(pilot: Pilot[int]) -> Region:
 
 
 async def _wait_for_step(pilot: Pilot[int], step: int) -> None:
-    """Wait until the screen shows a step."""
     app = pilot.app
     assert isinstance(app, ReplayApp)
     limit = time.monotonic() + LIMIT
@@ -142,7 +141,6 @@ def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str
 
 
 def _size(screen: Sequence[Strip]) -> tuple[int, int]:
-    """Return the columns and lines of a screen."""
     return max((line.cell_length for line in screen), default=0), len(screen)
 
 
@@ -159,7 +157,6 @@ def write_gif(screens: Screens, target: Path, *, rate: float = RATE) -> None:
 
 
 def _drawn(screen: Sequence[Strip]) -> Image:
-    """A screen in pixels."""
     images = pillow()
     columns, lines = _size(screen)
     image = images.Image.new("RGB", (round(columns * WIDTH), round(lines * HEIGHT)), hex_of(GROUND))
@@ -178,7 +175,6 @@ def _drawn(screen: Sequence[Strip]) -> Image:
 
 
 def _write(pen: Any, letter: str, at: tuple[float, float], color: str) -> None:
-    """Draw one character."""
     (x, y), found = at, rectangles(letter)
     if found is None:
         if letter != " ":

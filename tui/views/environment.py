@@ -106,7 +106,6 @@ class EnvironmentView(BaseView):
         return with_sight(self._main, stacked(self._main, snapshot.focus_boards), snapshot.seat)
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:
-        """Set up the panels of another task or environment."""
         panels, colors = snapshot.description.panels, self._colors
         if panels != self._panels or env != self._env:
             renderers: dict[str, Renderer] = {panel.field: renderer_for(panel, colors=colors) for panel in panels}
@@ -285,7 +284,6 @@ def _filled(
 
 
 def _chosen(known: dict[str, Section], *names: str) -> list[Section]:
-    """Return panels by name, without those that are not known."""
     return [known[name] for name in names if name in known]
 
 

@@ -118,7 +118,6 @@ def _overlap(figures: Mapping[str, float]) -> list[Row]:
 
 
 def _legend(colors: Mapping[str, str], width: int) -> list[Row]:
-    """The names of the phases, wrapped."""
     rows: list[Row] = [(blank(NAME),)]
     for name, color in colors.items():
         part = (styled("■ ", color), styled(f"{LANE_NAMES.get(name, name)}  ", FAINT))

@@ -87,7 +87,6 @@ def _columns(roles: set[bytes], width: int, *, nodes: bool) -> list[str]:
 
 
 def _cells(record: np.void, snapshot: Snapshot) -> dict[str, str]:
-    """Return what the columns show of a process."""
     role, number = _decoded(record["role"]), str(int(record["index"]) + 1)
     name = "" if role == ProcessRole.ACTOR else _decoded(record["name"]) or number
     first, end = int(record["first_env"]), int(record["end_env"])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from textual.app import ComposeResult
 from textual.message import Message
 
 from ...envs.fields import Array
-from ...training.telemetry.description import ShapedPanel
+from ...training.telemetry.description import Description, ShapedPanel
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
-from ..boards import BoardGrid, Renderer, renderer_for
+from ..boards import BoardFrame, BoardGrid, GridLayout, Notes, Renderer, ThresholdRenderer, renderer_for
+from ..drawing.numbers import figure, short, spoken
 from ..drawing.panels import FRAME, Section, column, columns, framed, shares, taken
 from ..drawing.plain import PlainVertical
-from ..drawing.styles import Row
+from ..drawing.styles import FAINT, SOFT, TEXT, Row, styled
 from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
 from . import figures, goal
@@ -20,7 +23,6 @@ from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .diagnosis import summary_section
 from .frames import frames_of, with_messages
-from .headline import Headline
 from .inspect import inspected
 from .panels import stacked, with_sight
 from .status_message import StatusMessage
@@ -37,6 +39,7 @@ TALL, HIGH = 30, 46
 CURVE_LINES, HIGH_CURVE_LINES = 6, 9
 LOW_GOAL, GOAL, HIGH_GOAL = 5, 11, 15
 FINDING_LINES = 3
+VALUE = 6  # columns that a number takes in short, `123.4k`
 
 
 class SummaryView(BaseView):
@@ -104,7 +107,6 @@ class SummaryView(BaseView):
         return framed(update.snapshot.description.env_title(update.env), rows, width, height, "i closes")
 
     def _prepare(self, snapshot: Snapshot) -> None:
-        """Set up another task or number of environments."""
         board = snapshot.description.board
         if self._renderer is None or board != self._panel:
             self._renderer = renderer_for(board, colors=self._colors)
@@ -231,3 +233,50 @@ class SummaryView(BaseView):
             return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))
+
+
+class Headline:
+    """One line of scalars, and a line for each panel of bars with thresholds, the highest bars first.
+
+    Attributes:
+        notes: The number of lines, and the columns that the first one needs.
+    """
+
+    def __init__(self, description: Description) -> None:
+        wanted = description.headline
+        self._scalars = [(spoken(name), description.info.index(name)) for name in wanted if name in description.info]
+        bars = [panel for panel in description.panels if panel.field in wanted and panel.steps]
+        self._bars = [(panel.field, ThresholdRenderer(panel)) for panel in bars]
+        least = len(self._scalars[0][0]) + 1 + VALUE if self._scalars else 0
+        self.notes = Notes(bool(self._scalars) + len(self._bars), least)
+
+    def added(self, frames: Sequence[BoardFrame], snapshot: Snapshot, grid: GridLayout | None) -> Sequence[BoardFrame]:
+        """Return the frames with as many of these lines as the grid has room for."""
+        if grid is None or not grid.notes:
+            return frames
+        width, first = grid.scale.columns, snapshot.first
+        return [
+            frame._replace(notes=self._rows(snapshot, first, index, width)[: grid.notes])
+            for index, frame in enumerate(frames)
+        ]
+
+    def _rows(self, snapshot: Snapshot, first: int, index: int, width: int) -> tuple[Row, ...]:
+        scalars = self._scalar_row(snapshot.info[first + index].tolist(), width)
+        return (
+            *((scalars,) if self._scalars else ()),
+            *(bars.strongest(snapshot.boards[field][index], width) for field, bars in self._bars),
+        )
+
+    def _scalar_row(self, values: Sequence[float], width: int) -> Row:
+        """Names and values, as many as fit."""
+        row: list[Row] = []
+        used = 0
+        for name, index in self._scalars:
+            text = figure(values[index])
+            if not row and len(name) + 1 + len(text) > width:
+                text = short(values[index])
+            used += len(name) + len(text) + 2
+            if used > width + 1:
+                break
+            row.append((styled(f"{name} ", FAINT if row else SOFT), styled(f"{text} ", TEXT)))
+        return tuple(segment for pair in row for segment in pair)

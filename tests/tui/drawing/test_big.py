@@ -1,6 +1,6 @@
 """Large digits."""
 
-from pac.tui.drawing.big import FONT, LINES, big
+from pac.tui.views.goal import FONT, LINES, big
 
 
 def test_every_character_of_a_number_is_drawn_differently():

@@ -4,8 +4,7 @@ import pytest
 
 from pac.envs import PacError
 from pac.training.telemetry.records import Phase
-from pac.tui.app.restart import PendingRestart
-from pac.tui.app.session_commands import SessionCommands
+from pac.tui.app.session_commands import PendingRestart, SessionCommands
 
 
 @pytest.fixture

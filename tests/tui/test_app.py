@@ -335,7 +335,7 @@ async def test_what_dialogs_have_drawn_is_freed_when_they_are_closed(fake, open_
         return sum(isinstance(one, StylesCache) for one in gc.get_objects())
 
     async def opened_and_closed():
-        for key in ("comma", "ctrl+p", "question_mark", "E", "b", "v", "number_sign"):
+        for key in ("comma", "ctrl+p", "question_mark", "E", "b", "v", "R", "number_sign"):
             await pilot.press(key)
             await until(lambda: len(app.screen_stack) == 2, "the dialog")
             await pilot.press("escape")

@@ -49,7 +49,7 @@ async def test_every_key_does_something(fake, kind):
     app = kind(SessionConnection(lambda: fake))
     assert app.INSTEAD.keys() <= {key.id for key in KEYS}
     for key in KEYS:
-        act, arguments = app.deed(app.INSTEAD.get(key.id, key.do))
+        act, arguments = app.resolved(app.INSTEAD.get(key.id, key.do))
         inspect.signature(act).bind(*arguments)
 
 

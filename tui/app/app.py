@@ -135,10 +135,10 @@ class PacApp(TerminalApp):
             key = table()[command]
             if key.view and key.view != self.state.view:
                 self.navigation.show(key.view)
-            act, arguments = self.deed(self.INSTEAD.get(command, key.do))
+            act, arguments = self.resolved(self.INSTEAD.get(command, key.do))
             act(*arguments)
 
-    def deed(self, action: str) -> tuple[Callable[..., object], tuple[object, ...]]:
+    def resolved(self, action: str) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Return the method of the app or of a part that an action names, and its arguments."""
         part, name, arguments = parse(action)
         return getattr(getattr(self, part) if part else self, name), arguments

@@ -214,6 +214,11 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
             return False
         return super().check_action(action, parameters)
 
+    def select_first(self) -> None:
+        """Select the first item, and draw."""
+        self.selected, self._place = None, 0
+        self.draw()
+
     def action_select(self, by: int) -> None:
         """Select another item."""
         if shown := self.shown:

@@ -59,13 +59,12 @@ class EpisodeList(ListDialog[EpisodeRow, EpisodeRow | None]):
         names = [name for name, _ in self._columns]
         if names:
             self._column = names[(names.index(self._column) + by) % len(names)] if self._column in names else names[0]
-        self.selected = None
-        self.draw()
+        self.select_first()
 
     def on_keyed_input_pressed(self) -> None:
         """Reverse the order."""
-        self._ascending, self.selected = not self._ascending, None
-        self.draw()
+        self._ascending = not self._ascending
+        self.select_first()
 
     def draw(self) -> None:
         """Draw the table, with the same number of decimals in all returns."""

@@ -97,7 +97,8 @@ class RunPicker(ListDialog[RunOverview, RunOverview | None]):
     def _empty(self, width: int) -> list[Row]:
         if self._runs is None:
             return hint("reading the runs", width)
-        return hint("no run matches the filter" if self._runs else f"no runs in {self._folder.resolve()}", width)
+        nothing = "no other runs" if self._runs else f"no runs in {self._folder.resolve()}"
+        return hint("no run matches the filter" if self.words else nothing, width)
 
     def _head(self, width: int) -> list[Row]:
         self._columns = columns_of(width, max((len(run.name) for run in self._runs or ()), default=0))
@@ -108,15 +109,15 @@ class RunPicker(ListDialog[RunOverview, RunOverview | None]):
 
     def _below(self, item: RunOverview | None, width: int) -> list[Row]:
         height = next(rows for least, rows in PANEL if self.size.height >= least)
-        if not height:
+        if item is None or not height:
             return []
         inner = width - FRAME
         left = FACTS if inner >= FACTS + LEAST_CHART else inner
-        rows = facts(item, left) if item is not None else []
-        if item is not None and inner > left:
+        rows = facts(item, left)
+        if inner > left:
             wide = inner - left - 2
             rows = beside([rows, (), curve(item, wide, height - 2)], [left, 2, wide])
-        return framed(item.name if item is not None else "", rows, width, height, self.offer(item) if item else "")
+        return framed(item.name, rows, width, height, self.offer(item))
 
     def ticked(self, run: RunOverview) -> bool:  # noqa: ARG002 - nothing is ticked to open one run
         """Return whether a run has a tick."""

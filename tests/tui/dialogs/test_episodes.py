@@ -56,13 +56,14 @@ async def test_episodes_are_requested_while_they_are_listed(fake, open_app):
 
 @pytest.mark.thorough
 async def test_the_list_is_sorted_and_filtered(fake, open_app):
-    """Arrows choose the column, Space reverses; words and comparisons filter, Esc clears them."""
+    """Arrows choose the column and select its first row, Space reverses; words and comparisons filter, Esc clears."""
     listed(fake)
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "1 of 4", "age", "seed", "median")
-        await pilot.press("right", "right", "right")
+        await pilot.press("end", "right", "right", "right")
         assert order(app) == [55, 7, 40, 20]
+        await seen(app, "1 of 4")
         await pilot.press("space")
         assert order(app) == [20, 40, 7, 55]
         await pilot.press(*"env=1", "space", *"length<10")

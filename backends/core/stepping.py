@@ -100,6 +100,11 @@ class Stepping(ABC):
         """How long the last picture of an environment took, in s; 0 if there was none, or if that is unknown."""
         return 0.0
 
+    @property
+    def drawing_seconds(self) -> float:
+        """How long all pictures took in processes of the backend, in s; 0 if that is unknown."""
+        return 0.0
+
     # Implemented by each backend.
 
     @abstractmethod

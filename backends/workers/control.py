@@ -37,9 +37,10 @@ BEAT = 11
 STEPS = 12
 NUMBER = 13
 PICTURE = 14
+DRAWN = 15
 """The worker's cache line: the counter of replies, whether the worker is blocked, its state (32-bit words), the time
-that its last request took in ns, the time of its heartbeat, the number of its steps, any number, and the time that its
-last picture took in ns (64 bits)."""
+that its last request took in ns, the time of its heartbeat, the number of its steps, any number, and the times that its
+last picture and all pictures took in ns (64 bits)."""
 
 STEP = 0
 RESET = 1 << 28
@@ -227,8 +228,9 @@ class Link:
         self._quads[NUMBER] = number
 
     def note_picture(self, seconds: float) -> None:
-        """Publish how long the last picture has taken."""
+        """Publish how long the last picture has taken, and all together."""
         self._quads[PICTURE] = int(1e9 * seconds)
+        self._quads[DRAWN] += int(1e9 * seconds)
 
     def receive(self) -> int:
         """Wait for the next order and return it.

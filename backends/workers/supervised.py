@@ -15,7 +15,7 @@ from ..core.base import Backend
 from ..core.errors import BackendClosed, BackendTimeout, Failure
 from ..core.status import BackendState, EnvStatus, WorkerStatus
 from .absent_rows import AbsentRows
-from .control import PICTURE, REPLY
+from .control import DRAWN, PICTURE, REPLY
 from .fleet import Fleet
 from .member import Member
 
@@ -67,6 +67,11 @@ class SupervisedBackend(Backend):
     def picture_seconds(self) -> float:
         """How long the slowest of the workers' last pictures took."""
         return max(member.block.quads[PICTURE] for member in self._fleet.members) / 1e9
+
+    @property
+    def drawing_seconds(self) -> float:
+        """How long all pictures took in the workers."""
+        return sum(member.block.quads[DRAWN] for member in self._fleet.members) / 1e9
 
     def _replace_if_failed(self, member: Member, slot: int) -> bool:
         """Replace a worker if it failed; return whether it did."""

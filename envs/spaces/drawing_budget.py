@@ -25,12 +25,13 @@ class DrawingBudget:
     Attributes:
         parts: How many processes draw for the same training and wait for each other: each has this part of the share.
         seconds: How long the last picture took; 0 before the first.
+        spent: How long all pictures took, in s.
         on_picture: Called with the seconds of each picture.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.parts = 1
-        self.seconds = 0.0
+        self.seconds = self.spent = 0.0
         self.on_picture: Callable[[float], object] = lambda _seconds: None
         self._clock = clock
         self._open_at = -math.inf
@@ -57,6 +58,7 @@ class DrawingBudget:
                 yield index
                 now = self._clock()
                 self.seconds, before = now - before, now
+                self.spent += self.seconds
                 self.on_picture(self.seconds)
         finally:
             now = self._clock()

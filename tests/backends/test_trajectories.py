@@ -10,6 +10,7 @@ import pytest
 
 from pac.backends import BACKENDS, make
 from pac.envs import find
+from pac.envs.task import LIMITED
 from pac.training.bench.backends.rates import RandomLegal
 
 from .playing import trajectory
@@ -97,6 +98,17 @@ def test_two_halves_equal_the_whole(backend, spec):
                     both = np.concatenate([half.buffer[name][0] for half in halves])
                     assert both.tobytes() == whole.buffer[name][0].tobytes(), name
             assert whole.buffer["episode"].max() > 0
+
+
+@pytest.mark.session
+def test_the_time_that_workers_draw_is_known():
+    """Of boards that viewers display."""
+    with closing(make(find("CartPole-v1"), 2, "shm", slots=4)) as envs:
+        envs.start()
+        assert envs.drawing_seconds == 0
+        envs.buffer["looked_at"][0] = LIMITED
+        envs.advance(0)
+        assert 0 < envs.picture_seconds <= envs.drawing_seconds
 
 
 @pytest.mark.session

@@ -27,6 +27,7 @@ from pac.tui.drawing.panels import Section, beside, column, columns
 from pac.tui.drawing.speedup import against_ideal, axis_of
 from pac.tui.drawing.styles import ACCENT, GREEN, RED, Row, styled
 from pac.tui.views import environment_rows, figures, timing
+from pac.tui.views.header_footer import system
 from pac.tui.views.lanes import lanes_section
 from pac.tui.views.observation import observed
 
@@ -281,3 +282,15 @@ def test_outputs_of_a_scripts_policy_are_not_called_values(runtime_directory):
 def test_every_stored_text_is_compared():
     """A file that no test draws would look like a property."""
     assert {path.stem for path in SNAPSHOTS.iterdir()} == {*SCREENS, *PIECES, *(f"board-{name}" for name in PANELS)}
+
+
+def test_what_showing_costs_is_that_of_the_app_and_the_session(runtime_directory):
+    """Of the app alone before the session has measured anything."""
+    with closing(FakeSession(runtime_directory)) as fake:
+        shown = [take_snapshot(TelemetryReader(fake.directory), ViewRequest())]
+        fake.write("system", pulse=1.0, shown=2.5)
+        shown.append(take_snapshot(TelemetryReader(fake.directory), ViewRequest()))
+    assert ["".join(piece.text for piece in system(each, 0.01, 60))[-10:] for each in shown] == [
+        "ui  1.0 % ",
+        "ui  3.5 % ",
+    ]

@@ -74,6 +74,7 @@ class Publisher:
 
     Attributes:
         due: When to publish next, by `time.perf_counter`.
+        seconds: CPU time of all publications for viewers, in s.
         actions_chosen: Whether the buffer contains the actions of the next step while the training waits at the gate.
         trace: Returns traced boards of a paused environment by name, see `Rewinder.trace`.
     """
@@ -81,7 +82,7 @@ class Publisher:
     def __init__(
         self, task: Task, state: SessionState, view: View, counter: StepCounter, debugger: Debugger, *, gate: Gate
     ) -> None:
-        self.due = 0.0
+        self.due = self.seconds = 0.0
         self.actions_chosen = True
         self._task, self._state, self._view = task, state, view
         self._counts, self._throughput = counter.counts, counter.throughput
@@ -139,7 +140,9 @@ class Publisher:
                 self._debugger.request_boards(env)
                 if env is not None:
                     self._write_focus(self._writer, self._source.buffer, env, at_gate=at_gate)
-        self.due = time.perf_counter() + max(self.period, (time.thread_time() - started) / MAX_SHARE)
+        spent = time.thread_time() - started
+        self.seconds += spent * self._view.has_viewers
+        self.due = time.perf_counter() + max(self.period, spent / MAX_SHARE)
 
     def _write_state(self, writer: TelemetryWriter, mark: Mark) -> None:
         fps, sps = self._throughput.rates(mark) if self._source is not None else (UNKNOWN, UNKNOWN)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...backends import usable_cores
 from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
+from ...envs.spaces.drawing_budget import BUDGET
 from ..own_threads import OwnThread
 from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level
@@ -53,7 +54,7 @@ class SystemSampler:
         self._done = threading.Event()
         self._thread = OwnThread(self._run, "sampler")
         self._load = MachineLoad()
-        self._cpu = RateMeter(unknown=0.0)
+        self._cpu, self._shown = RateMeter(unknown=0.0), RateMeter(unknown=0.0)
         self._gpu = Gpu()
         self._failed: set[str] = set()
 
@@ -113,6 +114,12 @@ class SystemSampler:
         if left_out:
             raise OverflowError(f"the table of processes has no room for {left_out} more")
 
+    def _shown_seconds(self) -> float:
+        """Return how long publishing and drawing for viewers has taken, in this process and the workers."""
+        with self._lock:
+            workers = self._backend.drawing_seconds if self._backend is not None else 0.0
+        return self._session.monitor.publisher.seconds + BUDGET.spent + workers
+
     def _write_system(self) -> None:
         own_seconds, own_rss = usage()
         others = {status.pid: status for status in self._processes() if status.pid != os.getpid()}.values()
@@ -122,6 +129,7 @@ class SystemSampler:
             "cores": usable_cores(),
             "cpu": 100 * self._cpu.update(cpu_seconds, time.monotonic()),
             "cpu_machine": self._load.percent(),
+            "shown": 100 * self._shown.update(self._shown_seconds(), time.monotonic()),
             "rss": own_rss + sum(status.rss for status in others),
             "memory": memory,
             "memory_used": memory - available,

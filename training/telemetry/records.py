@@ -125,6 +125,7 @@ SYSTEM = Record(
     number("cores", "u4", ANY),  # that this session may use
     number("cpu", "f4", ANY),  # % of one core, session and workers together
     number("cpu_machine", "f4", ANY),  # % of the machine
+    number("shown", "f4", ANY),  # % of one core, what session and workers publish and draw for viewers; part of "cpu"
     number("rss", "u8", ANY),  # bytes, session and workers together
     number("memory", "u8", ANY),
     number("memory_used", "u8", ANY),

@@ -133,6 +133,10 @@ class FilteredApp(App[int]):
 
     own_filters: Sequence[LineFilter] = ()
 
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """Return a theme by its name. Textual looks for it at each line, and lists all themes to find it."""
+        return self._registered_themes.get(theme_name) or super().get_theme(theme_name)
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters of Textual but the one without colors, and the app's own."""
         return [*(each for each in super().get_line_filters() if not isinstance(each, Monochrome)), *self.own_filters]

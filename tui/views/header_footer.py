@@ -88,7 +88,16 @@ def head(snapshot: Snapshot | None, width: int, doing: str = "") -> Row:
 
 
 def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: str = "") -> Row:
-    """Return the viewer in control, the session's use of CPU, memory and GPU, and the app's use of the CPU."""
+    """Return the viewer in control, the session's use of CPU, memory and GPU, and what showing it costs.
+
+    Args:
+        snapshot: The newest snapshot.
+        cost: The app's use of the CPU, as a share of one core. What the session publishes and draws is added.
+        width: Columns of the line.
+        controlled_by: The viewer in control, if it is another one.
+    """
+    if snapshot is not None and float(snapshot.system["pulse"]):
+        cost += float(snapshot.system["shown"]) / 100
     own = (styled("ui ", FAINT), styled(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
     row = _audience(int(snapshot.audience["viewers"]), controlled_by) if snapshot is not None else ()
     if snapshot is None or not float(snapshot.system["pulse"]):

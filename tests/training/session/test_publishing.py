@@ -113,6 +113,15 @@ def test_the_environment_in_focus_is_published(published):
     assert published.reader.read("action_counts")[0].tolist()[2] == 1
 
 
+def test_what_viewers_cost_is_measured(published):
+    """Publishing for nobody is the session's own."""
+    published.monitor.publish()
+    assert published.monitor.publisher.seconds == 0
+    published.view.has_viewers = True
+    published.monitor.publish()
+    assert published.monitor.publisher.seconds > 0
+
+
 def test_the_newest_step_is_published_before_somebody_inspects_it(published):
     """The inspector can be opened during a long update, in which nothing is published."""
     published.view.has_viewers, published.view.look = True, ViewRequest(focus=1)

@@ -46,6 +46,7 @@ class SystemSampler:
     ) -> None:
         self._publishing, self._directory = services.publishing, services.directory
         self._viewers, self._events, self._state = services.viewers, services.events, services.state
+        self._publisher = services.monitor.publisher
         self._checks = (services.check_viewers, *checks)
         self._trainer_processes, self._learning = processes, learning
         self._table = ProcessTable()
@@ -118,7 +119,7 @@ class SystemSampler:
         """Return how long publishing and drawing for viewers has taken, in this process and the workers."""
         with self._lock:
             workers = self._backend.drawing_seconds if self._backend is not None else 0.0
-        return self._session.monitor.publisher.seconds + BUDGET.spent + workers
+        return self._publisher.seconds + BUDGET.spent + workers
 
     def _write_system(self) -> None:
         own_seconds, own_rss = usage()

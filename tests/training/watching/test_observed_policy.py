@@ -59,7 +59,7 @@ class Observed:
         self.again()
 
     def again(self):
-        self.probe._due = 0
+        self.probe._observed = 0
         self.probe.inspect(self._row)
         assert self.probe.observes
 
@@ -68,7 +68,7 @@ class Observed:
         self.probe.finish()
         assert not self.probe.observes
         assert codes() == UNCHANGED
-        self.probe._due = math.inf
+        self.probe._observed = math.inf
         return self.probe.inspect(self._row)
 
 

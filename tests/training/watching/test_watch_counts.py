@@ -89,6 +89,7 @@ def test_a_number_that_is_none_for_one_step_rings():
         diagnosis = session_of(envs).debugger.diagnosis
         assert not diagnosis.alarms
         counted_by(envs)
+        session_of(envs).services.monitor.diagnose()
     assert diagnosis.alarms == ["env 2: observation is NaN"]
     for loss in (np.nan, 0.5):
         watch.log({"loss": loss})

@@ -24,6 +24,7 @@ class Names(Enum):
     """A number of processes or threads, which a file may set up to `PER_CORE` times the number of cores."""
     TASK = "task"
     WRAPPERS = "wrappers"
+    COMMAND = "command"
     ANYTHING = "anything"
 
     def doubt(self, value: Any) -> str:
@@ -42,6 +43,7 @@ REASONS = {
     Names.PROCESSES: f"more than {PER_CORE} processes or threads per core",
     Names.TASK: "which is neither built in nor registered: using it can run any code",
     Names.WRAPPERS: "with code of a module, or text that may name a file: using it can run any code",
+    Names.COMMAND: "a command, which can do anything",
     Names.ANYTHING: "an option that does not declare what it names, which may be code, a server or a file",
 }
 """Why a file needs trust, as part of a sentence; empty if it does not."""

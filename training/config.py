@@ -180,7 +180,19 @@ class Config(StrictModel):
         description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated.",
         json_schema_extra={"names": "nothing"},
     )
-    alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
+    alarm_exit: bool = Field(
+        False, description="Save a checkpoint and exit with code 1 at the first warning or fault of the diagnosis."
+    )
+    on_finding: str | None = Field(
+        None,
+        description="Shell command that runs for each warning and fault of the diagnosis, with it as JSON on stdin.",
+        json_schema_extra={"names": "command"},
+    )
+    on_end: str | None = Field(
+        None,
+        description="Shell command that runs when the session ends, with the run as JSON on stdin.",
+        json_schema_extra={"names": "command"},
+    )
     check_sync: bool = Field(False, description="Report trainer code that waits for the device between two steps.")
     device_sync: bool = Field(
         False, description="Compare every step of the device backend with the rules on the CPU, and report the cost."

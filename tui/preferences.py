@@ -58,6 +58,11 @@ class Preferences(BaseModel):
         description="auto uses ASCII on the Linux console and Unicode elsewhere.",
     )
     color: bool = Field(True, description="Use colors. The variable NO_COLOR turns them off, too.")
+    signal: Literal["off", "bell", "desktop"] = Field(
+        "off",
+        description="How the app signals warnings and errors beside showing them: the bell, or a notification "
+        "of the desktop (OSC 9).",
+    )
     rates: Rates = Field(default_factory=Rates, description="Refresh rates in Hz.")
     findings: Tolerances = Field(
         default_factory=Tolerances,

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
+from ...backends import usable_cores
+from ..telemetry.snapshot import Scaling
 from .curves import LearnerCurves, add_row
+from .machine import MachineEvidence
 from .step_statistics import StepStatistics
 
 LOG_PERIOD = 0.05  # s, at least, between two points of a series
@@ -33,6 +36,11 @@ class Evidence:
         windows: The fps of all windows at the present N.
         silence: Seconds of training without an end of an episode, and after how many that is a problem.
         shares: Shares of the training thread's time by phase; empty while unknown.
+        machine: What is known of the machine.
+        scaling: The fps at each N that was measured.
+        threads: Threads that PyTorch computes with; 0 without it.
+        cores: Cores that this process may use.
+        watched: Whether a script is watched.
         reported: What was reported by others since the last check, by the name of its rule.
     """
 
@@ -45,6 +53,9 @@ class Evidence:
         self.windows: Sequence[float] = ()
         self.silence = (0.0, math.inf)
         self.shares: Mapping[str, float] = {}
+        self.machine = MachineEvidence()
+        self.scaling: Sequence[Scaling] = ()
+        self.threads, self.cores, self.watched = 0, usable_cores(), False
         self.reported: dict[str, tuple[str, int]] = {}
         self._logged = 0.0
         self._episodes, self._ended = 0, 0.0

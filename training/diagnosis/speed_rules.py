@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import pairwise
+from math import isnan
 from statistics import median
 
 import numpy as np
 
+from ...backends.system.segment import human_bytes
+from ..telemetry.knee import find_knee
 from ..telemetry.records import Severity
 from .evidence import Evidence
 from .rules import SPEED, Measured, rule
@@ -19,6 +23,28 @@ NOISE = 0.05
 """The share of all windows that may be as slow without a finding: other programs use the machine, too."""
 MIN_WINDOWS = 30
 """A minute; before that, a short disturbance would be a finding."""
+MINUTE = 50
+"""Samples, one per second, that a statement about a minute needs."""
+LEAST_SAMPLES, MANY_SAMPLES = 36, 120
+"""Samples, one every 5 s, in which memory must have grown, and that are looked at."""
+STEADY, SWELLING = 0.7, 0.1
+PHASES_OF = {
+    "environment": (
+        "the environments",
+        "more workers, or a faster environment; more environments per worker do not help",
+    ),
+    "transport": ("waiting for workers", "environments of equal cost per worker; fewer workers than cores"),
+    "inference": ("computing actions", "more environments per step, a smaller network, or a GPU"),
+    "learner": ("learning", "fewer epochs, larger minibatches, a smaller network, a GPU, or `--ppo.overlap true`"),
+    "python": ("the rest of the training loop", "profile the loop with py-spy"),
+    "ranks": ("waiting for other ranks", "equal numbers of environments and equally fast machines"),
+}
+"""What to call the phases of a step, and what makes each faster."""
+SCRIPT = (
+    "the script's own code, not to its environments",
+    "more environments or a faster simulator would not help; profile the script's update, for example with py-spy",
+)
+WORKS = {"render": "draws pictures", "save": "saves files", "log": "logs"}
 BUSY = 1.2
 """Programs that want to run, per core, from which on they are named."""
 
@@ -51,3 +77,189 @@ def throughput_fell(evidence: Evidence) -> Iterator[Measured]:
 def busy(load: float, cores: int) -> str:
     """Return that many programs use the machine, if so."""
     return f"; {load:.0f} programs want to run on {cores} cores" if load > BUSY * cores else ""
+
+
+@rule(
+    "time-goes-to-one-phase",
+    SPEED,
+    Severity.NOTE,
+    sentence="{value:.0%} of the time goes to {what}",
+    why="Only what takes most of the time is worth making faster, and more environments help only if that is the "
+    "environments.",
+    advice="look at the timing (key t)",
+    threshold=0.6,
+    unit="of the training's time",
+    source="our choice: more than all other phases together",
+    needs="two iterations",
+)
+def time_goes_to_one_phase(evidence: Evidence) -> Iterator[Measured]:
+    """One phase of a step takes most of the time."""
+    known = {phase: share for phase, share in evidence.shares.items() if phase in PHASES_OF}
+    if known:
+        phase = max(known, key=known.__getitem__)
+        what, advice = PHASES_OF[phase]
+        if evidence.watched and phase == "python":
+            what, advice = SCRIPT
+        yield Measured(known[phase], {"what": what}, curve="sps", advice=advice)
+
+
+@rule(
+    "beyond-the-knee",
+    SPEED,
+    Severity.NOTE,
+    sentence="{envs:,} environments are beyond the knee at N = {knee:,}",
+    why="Beyond the knee an added environment brings less than half of what one alone does.",
+    advice="restart with fewer environments (keys [ and {)",
+    threshold=1.0,
+    unit="times the N of the knee",
+    source="the definition of the knee (docs/benchmarks.md)",
+    needs="the fps at N = 1 and at two other N (key v measures them)",
+)
+def beyond_the_knee(evidence: Evidence) -> Iterator[Measured]:
+    """There are more environments than pay off on this machine."""
+    knee = find_knee(evidence.scaling)
+    if knee is not None and len(evidence.scaling) > 2 and knee.following is not None:
+        yield Measured(evidence.num_envs / max(1, knee.most), {"envs": evidence.num_envs, "knee": knee.most})
+
+
+@rule(
+    "one-slow-worker",
+    SPEED,
+    Severity.NOTE,
+    sentence="worker {worker} computes {value:.1f} times as much as the others, who wait for it",
+    why="A step of all environments takes as long as its slowest worker.",
+    advice="look at its environments and its output (keys w, o); deal environments of unequal cost out evenly",
+    threshold=1.5,
+    unit="times the median CPU time of the workers",
+    source="our choice",
+    needs="3 workers with 5 s of CPU time each",
+)
+def one_slow_worker(evidence: Evidence) -> Iterator[Measured]:
+    """A worker has used much more CPU time than the others."""
+    for sample in list(evidence.machine.recent.copy())[-1:]:
+        yield Measured(sample.slowest, {"worker": sample.worker + 1})
+
+
+@rule(
+    "too-many-threads",
+    SPEED,
+    Severity.NOTE,
+    sentence="PyTorch computes with {threads} threads on {cores} cores",
+    why="Threads that share a core wait for each other at the end of every operation.",
+    advice="set OMP_NUM_THREADS, or `torch.set_num_threads`, to the number of cores or less; small networks are "
+    "fastest with 1",
+    threshold=1.0,
+    unit="threads per usable core",
+    source="the documentation of PyTorch: one thread per physical core",
+    needs="PyTorch in the process",
+)
+def too_many_threads(evidence: Evidence) -> Iterator[Measured]:
+    """PyTorch uses more threads than there are usable cores."""
+    if evidence.threads:
+        yield Measured(evidence.threads / evidence.cores, {"threads": evidence.threads, "cores": evidence.cores})
+
+
+@rule(
+    "gpu-idle",
+    SPEED,
+    Severity.NOTE,
+    sentence="the GPU is busy for {value:.0f} % of the time",
+    why="A GPU that waits for environments is no faster than a CPU.",
+    advice="more environments per step, larger minibatches, or train on the CPU (`--device cpu`)",
+    threshold=20.0,
+    below=True,
+    unit="% in the median of a minute",
+    source="our choice",
+    needs="a minute on a GPU whose utilization is known",
+)
+def gpu_idle(evidence: Evidence) -> Iterator[Measured]:
+    """The GPU that the training uses is mostly idle."""
+    known = [sample.gpu for sample in evidence.machine.recent.copy() if not isnan(sample.gpu)]
+    if len(known) >= MINUTE:
+        yield Measured(median(known))
+
+
+@rule(
+    "memory-grows",
+    SPEED,
+    Severity.WARNING,
+    sentence="memory grows by {rate} per minute: at this pace the machine is full in {left}",
+    why="When memory is full, the system ends a process, most likely this one.",
+    advice="look for lists that grow with each step or episode: stored observations, infos, tensors with their graph "
+    "(`.item()` or `.detach()` what you keep)",
+    threshold=3600.0,
+    below=True,
+    unit="s until the memory is full",
+    source="our choice of an hour",
+    needs="3 minutes in which memory grew nearly all the time, by a tenth or more",
+)
+def memory_grows(evidence: Evidence) -> Iterator[Measured]:
+    """The memory of the training and its processes grows steadily, and would fill the machine within an hour."""
+    samples = list(evidence.machine.hour.copy())[-MANY_SAMPLES:]
+    if len(samples) < LEAST_SAMPLES:
+        return
+    sizes = [sample.rss for sample in samples]
+    growing = sum(after > before for before, after in pairwise(sizes)) / (len(sizes) - 1)
+    rate = (sizes[-1] - sizes[0]) / (samples[-1].now - samples[0].now)
+    if growing >= STEADY and sizes[-1] > (1 + SWELLING) * sizes[0] and rate > 0:
+        left = samples[-1].available / rate
+        minutes = f"{left / 60:,.0f} minutes"
+        yield Measured(left, {"rate": human_bytes(60 * rate), "left": minutes})
+
+
+@rule(
+    "swapping",
+    SPEED,
+    Severity.WARNING,
+    sentence="the machine swaps {value:,.0f} pages per second",
+    why="Memory on a disk is a thousand times slower than memory.",
+    advice="fewer environments or a smaller replay; end other programs",
+    threshold=200.0,
+    unit="pages per second in the median of a minute",
+    source="our choice",
+    needs="a minute",
+)
+def swapping(evidence: Evidence) -> Iterator[Measured]:
+    """The machine moves memory to and from the disk all the time."""
+    known = [sample.swapped for sample in evidence.machine.recent.copy()]
+    if len(known) >= MINUTE:
+        yield Measured(median(known))
+
+
+@rule(
+    "cpu-quota-used-up",
+    SPEED,
+    Severity.NOTE,
+    sentence="the container's CPU quota is used up: processes stand still for {value:.0%} of the time",
+    why="Threads beyond the quota do not compute faster; all stand still together until the next period.",
+    advice="fewer workers and threads, or a larger quota",
+    threshold=0.1,
+    unit="s of standing still per second, all cores together, in the median of a minute",
+    source="our choice",
+    needs="a minute in a control group with a quota",
+)
+def cpu_quota_used_up(evidence: Evidence) -> Iterator[Measured]:
+    """The control group throttles the processes of the training."""
+    known = [sample.throttled for sample in evidence.machine.recent.copy()]
+    if len(known) >= MINUTE:
+        yield Measured(median(known))
+
+
+@rule(
+    "inner-loop-works",
+    SPEED,
+    Severity.WARNING,
+    sentence="the training {does} in its inner loop: in {value:.0%} of the samples of the last minute",
+    why="What happens at every step costs as often as there are steps.",
+    advice="do it every so many steps or episodes, or in another process",
+    threshold=0.3,
+    unit="of the last minute's seconds",
+    source="our choice",
+    needs="a minute; what `watch` and the app draw themselves does not count",
+)
+def inner_loop_works(evidence: Evidence) -> Iterator[Measured]:
+    """The thread that steps the environments is often found drawing, saving or logging."""
+    shares, count = evidence.machine.shares(), len(evidence.machine.work)
+    if count >= MINUTE:
+        for kind, does in WORKS.items():
+            yield Measured(shares[kind] / count, {"does": does})

@@ -88,6 +88,7 @@ class Debugger:
     def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
         """Debug the environments of `source`, whose episodes have just begun in slot 0, or are `resumed` there."""
         self._source = source
+        self.diagnosis.evidence.watched, self.diagnosis.evidence.players = self._task.watched, self._task.players
         self.history.begin(source, resumed=resumed)
         self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()

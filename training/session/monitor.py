@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
+from threading import get_ident
+from typing import Any
 
 from ...envs import Task
 from ..telemetry.blocks import TelemetryWriter
@@ -119,7 +122,11 @@ class Monitor:
         diagnosis, counter = self.debugger.diagnosis, self.counter
         evidence = diagnosis.evidence
         evidence.steps, evidence.num_envs = counter.counts.steps, self.num_envs
-        evidence.windows = counter.throughput.windows
+        evidence.windows, evidence.scaling = counter.throughput.windows, counter.throughput.scaling()
+        evidence.shares = counter.throughput.shares(counter.mark())
+        evidence.machine.thread = get_ident()
+        torch: Any = sys.modules.get("torch")
+        evidence.threads = torch.get_num_threads() if hasattr(torch, "get_num_threads") else 0
         diagnosis.check(counter.clock.now())
 
     def redraw(self, draw: Callable[[], object], spare: float = math.inf) -> None:

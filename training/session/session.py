@@ -20,6 +20,7 @@ from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import resolve_device
+from ..diagnosis.of_run import FOUND
 from ..exits import FAILED
 from ..imports import importing
 from ..loading import unused_variables
@@ -45,6 +46,7 @@ from .services import Services
 from .system_sampler import SystemSampler
 from .trainer_processes import ProcessSupervisor
 from .training_setup import set_up
+from .user_commands import UserCommands
 
 POLL_INTERVAL = 0.1  # s
 log = logging.getLogger(__name__)
@@ -83,6 +85,7 @@ class Session:
         diagnosis = self.debugger.diagnosis
         diagnosis.on_begin = self._on_finding
         self.failures = FailureHandler(self.events, diagnosis, self.gate, alarm_exit=self.config.alarm_exit)
+        self._commands = UserCommands(self.events, self.config.on_finding, self.config.on_end)
         self.processes = ProcessSupervisor(setup.task, directory, self.events)
         services.timeline.add_lanes(self.processes.lanes)
         self.evaluator = Evaluator(setup, directory, self.events, services.timeline.add)
@@ -251,6 +254,13 @@ class Session:
 
     def _on_finding(self, finding: Finding) -> None:
         self.services.report_finding(finding, self.failures.ended_by(finding))
+        self._commands.found(finding, self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        """Return which run this is, for the user's commands."""
+        folder, task = self.record.folder, self.setup.task
+        path = "" if folder is None else str(folder.path.resolve())
+        return {"run": path, "task": task.spec, "return_mean": self.counter.counts.return_mean}
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -278,8 +288,11 @@ class Session:
         self.checkpoints.close()
         self.record.close()
         failed = self.failures.error is not None
-        self.record.write_metadata("failed" if failed else "completed" if self.limits.reached else "interrupted")
+        state = "failed" if failed else "completed" if self.limits.reached else "interrupted"
+        self.record.write_metadata(state)
         self.record.release()
+        facts = {**self._facts(), "state": state, **self.counter.counts.totals(), FOUND: report[FOUND]}
+        self._commands.end(facts, lambda: self.services.set_phase(Phase.STOPPING, "running the commands of the user"))
         self.services.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.message or "ended")
         if failed:
             keep_last_telemetry(self.directory)

@@ -8,14 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ...backends import usable_cores
 from ...backends.core.status import usage
 from ...backends.system.machine import MachineLoad, machine_memory
 from ...envs.spaces.drawing_budget import BUDGET
+from ...envs.unknown import UNKNOWN
+from ..diagnosis.machine import Counters, MachineSample
 from ..own_threads import OwnThread
-from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter
+from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level
 from .gpu import Gpu
 from .services import Services
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
+LEAST_WORKERS, LEAST_SECONDS = 3, 5.0
+"""Workers, and CPU time of one in s, from which on they are compared."""
 MAX_FAILURES = 10  # different errors that are reported
 
 log = logging.getLogger(__name__)
@@ -47,6 +52,7 @@ class SystemSampler:
         self._publishing, self._directory = services.publishing, services.directory
         self._viewers, self._events, self._state = services.viewers, services.events, services.state
         self._publisher = services.monitor.publisher
+        self._machine, self._counters = services.debugger.diagnosis.evidence.machine, Counters()
         self._checks = (services.check_viewers, *checks)
         self._trainer_processes, self._learning = processes, learning
         self._table = ProcessTable()
@@ -126,6 +132,7 @@ class SystemSampler:
         others = {status.pid: status for status in self._processes() if status.pid != os.getpid()}.values()
         cpu_seconds = own_seconds + sum(status.cpu_seconds for status in others)
         memory, available = machine_memory()
+        gpu = self._gpu.read(self._state.device)
         values: dict[str, Any] = {
             "cores": usable_cores(),
             "cpu": 100 * self._cpu.update(cpu_seconds, time.monotonic()),
@@ -137,10 +144,28 @@ class SystemSampler:
             "shm": _size_of(self._directory),
             "learning": self._learning(),
             "pulse": time.time(),
-            **self._gpu.read(self._state.device),
+            **gpu,
         }
         with self._publishing() as writer, writer.write("system") as system:
             SYSTEM.put(system, values)
+        used = self._state.device.startswith("cuda")
+        self._machine.add(
+            MachineSample(
+                time.monotonic(),
+                values["rss"],
+                available,
+                *self._counters.rates(time.monotonic()),
+                float(gpu.get("gpu", UNKNOWN)) if used else UNKNOWN,
+                *_slowest([status for status in others if status.role is ProcessRole.WORKER]),
+            )
+        )
+
+
+def _slowest(workers: list[ProcessStatus]) -> tuple[float, int]:
+    """Return the CPU time of the busiest of several workers over the median, and which one it is; 0 of too few."""
+    spent = [status.cpu_seconds for status in workers]
+    usual = median(spent) if len(spent) >= LEAST_WORKERS else 0.0
+    return (max(spent) / usual, workers[spent.index(max(spent))].index) if usual > LEAST_SECONDS else (0.0, 0)
 
 
 def _size_of(directory: os.PathLike[str]) -> int:

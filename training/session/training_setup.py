@@ -59,7 +59,7 @@ def set_up(config: Config) -> TrainingSetup:
     if started_by_torchrun() and kind.name not in IN_SEVERAL:
         raise BadParameter(f"{kind.name} trains in one process; train in several with {' or '.join(IN_SEVERAL)}")
     ranks = join_ranks() if config.learn else SingleRank()
-    alone = {} if ranks.is_writer else {"eval_every": None, "alarm_exit": False}
+    alone = {} if ranks.is_writer else {"eval_every": None, "alarm_exit": False, "on_finding": None, "on_end": None}
     planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
     config = config.model_copy(update={"trainer": kind.name, **alone})
     return TrainingSetup(config, kind, settings, task, ranks, planner)

@@ -131,6 +131,16 @@ class Throughput:
             return UNKNOWN, UNKNOWN
         return (last.frames - first.frames) / seconds, (last.steps - first.steps) / seconds
 
+    def shares(self, now: Mark) -> dict[str, float]:
+        """Return the share of the time that each phase takes; empty before rates are known."""
+        first, last = self.span(now)
+        seconds = last.seconds - first.seconds
+        if not self.known or seconds <= 0:
+            return {}
+        return {
+            phase: (end - begin) / seconds for phase, begin, end in zip(PHASES, first.phases, last.phases, strict=True)
+        }
+
     def scaling(self) -> tuple[Scaling, ...]:
         """Return the measurements at every N, in the order of N."""
         return tuple(

@@ -17,12 +17,13 @@ from textual.events import Key
 
 from ...envs.entries import FolderEntry
 from ...envs.files import UnreadableFile
+from ...envs.printable import printable
 from ...envs.titles import Titled, set_title
 from ...envs.trust import accept
 from ...training.exits import DONE
 from ...training.past.episode_file import read
 from ...training.telemetry.records import Level, Phase
-from ...training.telemetry.snapshot import Snapshot, ViewRequest
+from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
 from ..connections.connection import SessionConnection
 from ..dialogs.dialog import PanelDialog
 from ..dialogs.episodes import EpisodesDialog
@@ -327,7 +328,19 @@ class PacApp(TerminalApp):
         for event in snapshot.events:
             if event.number > self.state.last_event and event.time >= self._opened and event.level in TOASTS:
                 self.notify(event.text, severity=TOASTS[event.level])
+                self._signal(event)
         self.state.last_event = max((event.number for event in snapshot.events), default=self.state.last_event)
+
+    def _signal(self, event: Event) -> None:
+        """Ring the bell for a warning or an error, or have the desktop show it, if the user wants that."""
+        wanted = preferences().signal
+        if event.level < Level.WARNING or wanted == "off":
+            return
+        if wanted == "bell":
+            self.bell()
+        elif self._driver is not None:
+            self._driver.write(f"\x1b]9;{printable(event.text)}\x07")
+            self._driver.flush()
 
     def on_session_lost(self, message: SessionLost) -> None:
         """Show the error; if no snapshot was ever taken, leave it to the command line."""

@@ -169,7 +169,7 @@ def show_preferences(*, schema: bool, json: bool) -> int:
         keys = {key.id: key.keys for key in table().values()}
         return show_json({"file": str(file), **found.model_dump(), "keys": keys})
     console.print(Text(f"# {file}{'' if file.exists() else ' (does not exist; these are the defaults)'}", style="dim"))
-    for name in ("theme", "characters", "color"):
+    for name in ("theme", "characters", "color", "signal"):
         _show_toml(name, getattr(found, name), type(found).model_fields[name].description or "")
     console.print("\n[rates]", markup=False)
     for name, field in type(found.rates).model_fields.items():

@@ -71,11 +71,11 @@ def _settings() -> list[Setting]:
         Setting(("theme",), "theme", ("dark", "light", "colorblind"), about["theme"]),
         Setting(("characters",), "characters", ("auto", "unicode", "ascii"), about["characters"]),
         Setting(("color",), "colors", (True, False), about["color"]),
-        Setting(("signal",), "signal", ("off", "bell", "desktop"), about["signal"]),
         *(
             Setting(("rates", name), f"rate: {name}", RATES, f"Hz. {field.description}", " Hz")
             for name, field in Rates.model_fields.items()
         ),
+        Setting(("signal",), "signal", ("off", "bell", "desktop"), about["signal"]),
         *(
             Setting(
                 ("findings", name),

@@ -12,7 +12,7 @@ from textual.color import Color as Background
 
 from pac.envs import PacError
 from pac.tui.drawing.chart import TINT
-from pac.tui.drawing.nearest import NearestFilter, nearest_color
+from pac.tui.drawing.nearest import LegibleFilter, NearestFilter, nearest_color
 from pac.tui.drawing.palettes import PALETTES, PALETTES_16
 from pac.tui.drawing.styles import GREEN, TerminalColors, hex_of, mixed, restyle
 from pac.tui.drawing.theme import FilteredApp, apply_theme, in_ascii, match_terminal
@@ -204,3 +204,16 @@ def test_everything_passes_the_filter_of_256_colors():
     first, second = NearestFilter().apply(segments, Background(0, 0, 0))
     assert (first.text, first.style) == ("a", Style(color="color(233)", bgcolor="color(237)", bold=True))
     assert second == segments[1]
+
+
+@pytest.mark.parametrize(
+    ("color", "ground", "written"),
+    [("#555555", "#ff5555", "color(0)"), ("#aa5500", "#aaaaaa", "color(0)"), ("#0000aa", "#000000", "color(15)")],
+)
+def test_letters_can_be_read_in_sixteen_colors(color, ground, written):
+    """A gray letter on red is black; pictures, and letters with enough contrast, keep their colors."""
+    style, enough = Style(color=color, bgcolor=ground, bold=True), Style(color="#ffffff", bgcolor="#000000")
+    segments = [Segment("rr", style), Segment("▀", style), Segment("a", enough), Segment("b")]
+    first, *others = LegibleFilter().apply(segments, Background(0, 0, 0))
+    assert first == Segment("rr", Style(color=written, bgcolor=ground, bold=True))
+    assert others == segments[1:]

@@ -19,7 +19,7 @@ from textual.theme import Theme
 
 from ...training.doctor import in_tmux, tmux_passes_on
 from ..preferences import preferences
-from .nearest import NearestFilter
+from .nearest import LegibleFilter, NearestFilter
 from .palettes import PALETTES
 from .styles import TerminalColors, palette_of, restyle
 
@@ -181,6 +181,7 @@ def _set_filters(app: FilteredApp) -> None:
     app.own_filters = (
         *([Monochrome()] if app.no_color else []),
         *([NearestFilter()] if TerminalColors.nearest else []),
+        *([LegibleFilter()] if TerminalColors.sixteen else []),
         PrintableFilter(),
         *([AsciiFilter()] if preferences().characters == "ascii" else []),
     )

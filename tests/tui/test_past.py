@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from pac.training.telemetry.blocks import TelemetryReader
@@ -25,3 +27,16 @@ def test_every_seat_has_its_own_last_episode(runtime_directory, block, back):
     fake.close()
     assert shown.environments["last_return"][2] == 1
     assert (shown.last_terms[2, 0] == 11).all()
+
+
+@pytest.mark.parametrize(("decided", "entropy"), [(0, 1.5), (1, 2.5)])
+def test_a_past_step_has_the_entropy_that_was_kept(runtime_directory, decided, entropy):
+    """Of the decision whose value is shown: the next one if it is known, else the one before."""
+    with closing(FakeSession(runtime_directory)) as fake:
+        fake.write("moment", env=2, step=98, now=100, source=MomentSource.REBUILT, full=1, decided=decided, value=1)
+        fake.write("line", env=2, now=100, ends=[0] * 4, entropies=[0, 1.5, 2.5, 9])
+        snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=2, detail=True, back=2))
+        assert snapshot.moment is not None
+        policy = snapshot_at(snapshot, snapshot.moment).policy
+    assert policy is not None
+    assert policy.entropy == entropy

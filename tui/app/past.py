@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...envs.unknown import UNKNOWN, is_unknown
-from ...training.telemetry.moments import Moment, MomentSource
+from ...training.telemetry.moments import Moment, MomentSource, RecentSteps
 from ...training.telemetry.snapshot import Snapshot
 from ...training.trainer import PolicyOutput
 
@@ -46,6 +46,14 @@ def newest_known(snapshot: Snapshot, env: int) -> Moment:
     )
 
 
+def _entropy_at(line: RecentSteps | None, moment: Moment) -> float:
+    """Return the entropy of the decision that the value of `moment` belongs to; NaN if it is unknown."""
+    if line is None:
+        return UNKNOWN
+    at = moment.step + (moment.next_action is not None) - moment.now + len(line.entropies) - 1
+    return float(line.entropies[at]) if 0 <= at < len(line.entropies) else UNKNOWN
+
+
 def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as its seat saw it; unknown values are NaN or blank.
 
@@ -77,8 +85,9 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     }
     policy: PolicyOutput | None = snapshot.policy
     if moment.back:
-        known_value = not is_unknown(values["value"]) or not snapshot.description.watched  # scripts may have no policy
-        policy = PolicyOutput(values["value"], UNKNOWN, (), ()) if known_value else None
+        entropy = _entropy_at(snapshot.line, moment)
+        has_policy = not (is_unknown(values["value"]) and is_unknown(entropy)) or not snapshot.description.watched
+        policy = PolicyOutput(values["value"], entropy, (), ()) if has_policy else None  # scripts may have no policy
     return replace(
         snapshot,
         environments=environments,

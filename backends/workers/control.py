@@ -227,10 +227,9 @@ class Link:
         """Publish a number for the fleet, such as the port of a server."""
         self._quads[NUMBER] = number
 
-    def note_picture(self, seconds: float) -> None:
+    def note_picture(self, seconds: float, spent: float) -> None:
         """Publish how long the last picture has taken, and all together."""
-        self._quads[PICTURE] = int(1e9 * seconds)
-        self._quads[DRAWN] += int(1e9 * seconds)
+        self._quads[PICTURE], self._quads[DRAWN] = int(1e9 * seconds), int(1e9 * spent)
 
     def receive(self) -> int:
         """Wait for the next order and return it.

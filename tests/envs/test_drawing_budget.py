@@ -69,12 +69,28 @@ def test_drawing_costs_nothing_while_the_training_waits():
     clock = Clock()
     budget = DrawingBudget(clock)
     turns = Turns(budget)
-    for board in turns.choose(range(3), math.inf):
-        assert board in range(3)
-        clock.now += 1.0
-    assert clock.now == 3.0
+    for _ in range(2):
+        for board in turns.choose(range(3), math.inf):
+            assert board in range(3)
+            clock.now += 1.0
+    assert clock.now == 6.0
     assert budget.seconds == 1.0
     assert list(turns.choose([0])) == [0]
+
+
+def test_what_is_opened_for_the_first_picture_of_a_board_counts_little():
+    """Else, four seconds once would leave all other boards blank for minutes, and be told as the time of a picture."""
+    clock = Clock()
+    budget = DrawingBudget(clock)
+    turns = Turns(budget)
+    for board, seconds in ((0, 4.0), (1, 1.0), (0, 0.1)):
+        for chosen in turns.choose(range(2)):
+            assert chosen == board
+            clock.now += seconds
+        assert not budget.allows()
+        clock.now += 4.0 / SHARE * 0.11
+        assert budget.allows()
+    assert (budget.seconds, budget.spent) == (pytest.approx(0.1), pytest.approx(5.1))
 
 
 def test_a_picture_that_nobody_misses_is_not_mentioned():

@@ -13,6 +13,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 MOST_AGENTS, LONGEST = 256, 32
+OWN = "pac.envs."
+"""The start of the modules of wrappers of this package."""
 SCALING = frozenset({"ClipAction", "RescaleAction", "NormalizeObservation", "RescaleObservation"})
 """Wrappers that change numbers, but not what they mean."""
 FREE, BALL = 0, 1
@@ -120,10 +122,13 @@ def _stored(env: Any) -> Mapping[str, Any]:
 
 
 def _keep(wrappers: Iterable[Any], what: str) -> bool:
-    """Whether actions or observations mean within wrappers what they mean outside: those of Gymnasium show that."""
+    """Whether actions or observations mean within wrappers what they mean outside: those of Gymnasium show that.
+
+    Those of this package are derived from Gymnasium's, too.
+    """
     changing = (f"{what}Wrapper", f"Transform{what}")
     return all(
-        _of_gymnasium(each)
+        (_of_gymnasium(each) or type(each).__module__.startswith(OWN))
         and (type(each).__name__ in SCALING or not any(base.__name__.endswith(changing) for base in type(each).__mro__))
         for each in wrappers
     )

@@ -20,9 +20,10 @@ BREAKOUT = "ALE/Breakout-v5"
 
 
 def test_atari_games_are_wrapped_unless_asked_otherwise():
-    """Four grey pictures are stacked, and the note says so. Other arguments for frames, or `none`, leave them out."""
+    """Four grey pictures are stacked, and the note says so; actions keep their names. Others leave them out."""
     task = find(BREAKOUT)
     assert (task.observation.shape, task.value_ends, task.spec) == ((4, 84, 84), "life_lost", BREAKOUT)
+    assert task.action_names == ("noop", "fire", "right", "left")
     assert "--wrap none" in task.note
     assert "own score" in task.note
     assert task.settings_for["ppo"] == "Atari games"

@@ -157,5 +157,9 @@ def _gymnasium_task(
             raise BadParameter(
                 f"unknown task {name!r}: its id is registered by the package {module}; use {module}:{name}"
             ) from error
+        if name.isascii() and all(part.isidentifier() for part in name.split(".")) and "." in name:
+            raise BadParameter(
+                f"unknown task {name!r}: name a class or function of a module as MODULE:NAME, like {name}:parallel_env"
+            ) from error
         near = get_close_matches(name, error.known, n=3, cutoff=0.5)
         raise UnknownName("task", name, [*families(), *near]) from error

@@ -290,6 +290,7 @@ def test_what_showing_costs_is_that_of_the_app_and_the_session(runtime_directory
         shown = [take_snapshot(TelemetryReader(fake.directory), ViewRequest())]
         fake.write("system", pulse=1.0, shown=2.5)
         shown.append(take_snapshot(TelemetryReader(fake.directory), ViewRequest()))
+    assert all("ui" in "".join(piece.text for piece in system(shown[1], 0.01, width)) for width in range(20, 160))
     assert ["".join(piece.text for piece in system(each, 0.01, 60))[-10:] for each in shown] == [
         "ui  1.0 % ",
         "ui  3.5 % ",

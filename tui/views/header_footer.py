@@ -112,12 +112,12 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
     ]
     for name, value in shown:
         wider = (*row, styled(f" {name} ", FAINT), styled(f"{value} ", TEXT))
-        if width_of(wider) + width_of(own) > width:
+        if width_of(wider) + width_of(own) >= width:
             break
         row = wider
     else:
         name = snapshot.description.run
-        room = min(len(name), width - width_of(row) - width_of(own) - len(" run  "))
+        room = min(len(name), width - width_of(row) - width_of(own) - len(" run   "))
         if room >= min(len(name), LEAST_RUN):
             row = (*row, styled(" run ", FAINT), styled(f"{fit_ends(name, room)} ", TEXT))
     return spread(row, own, width)

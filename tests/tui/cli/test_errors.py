@@ -77,6 +77,7 @@ REFUSED_BY_THE_COMMAND = {
 }
 REFUSED_BY_THE_SESSION = {
     "task": Case((*HEADLESS, "--task", "drmaro"), 2, ("unknown task 'drmaro'", "Did you mean drmario?")),
+    "module": Case((*HEADLESS, "--task", "a.b_v1"), 2, ("unknown task 'a.b_v1'", "MODULE:NAME", "a.b_v1:parallel_env")),
     "task parameter": Case((*HEADLESS, "--task", "drmario:level=99"), 2, ("level expects 0 to 20",)),
     "runs": Case((*HEADLESS, *QUICK, "--runs-dir", "key.yaml"), 1, ("key.yaml", "--runs-dir")),
     "terminal": Case(("run",), 2, ("is not a terminal", "--headless")),

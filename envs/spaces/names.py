@@ -13,8 +13,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 MOST_AGENTS, LONGEST = 256, 32
-OWN = "pac.envs."
-"""The start of the modules of wrappers of this package."""
+PLAIN = "pac.envs.", "stable_baselines3."
+"""Modules of wrappers, besides Gymnasium's, of which only those derived from its wrappers of actions or observations
+change what these mean."""
 SCALING = frozenset({"ClipAction", "RescaleAction", "NormalizeObservation", "RescaleObservation"})
 """Wrappers that change numbers, but not what they mean."""
 FREE, BALL = 0, 1
@@ -124,11 +125,11 @@ def _stored(env: Any) -> Mapping[str, Any]:
 def _keep(wrappers: Iterable[Any], what: str) -> bool:
     """Whether actions or observations mean within wrappers what they mean outside: those of Gymnasium show that.
 
-    Those of this package are derived from Gymnasium's, too.
+    Those in `PLAIN` are derived from Gymnasium's, too.
     """
     changing = (f"{what}Wrapper", f"Transform{what}")
     return all(
-        (_of_gymnasium(each) or type(each).__module__.startswith(OWN))
+        (_of_gymnasium(each) or type(each).__module__.startswith(PLAIN))
         and (type(each).__name__ in SCALING or not any(base.__name__.endswith(changing) for base in type(each).__mro__))
         for each in wrappers
     )

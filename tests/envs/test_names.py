@@ -77,7 +77,7 @@ def test_an_enumeration_that_does_not_number_the_actions_names_none(members):
 
 
 def test_wrappers_that_change_what_is_observed_or_done_take_the_names():
-    """Those that only scale numbers keep them."""
+    """Those that only scale numbers keep them, as Stable-Baselines3's do that only record."""
     pole = gym.make("CartPole-v1")
     assert tuple(named(gym.wrappers.NormalizeObservation(pole)).slices) == POLE
     flipped = gym.wrappers.TransformObservation(pole, np.flip, pole.observation_space)
@@ -86,6 +86,8 @@ def test_wrappers_that_change_what_is_observed_or_done_take_the_names():
     assert named(swapped).actions == ()
     own = type("Own", (gym.Wrapper,), {})(pole)
     assert named(own) == ((), {})
+    monitor = type("Monitor", (gym.Wrapper,), {"__module__": "stable_baselines3.common.monitor"})(pole)
+    assert named(monitor).actions == ("left", "right")
 
 
 def test_a_task_has_the_names_of_its_environment():

@@ -5,12 +5,12 @@ import numpy as np
 from pac.envs.unknown import UNKNOWN
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.moments import RecentSteps
-from pac.tui.app.scrubber import MARGIN, marks, strips
+from pac.tui.app.scrubber import RIGHT, marks, strips
 
 from .fake_session import CHESS, FACTS
 
 ABOUT = describe(CHESS, run="r", **FACTS)
-WIDTH = 58
+WIDTH = 61
 
 
 def line(count=20):
@@ -38,7 +38,7 @@ def test_strips_are_in_the_columns_of_the_timeline():
     timeline = text(marks(line(), None, WIDTH))
     assert len({len(row) for row in (rewards, values, actions, timeline)}) == 1
     assert rewards.index("█") == timeline.index("╵")
-    assert values.rindex("█") == actions.index("█") == timeline.index("┃") == len(timeline) - MARGIN - 1
+    assert values.rindex("█") == actions.index("█") == timeline.index("┃") == len(timeline) - RIGHT - 1
     assert [row.split()[0] for row in (rewards, values, entropies, actions)] == ["reward", "value", "entropy", "action"]
     assert [entropies[timeline.index("╵") + 2 * (step - 10)] for step in (3, 5, 8)] == ["█", " ", "▁"]
     assert [row.split()[-1] for row in (rewards, values, actions)] == ["0", "19", "left"]

@@ -38,7 +38,7 @@ from ..drawing.styles import (
 from ..views.environment_rows import action_text
 from ..views.observation import LEVELS, PLAIN_LEVELS
 
-MARGIN, LEAST = 9, 8
+LEFT, RIGHT, LEAST = 9, 12, 8
 """Columns on both sides of the last steps, and the least columns for these."""
 LOWEST = 0.1
 """The height of the lowest value, so that it is seen."""
@@ -104,9 +104,9 @@ def _strip(name: str, shares: NDArray[np.float64], colors: list[str], newest: st
         styled(levels[height], dim[color]) for height, color in zip(heights, colors, strict=True)
     )
     return (
-        styled(f" {fit(name, MARGIN - 2)} ", FAINT),
+        styled(f" {fit(name, LEFT - 2)} ", FAINT),
         *letters,
-        styled(fit(f" {newest}", MARGIN), FAINT),
+        styled(fit(f" {newest}", RIGHT), FAINT),
     )
 
 
@@ -179,7 +179,7 @@ def _back(back: int) -> str:
 
 def _room(line: RecentSteps, width: int) -> int:
     """Return the columns for the last steps; 0 if there is no room."""
-    room = width - 2 * MARGIN
+    room = width - LEFT - RIGHT
     return 0 if room < LEAST else min(room, max(LEAST, 2 * (len(line.ends) + 1)))
 
 
@@ -203,5 +203,5 @@ def marks(line: RecentSteps, back: int | None, width: int) -> Row:
         cells[at] = ("┃" if SIGNS.braille else "|", YELLOW)
     if back is not None:
         cells[(count - 1 - min(back, count - 1)) * (room - 1) // (count - 1)] = (SIGNS.dot, ACCENT)
-    left = styled(f" -{len(line.ends)}".ljust(MARGIN), FAINT)
-    return (left, *(styled(letter, color) for letter, color in cells), styled(" now".ljust(MARGIN), FAINT))
+    left = styled(f" -{len(line.ends)}".ljust(LEFT), FAINT)
+    return (left, *(styled(letter, color) for letter, color in cells), styled(" now".ljust(RIGHT), FAINT))

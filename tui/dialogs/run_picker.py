@@ -22,7 +22,7 @@ from .run_rows import columns_of, curve, facts, heading, line
 
 PERIOD, MOST_PERIOD, SHARE = 2.0, 60.0, 0.01
 """Seconds between two readings of the disk, and the share of a core that they may take if they are not rarer."""
-FACTS, LEAST_CHART = 34, 30
+FACTS, MOST_FACTS, LEAST_CHART = 34, 72, 30
 PANEL = ((50, 24), (20, 13), (0, 0))
 """Rows for the facts of the selected run, by the least height of the screen."""
 
@@ -112,7 +112,7 @@ class RunPicker(ListDialog[RunOverview, RunOverview | None]):
         if item is None or not height:
             return []
         inner = width - FRAME
-        left = FACTS if inner >= FACTS + LEAST_CHART else inner
+        left = max(FACTS, min(MOST_FACTS, inner // 3)) if inner >= FACTS + LEAST_CHART else inner
         rows = facts(item, left)
         if inner > left:
             wide = inner - left - 2

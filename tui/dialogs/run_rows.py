@@ -115,7 +115,7 @@ def facts(run: RunOverview, width: int) -> list[Row]:
         "folder": str(run.folder or "none"),
     }
     return [
-        (styled(fit(name, LABEL), SOFT), blank(1), styled(fit(text, max(0, width - LABEL - 1)), TEXT))
+        (styled(fit(name, LABEL), SOFT), blank(1), styled(fit_ends(text, max(0, width - LABEL - 1)), TEXT))
         for name, text in known.items()
         if text
     ]

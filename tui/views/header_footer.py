@@ -117,9 +117,9 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
         row = wider
     else:
         name = snapshot.description.run
-        room = min(len(name), width - width_of(row) - width_of(own) - len(" run   "))
+        room = min(len(name), width - width_of(row) - width_of(own) - len(" run  "))
         if room >= min(len(name), LEAST_RUN):
-            row = (*row, styled(" run ", FAINT), styled(f"{fit_ends(name, room)} ", TEXT))
+            row = (*row, styled(" run ", FAINT), styled(fit_ends(name, room), TEXT))
     return spread(row, own, width)
 
 

@@ -11,7 +11,9 @@ from functools import partial
 import pytest
 
 from pac.training.runs.folder import RunFolder
+from pac.training.runs.overview import RunOverview
 from pac.tui.dialogs.run_picker import RunPicker
+from pac.tui.dialogs.run_rows import facts
 
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, tidy
@@ -218,3 +220,10 @@ def _found(terminal, text, at):
 def _drawn(terminal):
     """Return what was drawn without control sequences: edges of panels below a message divide its text."""
     return CONTROL.sub(b"", terminal.drawn)
+
+
+def test_the_folder_of_a_run_keeps_its_end(tmp_path):
+    """Folders of runs differ there."""
+    folder = tmp_path / "a-very-long-name-of-a-folder" / "drmario-ppo-1128"
+    (*_, row) = facts(RunOverview("r", folder, {}, "completed", 0.0), 40)
+    assert "".join(piece.text for piece in row).rstrip().endswith("/drmario-ppo-1128")

@@ -96,13 +96,12 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
         width: Columns of the line.
         controlled_by: The viewer in control, if it is another one.
     """
-    if snapshot is not None and float(snapshot.system["pulse"]):
-        cost += float(snapshot.system["shown"]) / 100
-    own = (styled("ui ", FAINT), styled(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
+    values = snapshot.system if snapshot is not None and float(snapshot.system["pulse"]) else None
+    total = 100 * cost + (float(values["shown"]) if values is not None else 0.0)
+    own = (styled("ui ", FAINT), styled(f"{total:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
     row = _audience(int(snapshot.audience["viewers"]), controlled_by) if snapshot is not None else ()
-    if snapshot is None or not float(snapshot.system["pulse"]):
+    if snapshot is None or values is None:
         return spread(row, own, width)
-    values = snapshot.system
     cores = int(values["cores"])
     shown = [
         ("cpu", f"{percent(float(values['cpu'])):>6} of {100 * cores} %"),

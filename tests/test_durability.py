@@ -15,8 +15,8 @@ from pac.envs import find
 from pac.envs.files import create_next
 from pac.envs.gameboy.cartridge import read_cartridge
 from pac.envs.gameboy.cartridges import own_bytes
-from pac.envs.gameboy.game_files import GameFiles
 from pac.envs.gameboy.games import BUTTONS
+from pac.envs.gameboy.handheld import GameFiles
 from pac.envs.poker.cards.store import PARTIAL, cached_arrays, opened
 from pac.training.past import episode_file
 from pac.training.past.episode import Episode, RecordedStep

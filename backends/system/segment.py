@@ -27,8 +27,7 @@ from glob import glob
 from pathlib import Path
 
 from ...envs import PacError
-from ...envs.descriptors import out_of_reach, untracked_map
-from ...envs.entries import open_regular
+from ...envs.entries import open_regular, out_of_reach, untracked_map
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...envs import descriptors
+from ...envs import entries
 
 LONGEST_PATH = 103
 """The longest path that fits into an address on all systems, in bytes."""
@@ -36,8 +36,8 @@ def connect(wire: socket.socket, path: Path) -> None:
 
 
 def out_of_reach(wire: socket.socket) -> socket.socket:
-    """Return a socket with a high descriptor, see `descriptors.out_of_reach`."""
-    return socket.socket(fileno=descriptors.out_of_reach(wire.detach()))
+    """Return a socket with a high descriptor, see `entries.out_of_reach`."""
+    return socket.socket(fileno=entries.out_of_reach(wire.detach()))
 
 
 @contextmanager

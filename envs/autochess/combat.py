@@ -1,7 +1,7 @@
 """A fight of two teams, from event to event, deterministic by its seed.
 
-Every creature has the time of its next action and of its shot in flight; the earliest of all comes next. The effects
-are in `blows` and `abilities`.
+Every creature has the time of its next action and of its shot in flight; the earliest of all comes next. Each has one
+of ten abilities, cast instead of an attack when its PP are full.
 """
 
 from __future__ import annotations
@@ -9,13 +9,217 @@ from __future__ import annotations
 import numpy as np
 
 from ..native import below, compiled
-from . import arena as at
-from .abilities import cast
-from .blows import PHYSICAL, blow, charge, distance, target_of
+from . import work as at
+from .creatures import (
+    ATTACK,
+    BLAST,
+    CRIT,
+    DEFENCE,
+    DRAIN,
+    DRAINING,
+    FRENZY,
+    HP,
+    LANCE,
+    MEND,
+    POWER,
+    PP,
+    RALLY,
+    RANGE,
+    SHIELD,
+    SNIPE,
+    SPECIAL_DEFENCE,
+    SPEED,
+    STRIKE,
+    STUN,
+    WARD,
+)
 from .display import DUE as PICTURE_DUE
 from .display import take_last, take_picture
-from .kinds import ATTACK, CRIT, HP, PP, RANGE, SPEED
 from .layout import Ints
+
+PHYSICAL, SPECIAL, TRUE = 0, 1, 2
+
+
+@compiled
+def distance(arena: Ints, one: int, other: int) -> int:
+    """Return the Chebyshev distance of two creatures."""
+    across = abs(arena[at.X * at.SLOTS + one] - arena[at.X * at.SLOTS + other])
+    along = abs(arena[at.Y * at.SLOTS + one] - arena[at.Y * at.SLOTS + other])
+    return int(max(across, along))
+
+
+@compiled
+def target_of(arena: Ints, slot: int) -> int:
+    """Return the last target while it is alive and in range, or else the nearest enemy."""
+    kept = arena[at.TARGET + slot]
+    if kept >= 0 and arena[HP * at.SLOTS + kept] > 0 and distance(arena, slot, kept) <= arena[RANGE * at.SLOTS + slot]:
+        return int(kept)
+    nearest, least = -1, at.COLUMNS + 1
+    for other in range(arena[at.COUNT]):
+        if arena[at.SIDE + other] != arena[at.SIDE + slot] and arena[HP * at.SLOTS + other] > 0:
+            far = distance(arena, slot, other)
+            if far < least:
+                nearest, least = other, far
+    arena[at.TARGET + slot] = nearest
+    return nearest
+
+
+@compiled
+def charge(arena: Ints, slot: int, time: int) -> None:
+    """Add 10 PP per second since the last call."""
+    arena[PP * at.SLOTS + slot] += 10 * (time - arena[at.CHARGED_AT + slot])
+    arena[at.CHARGED_AT + slot] = time
+
+
+@compiled
+def fall(arena: Ints, slot: int) -> None:
+    """Remove a creature from the fight; its shots in flight still arrive."""
+    arena[at.STANDING + arena[at.SIDE + slot]] -= 1
+    arena[at.TAKEN] ^= 1 << (arena[at.Y * at.SLOTS + slot] * at.COLUMNS + arena[at.X * at.SLOTS + slot])
+    arena[at.NEXT + slot] = at.NEVER
+    arena[at.DUE + slot] = arena[at.HIT_AT + slot]
+
+
+@compiled
+def reduced(arena: Ints, slot: int, damage: int, sort: int) -> int:
+    """Return the damage after the defense against its sort, rounded up, at least 1."""
+    if sort == TRUE:
+        return max(1, damage)
+    defence = arena[DEFENCE * at.SLOTS + slot] if sort == PHYSICAL else arena[SPECIAL_DEFENCE * at.SLOTS + slot]
+    return int(max(1, (20 * damage + 19 + defence) // (20 + defence)))
+
+
+@compiled
+def heal(arena: Ints, slot: int, amount: int) -> None:
+    """Heal a living creature, up to its initial life."""
+    if arena[HP * at.SLOTS + slot] > 0:
+        arena[HP * at.SLOTS + slot] = min(arena[at.FULL_HP + slot], arena[HP * at.SLOTS + slot] + amount)
+
+
+@compiled
+def blow(arena: Ints, slot: int, target: int, damage: int, sort: int) -> None:
+    """Damage a living creature, first its shield, then its life. It gains PP; the attacker gains what it drains."""
+    damage = reduced(arena, target, damage, sort)
+    arena[at.DEALT + arena[at.SIDE + slot]] += damage
+    arena[PP * at.SLOTS + target] += 1_000 * ((damage + 9) // 10)
+    heal(arena, slot, damage * arena[DRAINING * at.SLOTS + slot] // 100)
+    kept = min(arena[SHIELD * at.SLOTS + target], damage)
+    arena[SHIELD * at.SLOTS + target] -= kept
+    arena[HP * at.SLOTS + target] -= damage - kept
+    if arena[HP * at.SLOTS + target] <= 0:
+        fall(arena, target)
+
+
+MAX_SPEED = 300
+
+
+@compiled
+def is_living(arena: Ints, slot: int, side: int) -> bool:
+    """Return whether a slot has a living creature of a side."""
+    return bool(arena[at.SIDE + slot] == side and arena[HP * at.SLOTS + slot] > 0)
+
+
+@compiled
+def hasten(arena: Ints, slot: int, amount: int) -> None:
+    """Make a creature faster for the rest of the fight."""
+    arena[SPEED * at.SLOTS + slot] = min(MAX_SPEED, arena[SPEED * at.SLOTS + slot] + amount)
+
+
+@compiled
+def blast(arena: Ints, slot: int, target: int, power: int) -> None:
+    """Special damage to the target, and to its neighbours half of it."""
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, 1 - arena[at.SIDE + slot]) and distance(arena, other, target) <= 1:
+            blow(arena, slot, other, power if other == target else power // 2, SPECIAL)
+
+
+@compiled
+def lance(arena: Ints, slot: int, target: int, power: int) -> None:
+    """Special damage to all enemies in the target's column."""
+    column = arena[at.X * at.SLOTS + target]
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, 1 - arena[at.SIDE + slot]) and arena[at.X * at.SLOTS + other] == column:
+            blow(arena, slot, other, 3 * power // 4, SPECIAL)
+
+
+@compiled
+def snipe(arena: Ints, slot: int, power: int) -> None:
+    """True damage to the enemy with the least life."""
+    weakest = -1
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, 1 - arena[at.SIDE + slot]) and (
+            weakest < 0 or arena[HP * at.SLOTS + other] < arena[HP * at.SLOTS + weakest]
+        ):
+            weakest = other
+    blow(arena, slot, weakest, 3 * power // 4, TRUE)
+
+
+@compiled
+def mend(arena: Ints, slot: int, power: int) -> None:
+    """Heal the friend that lacks the most life."""
+    neediest, lack = slot, 0
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, arena[at.SIDE + slot]):
+            missing = arena[at.FULL_HP + other] - arena[HP * at.SLOTS + other]
+            if missing > lack:
+                neediest, lack = other, missing
+    heal(arena, neediest, 2 * power)
+
+
+@compiled
+def ward(arena: Ints, slot: int, power: int) -> None:
+    """Shield oneself, and one's neighbours half as much."""
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, arena[at.SIDE + slot]) and distance(arena, other, slot) <= 1:
+            arena[SHIELD * at.SLOTS + other] += power if other == slot else power // 2
+
+
+@compiled
+def stun(arena: Ints, slot: int, target: int, power: int) -> None:
+    """Special damage, and the target acts 1.5 s later than it would have."""
+    blow(arena, slot, target, power // 2, SPECIAL)
+    if arena[HP * at.SLOTS + target] > 0:
+        arena[at.NEXT + target] += at.STUN_TIME
+        arena[at.DUE + target] = min(arena[at.NEXT + target], arena[at.HIT_AT + target])
+
+
+@compiled
+def rally(arena: Ints, slot: int, power: int) -> None:
+    """All friends become faster, and all but the caller gain PP."""
+    for other in range(arena[at.COUNT]):
+        if is_living(arena, other, arena[at.SIDE + slot]):
+            hasten(arena, other, 8 + power // 2)
+            if other != slot:
+                arena[PP * at.SLOTS + other] += 5_000
+
+
+@compiled
+def cast(arena: Ints, slot: int, target: int) -> None:
+    """Use a creature's ability on its target, or on the creatures that it affects."""
+    power = arena[at.ABILITY_POWER * at.SLOTS + slot] * (100 + arena[POWER * at.SLOTS + slot]) // 100
+    ability = arena[at.ABILITY * at.SLOTS + slot]
+    if ability == STRIKE:
+        blow(arena, slot, target, power, SPECIAL)
+    elif ability == BLAST:
+        blast(arena, slot, target, power)
+    elif ability == LANCE:
+        lance(arena, slot, target, power)
+    elif ability == SNIPE:
+        snipe(arena, slot, power)
+    elif ability == MEND:
+        mend(arena, slot, power)
+    elif ability == WARD:
+        ward(arena, slot, power)
+    elif ability == STUN:
+        stun(arena, slot, target, power)
+    elif ability == RALLY:
+        rally(arena, slot, power)
+    elif ability == FRENZY:
+        hasten(arena, slot, 20)
+        arena[ATTACK * at.SLOTS + slot] += 1 + power // 8
+    elif ability == DRAIN:
+        blow(arena, slot, target, 3 * power // 4, SPECIAL)
+        heal(arena, slot, power // 2)
 
 
 @compiled

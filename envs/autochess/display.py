@@ -7,11 +7,11 @@ then a word for every creature of every picture.
 from __future__ import annotations
 
 from ..native import compiled
-from .arena import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
 from .bag import line_of, player
-from .kinds import HP, PP
+from .creatures import HP, PP
 from .layout import ALIVE, FILM, FILM_WORDS, PICTURES, SEATS, Ints
 from .looks import DARK, ENEMY
+from .work import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
 
 TAKEN, INTERVAL, DUE, VIEWER, FIRST = range(5)
 FIRST_INTERVAL = 250

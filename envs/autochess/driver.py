@@ -1,4 +1,12 @@
-"""Games `lo..hi` of the buffers, stepped by the compiled kernels; and which states are possible."""
+"""Games `lo..hi` of the buffers, stepped by the compiled kernels; and which states are possible.
+
+A step in three kernels, as a GPU makes it: one kernel of the whole step would need more registers than there are.
+
+The first plays the turns and prepares the fights, the second runs them, the third settles them and ends the step.
+Working memory carries what one leaves to the next. With `combat=device`, the fights of a round run side by side, one
+per thread. Those against wild creatures run one after the other, because the seed of each depends on the results before
+it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +14,114 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..driver import KernelPhase, Kernels, Limits, NativeGame, are_within
+from ..fields import Array
+from ..native import ALL_LEGAL, compiled
 from ..task import Task
 from . import layout as at
 from .bag import GEAR_BITS, GEAR_MASK, player
+from .combat import fight
+from .creatures import WEATHERS
 from .display import BYTE_MASK, TAKEN
 from .display import FIRST as FIRST_PICTURE
-from .kernels import reset_envs, show_envs, step_envs
-from .kinds import WEATHERS
-from .layout import Ints
-from .phases import end, play, run_all, run_one
+from .kernels import draw_fight, end_round, finish, first_illegal, play_turns, reset_envs, show_envs, step_envs
+from .layout import Floats, Ints
+from .rounds import close_turns, has_fight, pair_up, prepare_fight, run_fights, settle_fight
 from .tables import COPIES, ITEM_KIND, SPECIES
-from .views import TABLE, views_of
+from .views import TABLE, views, views_of
+from .work import FightMemory, RoundMemory
+
+STATUS, COUNT = range(2)
+NOT_STEPPED, NO_FIGHTS, WILD, FIGHTS = range(4)
+
+
+@compiled
+def of_fight(fights: FightMemory, index: int, terms: Floats) -> RoundMemory:
+    """Return the memory of one fight."""
+    return RoundMemory(
+        fights.one[index],
+        fights.other[index],
+        fights.cells[index],
+        fights.sizes[index],
+        fights.arena[index],
+        fights.result[index],
+        fights.film[index],
+        terms,
+    )
+
+
+@compiled
+def prepare_fights(game: Ints, fights: FightMemory, work: RoundMemory) -> None:
+    """Pair the players, and prepare their fights in the order of their seats, as `run_fights` does."""
+    close_turns(game)
+    if pair_up(game):
+        fights.status[STATUS] = WILD
+        return
+    fights.status[STATUS] = FIGHTS
+    for seat in range(at.SEATS):
+        if has_fight(game, seat):
+            index, foe = fights.status[COUNT], game[player(seat) + at.FOE]
+            fights.seats[index, 0], fights.seats[index, 1] = seat, foe
+            fights.seeds[index] = prepare_fight(game, seat, foe, of_fight(fights, index, work.terms))
+            fights.status[COUNT] += 1
+
+
+@compiled
+def play(table: Array, env: int, _part: int, slot: int, _following: int) -> int:
+    """Play the turns of a game whose actions are legal, and prepare its fights; else return the row."""
+    v, _, work, fights = views(table)
+    fights.status[STATUS], fights.status[COUNT] = NOT_STEPPED, 0
+    wrong = first_illegal(v, env, env + 1, slot)
+    if wrong == ALL_LEGAL:
+        fights.status[STATUS] = NO_FIGHTS
+        actions = v.common.action[slot, env * v.players : (env + 1) * v.players]
+        if play_turns(v.state[env], actions, v.bots, v.turn_actions, work):
+            prepare_fights(v.state[env], fights, work)
+    return wrong
+
+
+@compiled
+def run_some(table: Array, env: int, first: int, threads: int) -> None:
+    """Run every `threads`-th fight of a game from the first; thread 0 runs all those against wild creatures."""
+    v, _, work, fights = views(table)
+    for index in range(first, fights.status[COUNT], threads):
+        one = of_fight(fights, index, work.terms)
+        fight(one.one, one.sizes[0], one.other, one.sizes[1], fights.seeds[index], one.arena, one.result, one.film)
+    if fights.status[STATUS] == WILD and first == 0:
+        run_fights(v.state[env], work)
+
+
+@compiled
+def run_all(table: Array, env: int, part: int, _slot: int, _following: int) -> int:
+    """Run all fights of a game."""
+    run_some(table, env, part, 1)
+    return ALL_LEGAL
+
+
+@compiled
+def run_one(table: Array, env: int, part: int, _slot: int, _following: int) -> int:
+    """Run one fight of a game."""
+    run_some(table, env, part, at.MOST_FIGHTS)
+    return ALL_LEGAL
+
+
+@compiled
+def end(table: Array, env: int, _part: int, _slot: int, following: int) -> int:
+    """Settle the fights of a game in the order of their seats, and write the results of the step."""
+    v, x, work, fights = views(table)
+    status, game = fights.status[STATUS], v.state[env]
+    if status == NOT_STEPPED:
+        return ALL_LEGAL
+    for index in range(fights.status[COUNT]):
+        settle_fight(game, fights.seats[index, 0], fights.seats[index, 1], of_fight(fights, index, work.terms))
+    fought = status != NO_FIGHTS
+    if fought:
+        end_round(game, v.preset, v.players, work)
+    game[at.STEPS] += 1
+    finish(v, x, following, env, work)
+    if fought:
+        draw_fight(v.state[env], x.boards, env)
+    return ALL_LEGAL
+
 
 ITEMS = len(ITEM_KIND)
 OF_PLAYER = {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..panels import Glyph
-from .creatures import COSTS, LINES, RARITIES
-from .kinds import KINDS
+from .creatures import COSTS, KINDS, LINES, RARITIES
 
 GROUNDS = ("#2a2f3b", "#1f3a2d", "#1f3354", "#3b2a5c", "#523817", "#57243a", "#55501c")
 """Background of a creature, by rarity."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..native import below, compiled
 from . import layout as at
-from .arena import NO_WINNER, SURVIVORS, WINNER
 from .bag import keep, player
 from .combat import fight
 from .creatures import COMMON
@@ -17,7 +16,7 @@ from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receiv
 from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
 from .teams import count_kinds, muster, muster_wild
 from .turn import add_xp, drop_offers, end_turn, offer_items
-from .work import RoundMemory
+from .work import NO_WINNER, SURVIVORS, WINNER, RoundMemory
 
 WEATHER_STAGES = 5
 SEED_BITS = 1 << 31

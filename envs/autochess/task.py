@@ -7,7 +7,7 @@ from ..fields import Field
 from ..panels import Layer, Panel
 from ..task import Outcome, Task
 from . import layout as at
-from .kinds import KINDS
+from .creatures import KINDS
 from .looks import FIGHT_GLYPHS, GLYPHS, ITEM_COLOR, LIFE_COLOR, POWER_COLOR, SHOP_GLYPHS, STAR_COLOR
 
 TITLE = "Eightfold Arena"

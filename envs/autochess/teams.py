@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..native import compiled
-from .arena import ABILITY, ABILITY_POWER, MAX_PP, SIDE_SIZE, SPECIES, TEAM_WORDS, X, Y
 from .bag import gear_at, gear_count, line_of
-from .kinds import KINDS, POWER, STATS, WEATHER_POWER, WEATHERS
+from .creatures import KINDS, POWER, STATS, WEATHER_POWER, WEATHERS
 from .layout import BENCH, CELLS, GEAR_SLOTS, KIND, NOBODY, TIERS, TOP_KINDS, UNIT, Ints
 from .tables import ABILITY_POWER as POWER_OF
 from .tables import (
@@ -24,6 +23,7 @@ from .tables import (
     UNIT_STATS,
     WILD_TEAMS,
 )
+from .work import ABILITY, ABILITY_POWER, MAX_PP, SIDE_SIZE, SPECIES, TEAM_WORDS, X, Y
 
 KIND_COUNT = len(KINDS)
 

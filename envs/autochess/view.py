@@ -7,8 +7,8 @@ import numpy as np
 from ..native import compiled
 from . import layout as at
 from .bag import board_size, gear_at, gear_count, line_of, player, stars_of
+from .creatures import ATTACK, HP, RANGE
 from .display import shown_seat, square
-from .kinds import ATTACK, HP, RANGE
 from .layout import Floats, Ints
 from .looks import BENCH_PLACE
 from .market import grows

@@ -7,8 +7,18 @@ import numpy as np
 from ..native import compiled
 from . import layout as at
 from .bottle import free_lanes, occupied
-from .exact import first_time, search, trace
-from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
+from .exact import (
+    FLAT_LANES,
+    NOT_FIRST,
+    NOT_LAST,
+    SPAWN,
+    clockwise,
+    counterclockwise,
+    first_time,
+    search,
+    spread,
+    trace,
+)
 from .layout import Bytes, Ints, Words, signed
 from .rules import hang
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from ..native import compiled
 from .bottle import free_lanes, occupied
-from .exact import search
-from .lanes import ALL_LANES, SPAWN, spread
+from .exact import ALL_LANES, SPAWN, search, spread
 from .layout import LOCKS, MASK, NO_BITS, REACHED, ROWS, Ints, Words, signed
 from .rules import hang
 

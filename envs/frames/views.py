@@ -5,13 +5,71 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..fields import Array, Buffers
 from ..kernel_tables import CommonViews, FieldArrays, common_views, table_of
-from ..packed import byte_distances
+from ..packed import BRIGHTEST, byte_distances, pack_pixels, pixels_of_bytes
 from ..task import Task
-from .layout import FARTHEST, FRAME_BYTES, GOALS, NAME, Bytes, Floats, FrameNumbers, Ints
-from .pictures import brighter_bytes, goal_pictures, shapes
+from .layout import (
+    CELL,
+    FARTHEST,
+    FRAME_BYTES,
+    GOALS,
+    HEIGHT,
+    MARGIN,
+    MOST_SHAPES,
+    NAME,
+    ROW_BYTES,
+    SIDE,
+    WIDTH,
+    Bytes,
+    Floats,
+    FrameNumbers,
+    Ints,
+)
+
+RADII = (20, 12, 4)
+"""Radius of shade 1, 2 and 3 of a shape, in pixels."""
+
+
+def shape_of(index: int) -> Bytes:
+    """Return shape `index` as shades `(SIDE, SIDE)`: a square, a diamond or a disc, brighter towards its center."""
+    rows, columns = np.abs(np.mgrid[:SIDE, :SIDE] - (SIDE - 1) / 2)
+    far = (np.maximum(rows, columns), rows + columns, np.hypot(rows, columns))[index]
+    shades: Bytes = np.sum([far < radius for radius in RADII], axis=0).astype(np.uint8)
+    return shades
+
+
+def shapes() -> Bytes:
+    """Return the packed shapes, `(MOST_SHAPES, SIDE, SIDE_BYTES)`."""
+    return pack_pixels(np.stack([shape_of(index) for index in range(MOST_SHAPES)]))
+
+
+def goal_pictures() -> Bytes:
+    """Return packed pictures `(1 + MOST_SHAPES, HEIGHT, ROW_BYTES)`; picture k has the first k shapes at their goals.
+
+    Picture k is the background of stage k, and picture k + 1 its goal.
+    """
+    picture = np.zeros((HEIGHT, WIDTH), np.uint8)
+    found = [picture]
+    for index, (row, column) in enumerate(GOALS):
+        top, left = ((place - MARGIN) * CELL for place in (row, column))
+        picture = picture.copy()
+        part = picture[top : top + SIDE, left : left + SIDE]
+        np.maximum(part, shape_of(index), out=part)
+        found.append(picture)
+    packed = pack_pixels(np.stack(found))
+    assert packed.shape[-1] == ROW_BYTES
+    return packed
+
+
+def brighter_bytes() -> Bytes:
+    """Return `(256, 256)`: the byte with the brighter of each pair of pixels of two bytes."""
+    pixels = pixels_of_bytes()
+    brighter: NDArray[np.uint8] = np.maximum(pixels[:, None], pixels)
+    assert brighter.max() == BRIGHTEST
+    return pack_pixels(brighter)[..., 0]
 
 
 class FrameBoards(NamedTuple):

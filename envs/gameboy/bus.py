@@ -4,13 +4,36 @@ from __future__ import annotations
 
 from ..native import called, inlined
 from . import layout as at
-from .cartridge_memory import read_cartridge_ram, write_cartridge_ram, write_mapper
-from .layout import Machine
+from .layout import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA, Machine
 from .lines import draw_recorded_lines
-from .memory import byte, load_byte, load_word, set_byte, set_word, store_byte, store_word, word
-from .registers import DIV, DMA, IF, LCDC, LY, LYC, NR52, P1, SB, SC, SOUND_FIRST, STAT, TAC, TIMA
-from .screen_timing import dot_of, is_on, line_read, read_status, refuses_read, refuses_write, run_screen, write_screen
-from .sprite_memory import copy_bytes, copy_sprites, is_locked, ram_place, start_copy
+from .memory import (
+    byte,
+    load_byte,
+    load_word,
+    read_cartridge_ram,
+    set_byte,
+    set_word,
+    store_byte,
+    store_word,
+    word,
+    write_cartridge_ram,
+    write_mapper,
+)
+from .screen_timing import (
+    copy_bytes,
+    copy_sprites,
+    dot_of,
+    is_locked,
+    is_on,
+    line_read,
+    ram_place,
+    read_status,
+    refuses_read,
+    refuses_write,
+    run_screen,
+    start_copy,
+    write_screen,
+)
 from .timer import count_timer, end_serial, plan_timer, request, reset_divider, write_serial, write_timer
 
 LOG_WORD = 16

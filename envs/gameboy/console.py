@@ -12,12 +12,10 @@ from ..packed import unpack_pixels
 from . import layout as at
 from .bus import press, read
 from .cartridge import Cartridge
-from .cartridge_memory import map_banks
-from .layout import Machine, block_bytes
-from .memory import word
+from .layout import BGP, IE, IF, LCDC, NR52, P1, SC, SOUND_FIRST, STAT, Machine, block_bytes
+from .memory import map_banks, word
 from .operations import TABLES
 from .processor import run
-from .registers import BGP, IE, IF, LCDC, NR52, P1, SC, SOUND_FIRST, STAT
 
 AFTER_BOOT = {
     P1: 0x00,

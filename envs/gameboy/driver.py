@@ -13,7 +13,7 @@ from .kernels import begin_step, finish, is_legal, machine_of, reset_envs, show_
 from .layout import EPISODES, FRAME_BYTES, HALF, HIDDEN, WHY, RecordingMachine
 from .lines import draw_recorded_byte
 from .memory import set_word, word
-from .states import possible
+from .snapshots import possible
 from .views import NAME, TABLE, views, views_of
 
 

@@ -6,27 +6,40 @@ from ..fields import Array
 from ..native import compiled, inlined
 from . import looks as at
 from .arithmetic import af, pair
+from .assembler import LENGTH, PAIR, PREFIX, TARGET, TEXT_COLUMNS
 from .bus import read_register
-from .disassembly import LENGTH, PAIR, PREFIX, TARGET, TEXT_COLUMNS
 from .layout import (
+    BGP,
     CARTRIDGE_RAM,
     CLOCK,
+    DIV,
     FRAMES,
     HALTED,
     HIGH_PAGE,
+    IE,
+    IF,
     INTERRUPTS_ON,
+    LCDC,
     LOW_BANK,
+    LY,
     OAM,
     PC,
     RAM_BANK,
     REGISTERS,
+    SCX,
+    SCY,
     SP,
+    STAT,
+    TAC,
+    TIMA,
+    TMA,
+    WX,
+    WY,
     Machine,
 )
 from .looks import Looks
 from .memory import byte, load_byte, word
-from .registers import BGP, DIV, IE, IF, LCDC, LY, SCX, SCY, STAT, TAC, TIMA, TMA, WX, WY
-from .sprite_memory import ram_place
+from .screen_timing import ram_place
 
 SPACE, ZERO, LETTERS, DOLLAR, HERE = 32, 48, 55, 36, 62
 PAIR_DIGITS, BYTE_DIGITS = 4, 2

@@ -28,9 +28,8 @@ from .arithmetic import (
     with_flags,
 )
 from .bus import catch_up, read, write
-from .layout import ENABLING, HALTED, HIGH_PAGE, INTERRUPTS_ON, LOCKED, LOW_BANK, NEXT, REPEATS, Machine
+from .layout import ENABLING, HALTED, HIGH_PAGE, IE, IF, INTERRUPTS_ON, LOCKED, LOW_BANK, NEXT, REPEATS, Machine
 from .memory import byte, load_byte, set_word, word
-from .registers import IE, IF
 from .timer import reset_divider
 
 

@@ -13,12 +13,11 @@ from ..native import ALL_LEGAL, compiled, episode_seed, inlined, mixed
 from ..packed_kernels import packed_distance
 from . import layout as at
 from .bus import press
-from .cartridge_memory import map_banks
 from .inspector import draw_code, draw_memory, draw_registers, draw_sprites, memory_byte
 from .layout import Machine
 from .lines import clear_frame
 from .looks import HALF_PAGE
-from .memory import byte, set_byte, set_word, word
+from .memory import byte, map_banks, set_byte, set_word, word
 from .processor import run
 from .views import GameBoards, GameViews, views
 

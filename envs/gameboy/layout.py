@@ -147,3 +147,11 @@ class RecordingMachine(Machine):
 def block_bytes(ram_bytes: int) -> int:
     """Return the size of a console's state, a multiple of 8 bytes."""
     return 8 * WORDS + CARTRIDGE_RAM + ram_bytes
+
+
+P1, SB, SC = 0x00, 0x01, 0x02
+DIV, TIMA, TMA, TAC, IF = 0x04, 0x05, 0x06, 0x07, 0x0F
+SOUND_FIRST, NR52 = 0x10, 0x26
+LCDC, STAT, SCY, SCX, LY, LYC, DMA = 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46
+BGP, OBP0, OBP1, WY, WX = 0x47, 0x48, 0x49, 0x4A, 0x4B
+IE = 0xFF

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from ..native import called, inlined
 from . import layout as at
-from .layout import Machine
+from .layout import BGP, LCDC, OBP0, OBP1, SCX, SCY, WX, WY, Machine
 from .memory import byte, records, set_word, store_byte, store_word, word
-from .registers import BGP, LCDC, OBP0, OBP1, SCX, SCY, WX, WY
 
 MOST_SPRITES = 10
 NO_WINDOW = 167

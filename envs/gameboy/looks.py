@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields import Array
-from .disassembly import code_texts
+from .assembler import code_texts
 
 REGISTER_LINES, CODE_LINES, SPRITE_LINES, MEMORY_LINES, BYTES_PER_LINE = 6, 13, 21, 16, 8
 LAST_LINES = 5

@@ -7,9 +7,8 @@ from . import layout as at
 from . import operations as op
 from .bus import catch_up, write
 from .instructions import control, fetch, jump, load, operate, operate_wide
-from .layout import Machine
+from .layout import IE, IF, Machine
 from .memory import byte, load_byte, set_byte, set_word, word
-from .registers import IE, IF
 from .screen_timing import plan_screen
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..native import called, inlined
 from . import layout as at
-from .layout import Machine
+from .layout import IF, SB, SC, TAC, TIMA, TMA, Machine
 from .memory import byte, set_byte, set_word, word
-from .registers import IF, SB, SC, TAC, TIMA, TMA
 
 TRANSFER = 8 * 512
 """T-cycles of the transfer of a byte."""

@@ -10,8 +10,8 @@ there.
 from __future__ import annotations
 
 from ..native import below, compiled
-from .cells import DOWN, RIGHT, agent_at, has, is_beside, is_inside, kind_at
 from .layout import ACTION_NAMES, COLUMN, GOAL, NOTHING, RANDOM, ROW, STAG
+from .rules import DOWN, RIGHT, agent_at, has, is_beside, is_inside, kind_at
 from .views import Scene
 
 WAYS = 4

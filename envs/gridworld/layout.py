@@ -1,4 +1,4 @@
-"""The memory layout of one environment's state, and the numbers of a task.
+"""The memory layout of one environment's state, the numbers of a task, and the glyphs of cells.
 
 The state is one row of 64-bit words: the environment's own words, those of each agent, then bit planes. Rules use it as
 `game`, signed integers, and as `words`, unsigned ones. A plane has a word per row of the grid, and a border of `view`
@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..panels import Glyph
 
 Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -91,3 +93,40 @@ def planes_at(agents: int) -> int:
 def words_of(kinds: int, agents: int, size: int, view: int) -> int:
     """Return the number of words of a state."""
     return planes_at(agents) + (kinds + 1) * (size + 2 * view)
+
+
+GRASS, SEEN_GRASS, BLADES = "#17261b", "#22392a", "#2c4a35"
+"""The ground, the ground that the selected agent sees, and what grows on it."""
+INK = "#10161d"
+AGENT_COLORS = (
+    *("#f2c14e", "#6cb4ee", "#ef7f9a", "#8fd16f", "#c59cf0", "#f39a5b", "#5fd3c4", "#e8e3d3"),
+    *("#d0a15f", "#8c9eff", "#e06c5f", "#b5c94c", "#e38ad6", "#a6b4c2", "#4fb286", "#ffd9a0"),
+)
+RESOURCES = {
+    TREASURE: (("◆ ", "*", "#7fe3ff", "gem"), ("● ", "o", "#e5894a", "food"), ("✕ ", "x", "#c9c4b5", "bone")),
+    STAGHUNT: (("♞ ", "S", "#d9a066", "stag"), ("• ", "h", "#d8d4c8", "hare")),
+}
+
+SEEN = 64
+"""Added to the code of a cell that the selected agent sees."""
+AGENT = 4
+"""The code of agent 1. Code 0 is grass, then come the kinds of resources."""
+
+
+def _glyphs(name: str, ground: str) -> tuple[Glyph, ...]:
+    grass = Glyph(" .", ".", BLADES, ground)
+    resources = [Glyph(wide, narrow, color, ground, label) for wide, narrow, color, label in RESOURCES[name]]
+    spare = [grass] * (AGENT - 1 - len(resources))
+    return (grass, *resources, *spare, *(_agent(number) for number in range(MOST_AGENTS)))
+
+
+def _agent(number: int) -> Glyph:
+    """Return an agent's glyph: its number in ink on its color; narrow, a digit or a letter after 9."""
+    narrow = "123456789ABCDEFG"[number]
+    return Glyph(f"{number + 1:>2}", narrow, INK, AGENT_COLORS[number])
+
+
+def glyphs_of(name: str) -> tuple[Glyph, ...]:
+    """Return the glyph of every code of a game: cells out of the selected agent's sight, then those within it."""
+    far, near = _glyphs(name, GRASS), _glyphs(name, SEEN_GRASS)
+    return (*far, *[far[0]] * (SEEN - len(far)), *near)

@@ -10,7 +10,7 @@ from ..fields import Field
 from ..panels import Panel, Sight
 from ..task import Outcome, Task
 from . import layout as at
-from .looks import AGENT, AGENT_COLORS, SEEN, glyphs_of
+from .layout import AGENT, AGENT_COLORS, SEEN, glyphs_of
 
 TREASURE_TITLE = "Treasure Meadow"
 STAGHUNT_TITLE = "Stag Hunt"

@@ -1,15 +1,203 @@
-"""The compiled loops over hands, which release the GIL."""
+"""The rules of one hand over a betting tree, what seats and people see of it, and the loops over hands."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..fields import DECIDES, WAITS, Array
-from ..native import ALL_LEGAL, compiled, episode_seed, inlined
-from .hand import NO_EDGE, act, begin, edge_of, observe, won
-from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
-from .picture import draw
+from ..native import ALL_LEGAL, below, compiled, episode_seed, inlined
+from ..text import LETTER
+from .cards.deal import deal
+from .cards.evaluator import strength
+from .cards.words import word_of
+from .layout import BOARD, CHIPS, DEAL, EPISODES, HANDS, HISTORY, LAST, NODE, PLAYERS, RANDOM, RUN_SEED, STEPS
+from .looks import (
+    BOARD_LINE,
+    CARD_WIDTH,
+    CARDS,
+    FIRST_STREET,
+    LABEL,
+    PAID_END,
+    POINTER,
+    POT_LINE,
+    SEAT_COLORS,
+    SEAT_LINES,
+    STREET_COLUMN,
+    TURN,
+)
+from .tree import DECISION, FOLD, STREET
 from .views import GameArrays, HandViews, PokerDimensions, views
+
+NO_EDGE = -1
+
+
+@inlined
+def begin(r: GameArrays, n: PokerDimensions, hand: Array, seed: int) -> None:
+    """Deal a hand with the random numbers of a seed."""
+    hand[RANDOM] = seed
+    hand[NODE] = hand[STEPS] = 0
+    for word in range(HISTORY, n.words):
+        hand[word] = 0
+    if n.deals == 0:
+        deal(hand[RANDOM : RANDOM + 1], hand[HANDS : BOARD + 5])
+        return
+    chosen = below(hand, RANDOM, n.deals)
+    hand[DEAL] = chosen
+    for player in range(PLAYERS):
+        hand[HANDS + 2 * player] = r.hands[chosen, player]
+    hand[BOARD] = r.face[chosen]
+
+
+@inlined
+def edge_of(r: GameArrays, node: int, number: int) -> int:
+    """The edge below a decision that an action takes, or `NO_EDGE`."""
+    for edge in range(r.first[node], r.first[node] + r.degree[node]):
+        if r.number[edge] == number:
+            return edge
+    return NO_EDGE
+
+
+@inlined
+def act(r: GameArrays, hand: Array, number: int) -> bool:
+    """Take a legal action and deal the next street; return whether the hand is over."""
+    edge = edge_of(r, hand[NODE], number)
+    hand[HISTORY + hand[STEPS]] = edge + 1
+    hand[STEPS] += 1
+    node = r.child[edge]
+    while r.kind[node] == STREET:
+        node = r.child[r.first[node]]
+    hand[NODE] = node
+    return bool(r.kind[node] != DECISION)
+
+
+@inlined
+def showdown(r: GameArrays, n: PokerDimensions, hand: Array) -> int:
+    """Return whether seat 1 wins (1), loses (-1) or ties (0) at showdown."""
+    if n.deals:
+        return int(r.sign[hand[DEAL], r.result[hand[NODE]]])
+    board = 0
+    for card in range(BOARD, BOARD + 5):
+        board |= word_of(hand[card])
+    one = strength(board | word_of(hand[HANDS]) | word_of(hand[HANDS + 1]))
+    other = strength(board | word_of(hand[HANDS + 2]) | word_of(hand[HANDS + 3]))
+    return int(one > other) - int(one < other)
+
+
+@inlined
+def won(r: GameArrays, n: PokerDimensions, hand: Array) -> float:
+    """Chips that seat 1 has won with a hand that is over."""
+    node = hand[NODE]
+    if r.kind[node] != FOLD:
+        return float(showdown(r, n, hand) * min(r.paid[node, 0], r.paid[node, 1]))
+    loser = r.player[node]
+    return float(r.paid[node, 1] if loser else -r.paid[node, 0])
+
+
+@inlined
+def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Array) -> None:
+    """Write the observation of a seat; see `HandLayout.slices`."""
+    out[:] = 0
+    node = hand[NODE]
+    street = r.on[node]
+    out[seat] = 1
+    at = PLAYERS
+    for card in range(n.held):
+        out[at + hand[HANDS + 2 * seat + card]] = 1
+    at += n.cards
+    if r.board[n.streets - 1]:
+        for card in range(r.board[street]):
+            out[at + hand[BOARD + card]] = 1
+        at += n.cards
+    out[at + street] = 1
+    at += n.streets
+    mine, others = r.paid[node, seat], r.paid[node, 1 - seat]
+    out[at] = mine / n.most
+    out[at + 1] = others / n.most
+    out[at + 2] = max(others - mine, 0) / n.most
+    observe_history(r, n, hand, out[at + CHIPS :])
+
+
+@inlined
+def observe_history(r: GameArrays, n: PokerDimensions, hand: Array, out: Array) -> None:
+    """Set the element of each action of the hand, by street, place and number."""
+    before, place = 0, 0
+    for step in range(hand[STEPS]):
+        edge = hand[HISTORY + step] - 1
+        street = r.on[r.at[edge]]
+        place = place + 1 if step and street == before else 0
+        before = street
+        out[(street * n.longest + place) * n.actions + r.number[edge]] = 1
+
+
+ZERO, MINUS, PLUS = ord("0"), ord("-"), ord("+")
+LAST_END = CARDS + 5
+
+
+@compiled
+def write_number(line: Array, end: int, number: int) -> int:
+    """Write a number that ends in a column; return the column before it."""
+    column = end
+    while number > 0 or column == end:
+        line[column] = ZERO + number % 10
+        number //= 10
+        column -= 1
+    return column
+
+
+@inlined
+def write_card(r: GameArrays, line: Array, place: int, card: int) -> None:
+    """Write a card at its place among others."""
+    line[CARDS + place * CARD_WIDTH] = r.faces[card, 0]
+    line[CARDS + place * CARD_WIDTH + 1] = r.faces[card, 1]
+
+
+@inlined
+def write_history(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
+    """Write each street's actions into its lines, in the colors of their seats."""
+    first = STREET_COLUMN if n.streets > 1 else 0
+    before, line, column = 0, FIRST_STREET, first
+    for step in range(hand[STEPS]):
+        edge = hand[HISTORY + step] - 1
+        node = r.at[edge]
+        if r.on[node] != before:
+            before = r.on[node]
+            line, column = FIRST_STREET + before * n.street_lines, first
+        length = 0
+        while length < LABEL and r.labels[edge, length]:
+            length += 1
+        if column + length > n.columns and line + 1 < FIRST_STREET + (before + 1) * n.street_lines:
+            line, column = line + 1, first
+        color = SEAT_COLORS[r.player[node]] << LETTER
+        for letter in range(min(length, n.columns - column)):
+            picture[line, column + letter] = r.labels[edge, letter] | color
+        column += length + 1
+
+
+@inlined
+def draw(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
+    """Draw a hand, with both seats' cards."""
+    for line in range(n.lines):  # Numba takes four seconds to compile the copy of a whole array
+        for column in range(n.columns):
+            picture[line, column] = r.template[line, column]
+    node = hand[NODE]
+    for seat in range(PLAYERS):
+        row = picture[SEAT_LINES[seat]]
+        for card in range(n.held):
+            write_card(r, row, card, hand[HANDS + 2 * seat + card])
+        if n.chips:
+            write_number(row, PAID_END, int(r.paid[node, seat]))
+        if r.kind[node] == DECISION and r.player[node] == seat:
+            row[TURN] = POINTER
+    for card in range(r.board[r.on[node]]):
+        write_card(r, picture[BOARD_LINE], card, hand[BOARD + card])
+    if n.chips:
+        write_number(picture[POT_LINE], PAID_END, int(r.paid[node, 0] + r.paid[node, 1]))
+    write_history(r, n, hand, picture)
+    last = hand[LAST]
+    sign = write_number(picture[n.lines - 1], LAST_END, abs(last))
+    if last:
+        picture[n.lines - 1, sign] = PLUS if last > 0 else MINUS
+
 
 WAITING = 1
 """The mask of a seat that waits: it allows the first action."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from pac.envs.gameboy.assembler import Program
 from pac.envs.gameboy.cartridge import BANK, cartridge_of
-from pac.envs.gameboy.cartridge_memory import map_banks
 from pac.envs.gameboy.console import Console
 from pac.envs.gameboy.layout import CARTRIDGE_RAM, FRAME_CYCLES, PC, WHOLE
+from pac.envs.gameboy.memory import map_banks
 
 BUTTONS = ("right", "left", "up", "down", "a", "b", "select", "start")
 HOLD = 8

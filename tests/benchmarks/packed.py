@@ -18,7 +18,7 @@ from torch import Tensor
 from pac.backends.core.layout import Layout
 from pac.envs import Task, find
 from pac.envs.fields import Array
-from pac.envs.frames import rules
+from pac.envs.frames import kernels
 from pac.envs.frames.driver import GAME
 from pac.envs.frames.kernels import scene_of
 from pac.envs.frames.layout import NAME
@@ -194,12 +194,12 @@ def _memory(task: Task) -> Figures:
 # -- the parts of PPO -------------------------------------------------------------------------------------------------
 
 
-@compiler(Path(rules.__file__).parent)
+@compiler(Path(kernels.__file__).parent)
 def draw_all(table: Array, num_envs: int) -> None:
     """Draw the pictures of all environments into slot 0."""
     v = views(table)
     for env in range(num_envs):
-        rules.draw_picture(scene_of(v, env), v.observation[0, env])
+        kernels.draw_picture(scene_of(v, env), v.observation[0, env])
 
 
 def _engine(task: Task, num_envs: int) -> Figures:

@@ -14,10 +14,9 @@ Boards = Mapping[str, Array]
 
 def bottle(task: Task, state: Array, actions: Array) -> Boards:
     """Play the last pill, or the last frame, of a bottle."""
-    from pac.envs.drmario.kernels import FRAME_BUTTONS, place
+    from pac.envs.drmario.kernels import FRAME_BUTTONS, draw_bottle, draw_next, draw_pill, place
     from pac.envs.drmario.layout import LONGEST_FALL, SCRATCH
     from pac.envs.drmario.rules import frame
-    from pac.envs.drmario.view import draw_bottle, draw_next, draw_pill
 
     board, game = state.view(np.uint64), state.view(np.int64)
     if task.masked:
@@ -51,9 +50,8 @@ def fight(task: Task, state: Array, actions: Array) -> Boards:
 
 def hand(task: Task, state: Array, actions: Array) -> Boards:
     """Play the last action of a hand."""
-    from pac.envs.poker.hand import act, won
+    from pac.envs.poker.kernels import act, draw, won
     from pac.envs.poker.layout import LAST, NODE
-    from pac.envs.poker.picture import draw
     from pac.envs.poker.views import game_arrays
 
     rules, numbers = game_arrays(task)

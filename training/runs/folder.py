@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...envs import BadParameter, UnknownName
-from ...envs.descriptors import out_of_reach
-from ...envs.entries import FolderEntry, HeldFolder
+from ...envs.entries import FolderEntry, HeldFolder, out_of_reach
 from . import metadata, metrics, tensorboard_log
 from .errors import RunFolderError
 from .metrics import Metrics

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...native import compiled
-from .bits import highest, ones
-from .words import LANE, LANE_BITS
+from .words import LANE, LANE_BITS, highest, ones
 
 CATEGORIES = (
     "high card",

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pac.envs.autochess import arena as at
-from pac.envs.autochess.blows import PHYSICAL, SPECIAL, TRUE, blow, reduced
-from pac.envs.autochess.combat import begin, fight, happen
-from pac.envs.autochess.creatures import LINES
+from pac.envs.autochess import work as at
+from pac.envs.autochess.combat import PHYSICAL, SPECIAL, TRUE, begin, blow, fight, happen, reduced
+from pac.envs.autochess.creatures import ATTACK, CRIT, DEFENCE, HP, LINES, PP, RANGE, SHIELD, SPECIAL_DEFENCE, SPEED
 from pac.envs.autochess.display import load
-from pac.envs.autochess.kinds import ATTACK, CRIT, DEFENCE, HP, PP, RANGE, SHIELD, SPECIAL_DEFENCE, SPEED
 from pac.envs.autochess.layout import FILM_WORDS, NOBODY, POOL_LINES
 from pac.envs.autochess.tables import LINE_RANGE
 from pac.envs.autochess.teams import write_row

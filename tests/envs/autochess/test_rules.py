@@ -7,13 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 from pac.envs.autochess import layout as at
-from pac.envs.autochess.items import COMPONENTS, ITEMS
-from pac.envs.autochess.kinds import ATTACK, BEAST, FLAME, KINDS
+from pac.envs.autochess.creatures import ATTACK, BEAST, FLAME, KINDS
+from pac.envs.autochess.kernels import last_terms, round_terms
 from pac.envs.autochess.legal import is_legal
 from pac.envs.autochess.market import fill_pool, receive
-from pac.envs.autochess.reward import last_terms, round_terms
 from pac.envs.autochess.rounds import begin, count_streak, income, match
-from pac.envs.autochess.tables import UNIT_STATS
+from pac.envs.autochess.tables import COMPONENTS, ITEMS, UNIT_STATS
 from pac.envs.autochess.teams import muster
 from pac.envs.autochess.turn import add_xp, take
 from pac.envs.autochess.work import new_work

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pac.envs import find
-from pac.envs.autochess.creatures import LINES, RARITIES
-from pac.envs.autochess.items import ITEMS
-from pac.envs.autochess.kinds import KINDS
+from pac.envs.autochess.creatures import KINDS, LINES, RARITIES
 from pac.envs.autochess.looks import CODES
+from pac.envs.autochess.tables import ITEMS
 
 from .play import Match
 

@@ -24,8 +24,8 @@ BACKENDS: dict[str, tuple[str, str]] = {
     "threads": (".core.threads:ThreadsBackend", "inline"),
     "device": (".device.backend:DeviceBackend", "threads"),
     "shm": (".workers.shm:ShmBackend", "socket"),
-    "socket": (".socket_backend.backend:SocketBackend", "http"),
-    "http": (".http_backend.backend:HttpBackend", "inline"),
+    "socket": (".socket_backend.client:SocketBackend", "http"),
+    "http": (".http_backend.client:HttpBackend", "inline"),
 }
 """The class of every built-in backend of one machine, and its fallback where it cannot run."""
 

@@ -18,7 +18,6 @@ def vector(
     """Make a vector environment whose batches are copies, as Gymnasium's are.
 
     Args:
-        task: The task, or its name.
         num_envs: Number of environments.
         backend: Its name, one of `pac.backends.BACKENDS`.
         copy: Whether batches are copies; views are overwritten by the next step.

@@ -24,7 +24,6 @@ def random_actions(task: Task, uniform: NDArray[np.float64], legal: NDArray[np.b
     """Return uniformly random legal actions, `(rows, *task.action.shape)`.
 
     Args:
-        task: The task.
         uniform: `(rows, num_actions)` random numbers, uniform in [0, 1).
         legal: Which actions are legal, `(rows, num_actions)`; all if None. A component without a legal choice gets its
             first one.

@@ -91,7 +91,6 @@ def ask(
     """Have `python -m module` answer a request, which it gets by `receive`, and end it with all that it has started.
 
     Args:
-        module: The module.
         request: JSON data.
         limit: Seconds for the answer.
         variables: Further environment variables.

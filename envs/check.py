@@ -31,7 +31,6 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
     """Play a task with random legal actions and check that it conforms to `Task`.
 
     Args:
-        task: The task.
         steps: Number of steps to play.
         seed: Seed of the run and of the actions.
 
@@ -181,7 +180,6 @@ def _check_uniform(play: TrialRun) -> None:
 
 
 def _check_step(play: TrialRun) -> None:
-    """Step once with legal actions and check the results."""
     task, before = play.task, play.returns
     play.step(play.choose())
     rewards = play.field("reward")

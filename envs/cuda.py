@@ -38,11 +38,7 @@ CONSTANT_BYTES = 1024
 
 
 class Kernel(NamedTuple):
-    """A Python function that `numba.cuda` compiles, and the types of its arguments.
-
-    Attributes:
-        signature: Its signature.
-    """
+    """A Python function that `numba.cuda` compiles, and the types of its arguments."""
 
     function: Callable[..., None]
     signature: Any
@@ -124,7 +120,6 @@ def step_names(envs: NativeEnvironments) -> tuple[str, ...]:
 
 
 def _note_illegal(wrong: int, arrays: Any, env: int, slot: int) -> None:
-    """Note the first illegal action of an environment."""
     if wrong != ALL_LEGAL:
         illegal = launch_arrays(arrays).illegal
         if illegal[env, 0] == ALL_LEGAL:

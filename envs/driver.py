@@ -166,7 +166,6 @@ class NativeGame:
         table: The table of the game's arrays.
         views_of: Returns the arrays of a task's buffers.
         episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
-        kernels: Returns the kernels of a task.
         possible: Given the arrays, returns which of `(environments, words)` int64 states the game can be in, as far as
             its kernels rely on it; they do not check it again.
         specs: Tasks that have, together, all kernels of the game.

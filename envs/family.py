@@ -32,7 +32,6 @@ class Parameter:
     """A parameter of a task, such as `level` in `--task drmario:level=5`.
 
     Attributes:
-        name: Its name.
         default: Its default value; the type of the parameter is the type of the default.
         low: Smallest allowed number.
         high: Largest allowed number.

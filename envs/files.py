@@ -34,7 +34,6 @@ class UnreadableFile(PacError):
     """A file cannot be read, or does not contain what it should.
 
     Attributes:
-        path: The file.
         reason: What is wrong, as part of a sentence.
         missing: Whether the file does not exist.
     """
@@ -111,7 +110,6 @@ def write_whole(path: Place, content: str | bytes, mode: int | None = None) -> N
 
     Args:
         path: The file.
-        content: Its content.
         mode: Its permissions; None for the usual ones.
 
     Raises:

@@ -32,7 +32,6 @@ class FieldArrays:
     """The arrays of a task's fields by name: `(slots, rows, ...)`, untimed ones `(rows, ...)`.
 
     Args:
-        task: The task.
         buffers: The arrays of its fields, for all environments.
 
     Raises:
@@ -147,11 +146,7 @@ def forget(common: CommonViews, slot: int, env: int, players: int) -> None:
 
 
 class Address(int):
-    """The address of an array, as a number of a table, for kernels that compute addresses themselves.
-
-    Attributes:
-        array: The array.
-    """
+    """The address of an array, as a number of a table, for kernels that compute addresses themselves."""
 
     array: Array
 
@@ -257,7 +252,6 @@ def table_of(
 
 
 def _kind_of(value: Any) -> Any:
-    """Return the type that a value of a named tuple has in kernels."""
     if isinstance(value, tuple):
         return types.NamedTuple([_kind_of(part) for part in value], type(value))  # type: ignore[no-untyped-call]
     if isinstance(value, np.ndarray):

@@ -81,7 +81,6 @@ def _are_few(value: Any) -> bool:
 
 
 def _is_below(path: str) -> bool:
-    """Whether a path lies below the current folder, also after its links are followed."""
     try:
         return Path(path).resolve().is_relative_to(Path.cwd())
     except (OSError, RuntimeError, ValueError):  # links in a circle, or a zero byte

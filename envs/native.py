@@ -36,7 +36,6 @@ def kernel(function: Function, *, inlined: bool = False) -> Function:
     """Return `function`, compiled at its first call or loaded from disk. It must not call kernels of other files.
 
     Args:
-        function: The function.
         inlined: Whether to inline it into every kernel that calls it, which is faster for many arguments and calls.
     """
     options = OPTIONS | {"forceinline": inlined}

@@ -16,7 +16,6 @@ def printable(text: str, keep: str = "") -> str:
     of other widths become plain spaces. Printable text is returned unchanged.
 
     Args:
-        text: Any text.
         keep: Characters that are kept, such as `LINES`.
     """
     if text.isprintable():

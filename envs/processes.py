@@ -109,7 +109,6 @@ def _adopting_orphans(*, wanted: bool) -> Iterator[None]:
 
 
 def _children() -> dict[psutil.Process, int]:
-    """Return this process's children and the thread that started each, 0 if it is unknown."""
     if sys.platform != "linux":
         return dict.fromkeys(psutil.Process().children(), 0)
     found = {}
@@ -122,12 +121,10 @@ def _children() -> dict[psutil.Process, int]:
 
 
 def _threads() -> set[int]:
-    """Return the native IDs of this process's threads, including those not started by Python."""
     return {thread.id for thread in psutil.Process().threads()}
 
 
 def _helpers() -> set[int]:
-    """Return the PIDs of Python's helper processes."""
     modules: list[tuple[Any, str]] = [
         (getattr(sys.modules[module], holder, None), number)
         for module, holder, number in HELPERS
@@ -137,7 +134,6 @@ def _helpers() -> set[int]:
 
 
 def _tree(process: psutil.Process) -> list[psutil.Process]:
-    """Return a process and all its descendants."""
     with suppress(psutil.NoSuchProcess):
         return [process, *process.children(recursive=True)]
     return []

@@ -37,7 +37,6 @@ def families() -> dict[str, TaskFamily]:
 
 @cache
 def _built_in() -> dict[str, TaskFamily]:
-    """The tasks of this package."""
     package = import_module(__package__)
     found: dict[str, TaskFamily] = {}
     for folder in pkgutil.iter_modules(package.__path__):
@@ -65,7 +64,6 @@ def _installed() -> tuple[dict[str, TaskFamily], dict[str, BadParameter]]:
 
 
 def _load(point: EntryPoint) -> TaskFamily:
-    """Import a task of an installed package."""
     with importing(_of_package(point.name)):
         family = point.load()
     if not isinstance(family, TaskFamily):
@@ -139,7 +137,6 @@ def find(spec: str, *, limit: float = MAKING_LIMIT, on_wait: Callable[[float], o
 def _gymnasium_task(
     spec: str, name: str, given: Mapping[str, str], limit: float, on_wait: Callable[[float], object]
 ) -> Task:
-    """Describe any Gymnasium environment."""
     from .gym.probing import describe_apart, describe_here
 
     try:

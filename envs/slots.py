@@ -152,9 +152,7 @@ class SlotOrder:
         return max(0, self._size - 1 - used)
 
     def _is_last(self, slot: int) -> bool:
-        """Return whether a slot is the last of a rollout."""
         return not self._cyclic and (slot + 1) % self._size == 0
 
     def _last_of(self, slot: int) -> int:
-        """Return the last slot of the rollout that contains `slot`."""
         return min(slot // self._size * self._size + self._size, self.slots) - 1

@@ -53,7 +53,6 @@ class Environments(Protocol):
 
         Args:
             mask: Which environments, `(hi - lo,)`.
-            slot: The slot.
         """
 
     def step(self, slot: int) -> None:
@@ -90,7 +89,6 @@ class Task:
 
     Attributes:
         spec: The text that names it, such as `drmario:level=5`; `find(spec)` returns an equal task in any process.
-        name: Its name.
         title: Its name on screen.
         factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
         kernels: `module:callable` that compiles every kernel of a native task, or loads it from the cache on disk.
@@ -309,7 +307,6 @@ def _mixed(word: int) -> int:
 
 
 def _unmixed(word: int) -> int:
-    """Return the word that `_mixed` maps to `word`."""
     word ^= word >> 31 ^ word >> 62
     word = (word * pow(MIX_2, -1, 1 << 64)) & MASK_64
     word ^= word >> 27 ^ word >> 54

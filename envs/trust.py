@@ -138,7 +138,6 @@ def check_trusted(option: str, value: Any, names: Names, file: str, vouch: Vouch
         option: The option's name.
         value: Its value in the file.
         names: What the option names.
-        file: The file.
         vouch: Called if the value may run code, or names a file or a server.
 
     Raises:

@@ -50,7 +50,6 @@ def resolve_device(name: str) -> str:
 
 
 def _cuda_index(index: int) -> int:
-    """Return `index` if that CUDA device exists."""
     import torch
 
     if not torch.cuda.is_available():

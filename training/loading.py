@@ -58,7 +58,6 @@ class Origin:
 
     Attributes:
         label: The source for people: `--num-envs`, `PAC_NUM_ENVS` or `num_envs in a.yaml`.
-        value: The value as it was given.
         file: Path of the file that contains it; empty if it is from elsewhere.
     """
 
@@ -72,7 +71,6 @@ class Loaded:
     """A valid configuration with the sources of its values.
 
     Attributes:
-        config: The configuration.
         origins: The given values by key, `num_envs` or `ppo.learning_rate`. All others are defaults.
     """
 
@@ -129,7 +127,6 @@ def task_of(config: Config, on_wait: Callable[[float], object] = lambda _seconds
     """Return the configured task; a Gymnasium environment is made for that, within twice `hang_timeout` or 120 s.
 
     Args:
-        config: The configuration.
         on_wait: Called with the seconds that this has taken so far; see `find`.
     """
     return find(config.spec, limit=max(MAKING_LIMIT, 2 * config.hang_timeout), on_wait=on_wait)

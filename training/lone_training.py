@@ -14,8 +14,6 @@ def maker(task: Task, backend: str = "inline", *, device: str = "cpu", **options
     """Return what makes environments with the buffer that a trainer needs.
 
     Args:
-        task: The task.
-        backend: Name of the backend.
         device: Where the environments are, if the trainer can use them there.
         options: Further arguments of `pac.backends.make`.
     """

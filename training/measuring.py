@@ -32,9 +32,6 @@ class CountingEnvs:
 
     Args:
         envs: The environments.
-
-    Attributes:
-        frames: Their number.
     """
 
     def __init__(self, envs: Any) -> None:

@@ -12,7 +12,6 @@ class OwnThread(threading.Thread):
 
     Args:
         target: What it runs.
-        name: Its name.
         args: The arguments of `target`.
     """
 

@@ -63,7 +63,6 @@ class PlayedEpisode:
         length: Steps.
         outcome: 0, or 1 + the index into the task's outcomes.
         info: The task's scalars at its end; of a field per seat, that of the first seat.
-        truncated: Whether it was truncated.
         steps: Its steps, to replay it; None if they were not kept.
     """
 
@@ -107,10 +106,8 @@ def play_episodes(
 
     Args:
         name: The trainer.
-        task: The task.
         settings: The trainer's settings.
         state: What `Trainer.policy_state` returned.
-        episodes: Number of episodes.
         seed: Seed of the environments. The same seed gives the same beginnings.
         greedy: Whether to take the most likely actions instead of sampling.
         keep: Whether to keep their steps, to replay them.
@@ -185,7 +182,6 @@ class KeepingEnvs:
 
     Args:
         envs: The environments.
-        kept: What keeps them.
     """
 
     def __init__(self, envs: Envs, kept: KeptSteps) -> None:
@@ -208,7 +204,6 @@ def _ends(task: Task, envs: Envs, slots: slice) -> list[tuple[int, int]]:
 
 
 def _played(task: Task, envs: Envs, slot: int, env: int, number: int) -> PlayedEpisode:
-    """Return the episode of an environment that ended in a slot."""
     buffer, row = envs.buffer, env * task.players
     info = {
         item.name: float(buffer[item.name][slot if item.timed else 0, row if item.per == "seat" else env])
@@ -260,7 +255,6 @@ class EvaluatedRun:
         report: The report of `pac-tui eval`.
         task: What was played.
         seed: The seed of the environments.
-        played: The episodes.
     """
 
     report: dict[str, Any]
@@ -275,8 +269,6 @@ def evaluate_run(
     """Play episodes with the newest checkpoint of the run `config.resume`.
 
     Args:
-        config: The configuration.
-        episodes: Number of episodes.
         keep: Whether to keep their steps, to replay them.
         on_progress: Called with how many episodes have ended.
 

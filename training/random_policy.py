@@ -52,7 +52,6 @@ def draw_legal_actions(streams: Array, step: int, bits_in: Array, masks: Array, 
 
     Args:
         streams: `(rows,)` uint64, the random stream of each row.
-        step: The number of the step.
         bits_in: `(256,)` number of set bits by byte.
         masks: `(rows, bytes)` packed bits, the first action in the lowest bit.
         actions: `(rows,)` int64, written.

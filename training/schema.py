@@ -130,8 +130,6 @@ def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *,
     """Return keyword arguments that fit the annotations of a function.
 
     Args:
-        function: The function.
-        given: The arguments by name.
         skip: Number of its first parameters, which the caller passes by position.
 
     Raises:

@@ -85,7 +85,6 @@ def explain(model: type[StrictModel], error: ValidationError, labels: Mapping[st
 
     Args:
         model: The class that refused the values.
-        error: Its error.
         labels: The fields' names for people; that of the whole object has the key "".
     """
     return "; ".join(_sentence(model, item, labels) for item in error.errors())

@@ -189,7 +189,6 @@ class Timer:
 
     Args:
         clock: Returns the time in s.
-        phases: The names of the phases.
         kept: How many of the last laps to keep.
 
     Attributes:
@@ -247,7 +246,6 @@ class PolicyOutput:
         entropy: Entropy of the action distribution, in nats.
         actions: The most likely actions, most likely first; for an action with several components, the most likely
             choice of each.
-        probabilities: Their probabilities.
         means: The mean of each component of a continuous action, in the environment's units.
         deviations: Their standard deviations.
         values: Of a policy that chooses by values: those of the actions, highest first.
@@ -422,7 +420,6 @@ def open_envs(trainer: Trainer, num_envs: int, make: Callable[[int, BufferSpec],
     """Make environments for a trainer that has none, lend them to it, and start an episode in each.
 
     Args:
-        trainer: The trainer.
         num_envs: Number of environments N.
         make: Makes them; the caller closes them after `Trainer.detach`.
     """

@@ -19,7 +19,6 @@ class Units:
         fps: Unit of frames per second.
         sps: Unit of steps per second.
         over: The horizontal axis of curves, if it is not time.
-        episodes: Whether there are episodes with a return.
     """
 
     environment: str = "environment"

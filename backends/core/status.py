@@ -55,7 +55,6 @@ class WorkerStatus:
     """A worker at one moment.
 
     Attributes:
-        index: Its number.
         pid: Its process.
         lo: Its first environment.
         hi: One past its last environment.

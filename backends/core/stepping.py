@@ -35,7 +35,6 @@ class Stepping(ABC):
     Attributes:
         name: The backend's name.
         shares_state: Whether the environments keep their states in this buffer, not in a server's.
-        task: What is stepped.
         buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
         environments: Number of environments N.
         rows: Number of rows of each slot, N x players.

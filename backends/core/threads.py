@@ -27,7 +27,6 @@ class SliceThread:
     """A slice of the environments and a thread that steps it; the thread starts at the first `send`.
 
     Attributes:
-        environments: The slice.
         lo: Its first environment.
         hi: One past its last.
         error: The exception of the last step.

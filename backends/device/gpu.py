@@ -107,6 +107,5 @@ class CudaLauncher:
         return blocks, THREADS, self._streams[handle]
 
     def _device(self) -> AbstractContextManager[Any]:
-        """Return a context in which the buffer's GPU is the current one."""
         index = self._memory.where.index or 0
         return nullcontext() if SIMULATED or not index else cuda.gpus[index]

@@ -64,7 +64,6 @@ class DeviceMemory(Buffer):
 
     Attributes:
         tensors: The fields by name, `(slots, rows, *stored_shape)`; of the types in `SIGNED` where these differ.
-        where: The device.
         host: Arrays of the same shapes, from which kernel tables are made. They are never written, so need no memory.
         transferred: Bytes copied between host and device so far.
     """
@@ -187,7 +186,6 @@ class DeviceMemory(Buffer):
         del self._raw
 
     def _index(self, index: Any) -> Any:
-        """Return a NumPy index as a PyTorch index."""
         if isinstance(index, tuple):
             return tuple(self._index(each) for each in index)
         if isinstance(index, (np.ndarray, list)):

@@ -1,15 +1,19 @@
-"""The client of the HTTP protocol: sends the requests of all environments, then decodes the answers one by one."""
+"""The client of the HTTP protocol, and server processes with it: one request with JSON per environment and step.
+
+It sends the requests of all environments, then decodes the answers one by one. It is a baseline.
+"""
 
 from __future__ import annotations
 
 import http.client
 import json
 import math
+import secrets
 import select
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +29,9 @@ from ...envs.unknown import UNKNOWN
 from ..core.errors import BackendBroken
 from ..core.layout import Buffer
 from ..servers.exchange import Connections
+from ..servers.served import ServedBackend
+from ..workers.control import NUMBER
+from ..workers.member import Member
 from ..workers.supervised import LOOK
 
 HOME = "127.0.0.1"
@@ -164,7 +171,6 @@ class HttpConnections(Connections):
             self._wire(env).request("POST", path, json.dumps(asked), self._headers)
 
     def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
-        """Return each row of an environment and the result of its seat."""
         answer, players = self._answers[env], self._task.players
         seats = [answer] if players == 1 else answer["results"]
         if len(seats) != players:
@@ -206,12 +212,10 @@ class HttpConnections(Connections):
             last_drawn[env] = self._buffer["episode"][0, env]
 
     def _boards(self, env: int) -> dict[str, str]:
-        """Return the boards in an environment's answer, if there are any."""
         fields = self._answers[env]["fields"]
         return {item.name: fields[item.name] for item in self._task.boards if item.name in fields}
 
     def _write_field(self, name: str, env: int, text: str) -> None:
-        """Write an untimed field."""
         item = self._fields.get(name)
         if item is None or item.timed:
             raise ValueError(f"{name!r:.80} is not an untimed field")
@@ -252,3 +256,20 @@ def _numbers(name: str, values: Any, dtype: npt.DTypeLike, shape: tuple[int, ...
 
 def _malformed(env: int, reason: str) -> BackendBroken:
     return BackendBroken(f"the server of environment {env + 1} sent a malformed answer: {reason}")
+
+
+class HttpBackend(ServedBackend):
+    """Servers on ports of 127.0.0.1, with a token."""
+
+    name: ClassVar[str] = "http"
+    _connections: HttpConnections
+
+    def _open(self) -> None:
+        token = secrets.token_urlsafe(24)
+        connections = HttpConnections(self.task, self.buffer, token)
+        self._open_connections("pac.backends.http_backend.server:work", connections, token=token)
+
+    def _connect(self, member: Member) -> None:
+        port = member.block.quads[NUMBER]
+        for env in range(*member.span):
+            self._connections.connect(env, port, member.arguments["seed"], self.timeout)

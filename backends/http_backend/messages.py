@@ -110,8 +110,6 @@ def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapp
     """Return the answer to a reset or a step.
 
     Args:
-        host: The environment.
-        asked: The request.
         nanoseconds: Time that the environment took, in ns.
     """
     task = host.task
@@ -154,7 +152,6 @@ def numbers_or_one(array: Array) -> Any:
 
 
 def _seat(host: HostedEnvironment, seat: int) -> dict[str, Any]:
-    """Return the observation and the result of one seat."""
     terminated, truncated = (bool(host.rows[name][seat]) for name in ("terminated", "truncated"))
     terms = numbers(host.rows["reward_terms"][seat]) if host.task.reward_terms else ()
     return {

@@ -15,7 +15,7 @@ from ..core.base import Backend
 from ..core.errors import BackendBroken, BackendTimeout, BackendUnavailable
 from ..core.layout import Layout
 from ..core.status import EnvStatus, WorkerStatus
-from ..workers.absent_rows import AbsentRows
+from ..workers.supervised import AbsentRows
 from .cluster import Cluster, NodeLost
 from .fleet import Reply
 from .part import RayPart

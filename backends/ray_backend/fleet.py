@@ -79,7 +79,6 @@ class NodeFleet:
 
     Args:
         spec: The spec of the task.
-        transform: The transformation of the task.
         num_envs: Number of environments N of the session.
         span: `lo` and `hi`.
         options: `seed`, `workers`, `timeout` and `hang_timeout` of `NodeEnvs`.

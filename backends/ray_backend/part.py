@@ -31,7 +31,6 @@ class RayPart:
 
     Args:
         share: The slice, and the first node for it.
-        first_worker: The number of its first worker.
         options: `timeout` and `hang_timeout` of the node's workers.
 
     Attributes:
@@ -158,5 +157,4 @@ class RayPart:
         ]
 
     def _request(self, buffer: Buffer) -> None:
-        """Note which boards are requested now."""
         self._sent = {name: buffer[name][0, self.lo : self.hi].copy() for name in REQUESTS if name in buffer}

@@ -47,9 +47,6 @@ class EnvironmentServer:
         hi: One past the last.
         seed: The run's seed.
         link: The fleet that the server is a worker of. A failed environment ends such a server.
-
-    Attributes:
-        steps: Number of steps of all environments.
     """
 
     def __init__(self, task: Task, lo: int, hi: int, seed: int, link: Link | None = None) -> None:

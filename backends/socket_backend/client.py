@@ -1,4 +1,7 @@
-"""The client of the binary protocol: sends the requests of all environments, then decodes all answers together."""
+"""The client of the binary protocol, and server processes behind Unix sockets.
+
+It sends the requests of all environments, then decodes all answers together.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import struct
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,8 +19,11 @@ from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
 from ..core.errors import BackendTimeout, ProtocolError
 from ..core.layout import Buffer
+from ..servers.served import ServedBackend
+from ..system.cores import usable_cores
 from ..system.sockets import connect
-from ..workers.control import SpinWait
+from ..workers.control import LONG_SPIN, SpinWait
+from ..workers.member import Member
 from ..workers.supervised import LOOK
 from .decoding import Decoder
 from .protocol import (
@@ -32,6 +39,7 @@ from .protocol import (
     frame,
     parse,
 )
+from .server import path_of
 
 PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
 
@@ -193,7 +201,6 @@ class SocketConnections(Decoder):
             return False
 
     def _needed(self) -> int:
-        """Return the bytes of an answer before any request for boards."""
         if self._plain:
             return self._second
         return self._whole if self._sizes.always_drawn else self._third
@@ -223,3 +230,23 @@ class SocketConnections(Decoder):
 
     def _unexpected(self, kind: int) -> ProtocolError:
         return ProtocolError(Code.MALFORMED, f"unexpected frame of type {kind:#04x}")
+
+
+class SocketBackend(ServedBackend):
+    """Servers behind Unix sockets."""
+
+    name: ClassVar[str] = "socket"
+    _connections: SocketConnections
+
+    def _open(self) -> None:
+        roomy = len(self._spans()) < usable_cores() and self.buffer.order.rollouts == 1  # else another thread learns
+        connections = SocketConnections(self.task, self.buffer, spin=LONG_SPIN if roomy else 0)
+        self._open_connections("pac.backends.socket_backend.server:work", connections)
+
+    def _connect(self, member: Member) -> None:
+        """Connect to a server that is ready, then remove its path: no other process needs it."""
+        path = path_of(member.report)
+        for env in range(*member.span):
+            self._connections.connect(env, path, member.arguments["seed"], self.timeout)
+            self._connections.go_on(env)
+        path.unlink(missing_ok=True)

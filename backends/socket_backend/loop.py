@@ -45,11 +45,9 @@ class Connection:
     """One client, and its environment once a request needed one.
 
     Args:
-        wire: The socket.
         selector: The selector that waits for it.
 
     Attributes:
-        wire: The socket.
         answers: Encodes the answers of its environment.
         unread: Bytes of an incomplete frame.
         unsent: Bytes that the client has not received; until then no request is read.
@@ -182,7 +180,6 @@ class SocketServer(EnvironmentServer):
         self._listener.close()
 
     def _listen(self) -> None:
-        """Accept connections from now on."""
         self._resume_at = 0.0
         self._selector.register(self._listener, selectors.EVENT_READ, None)
 
@@ -298,7 +295,6 @@ class SocketServer(EnvironmentServer):
         return one.answers.host
 
     def _claim(self, one: Connection, env: int, seed: int | None) -> Responses:
-        """Assign an environment to a connection, with no episode begun."""
         own = one.answers.host.env if one.answers else None
         wanted = env if env != ANY else min(self._free, default=ANY) if own is None else own
         if wanted != own:
@@ -341,7 +337,6 @@ class SocketServer(EnvironmentServer):
             self._parse(one, memoryview(one.unread))
 
     def _drop(self, one: Connection) -> None:
-        """Close a connection and free its environment."""
         if one in self._open:
             self._open.discard(one)
             one.close()

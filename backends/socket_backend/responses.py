@@ -12,15 +12,7 @@ from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATE
 
 
 class Responses:
-    """The answers of one environment, as lists of views that are sent in one call.
-
-    Args:
-        host: The environment.
-        sizes: The sizes of its frames.
-
-    Attributes:
-        host: The environment.
-    """
+    """The answers of one environment, as lists of views that are sent in one call."""
 
     def __init__(self, host: HostedEnvironment, sizes: FrameSizes) -> None:
         task, self.host, self._count = host.task, host, host.task.num_actions
@@ -99,6 +91,5 @@ class Responses:
 
 
 def _bytes(rows: Array) -> memoryview:
-    """Return the bytes of contiguous rows."""
     flat: Array = rows.reshape(-1).view(np.uint8)
     return memoryview(flat.data)

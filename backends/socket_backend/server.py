@@ -51,7 +51,6 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
     """Serve environments `lo..hi` at `path` until SIGTERM or SIGINT; then remove the socket.
 
     Args:
-        task: The task.
         path: Where to listen.
         lo: First environment.
         hi: One past the last.
@@ -100,7 +99,6 @@ def work(link: Link, arguments: Mapping[str, Any]) -> None:
 
 
 def _answers(path: Path) -> bool:
-    """Whether a server listens at a socket's path."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             connect(probe, path)

@@ -17,7 +17,6 @@ class ProcessExit:
     """How a background process ended.
 
     Attributes:
-        name: Its name.
         reason: Why it failed, such as `killed by SIGKILL` or `ValueError: bad batch`; empty if its function returned.
         traceback: The traceback of the exception, if there was one.
         output: The last 4 KiB of what it printed.

@@ -34,7 +34,6 @@ class Member:
     """A worker process of a fleet.
 
     Attributes:
-        index: Its number.
         arguments: The arguments of its function; `lo` and `hi` are the bounds of its environments.
         block: Its part of the control segment.
         log: The file with its output.

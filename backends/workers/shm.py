@@ -100,7 +100,6 @@ class ShmBackend(SupervisedBackend):
         self._update_present()
 
     def _post(self, order: int) -> None:
-        """Give an order to all pending workers."""
         self._ticket = ticket = (self._ticket + 1) & MASK_32
         pending = self._pending
         for words, _, _ in pending:
@@ -187,7 +186,6 @@ class ShmBackend(SupervisedBackend):
         return not self._absent and self._all_do(LOAD, slot)
 
     def _all_do(self, order: int, slot: int) -> bool:
-        """Give an order to all workers; return whether none failed."""
         self._pending = self._present
         self._post(order | slot)
         self._collect(slot, self.timeout)

@@ -18,7 +18,6 @@ class SpareWorkers:
 
     Args:
         kernels: `module:function` that compiles or loads them.
-        count: Number of workers.
     """
 
     def __init__(self, kernels: str, count: int) -> None:

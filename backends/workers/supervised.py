@@ -10,14 +10,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import BadParameter
+from ...envs import BadParameter, Task
+from ...envs.fields import OUT, WAITS, Array
 from ..core.base import Backend
 from ..core.errors import BackendClosed, BackendTimeout, Failure
+from ..core.layout import Buffer
 from ..core.status import BackendState, EnvStatus, WorkerStatus
-from .absent_rows import AbsentRows
 from .control import DRAWN, PICTURE, REPLY
 from .fleet import Fleet
 from .member import Member
+
+KEPT = ("observation", "episode_return", "episode_length")
+"""Kept from the interrupted episodes, and reported when these are marked truncated."""
+STILL = ("active", "reward", "terminated", "truncated", "outcome", "frames")
+"""Fields that are zero while nothing is stepped."""
+
+
+class AbsentRows:
+    """Writes the rows of environments `lo..hi` from the interrupted step of `slot` until their worker returns.
+
+    The interrupted step and the step of the return are not `active`, because no environment took those actions.
+
+    Attributes:
+        lo: First environment.
+        hi: One past the last.
+        returning: Whether they were reset in the current step.
+    """
+
+    def __init__(self, task: Task, buffer: Buffer, lo: int, hi: int, slot: int) -> None:
+        self.lo, self.hi, self.returning = lo, hi, False
+        self._buffer = buffer
+        self._timed = [item.name for item in task.fields if item.timed]
+        self._kept = {name: self._rows(name, slot).copy() for name in KEPT}
+        active = self._rows("active", slot)
+        active[active != OUT] = WAITS  # what a seat did before it was eliminated is still learned from
+
+    def fill(self, slot: int) -> None:
+        """Write the rows of the step of `slot`: a copy of the previous rows, or a truncation at the return."""
+        target = self._buffer.order.next(slot)
+        if not self.returning and target != slot:
+            for name in self._timed:
+                self._rows(name, target)[...] = self._rows(name, slot)
+        for name in STILL:
+            self._rows(name, target)[...] = 0
+        if self.returning:
+            self._rows("truncated", target)[...] = 1
+            self._rows("final_observation", target)[...] = self._kept["observation"]
+            for name in ("episode_return", "episode_length"):
+                self._rows(name, target)[...] = self._kept[name]
+
+    def _rows(self, name: str, slot: int) -> Array:
+        return self._buffer.rows_of(name, slot, self.lo, self.hi)
+
 
 COMPILING = 5
 """Factor of the time limit for workers of native tasks to get ready: the first start compiles kernels."""
@@ -74,7 +118,6 @@ class SupervisedBackend(Backend):
         return sum(member.block.quads[DRAWN] for member in self._fleet.members) / 1e9
 
     def _replace_if_failed(self, member: Member, slot: int) -> bool:
-        """Replace a worker if it failed; return whether it did."""
         if self._state is BackendState.CLOSED:
             raise BackendClosed(f"the {self.name} backend was closed while a step was pending")
         refusal = self._fleet.refusal_of(member)
@@ -95,7 +138,6 @@ class SupervisedBackend(Backend):
         return True
 
     def _late(self, member: Member) -> BackendTimeout:
-        """Return the error about a worker that exceeded the time limit."""
         return BackendTimeout(
             f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
         )

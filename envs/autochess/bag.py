@@ -19,19 +19,16 @@ def player(seat: int) -> int:
 
 @compiled
 def line_of(species: int) -> int:
-    """Return the line of a species."""
     return (species - 1) // 3
 
 
 @compiled
 def stars_of(species: int) -> int:
-    """Return the stars of a species, 1 to 3."""
     return (species - 1) % 3 + 1
 
 
 @compiled
 def copies_in(species: int) -> int:
-    """Return how many copies a species is made of: 1, 3 or 9."""
     stars = stars_of(species)
     return 1 if stars == 1 else 3 if stars == 2 else 9
 
@@ -114,7 +111,6 @@ def shift(game: Ints, me: int, source: int, target: int) -> None:
 
 @compiled
 def count_units(game: Ints, me: int, first: int, last: int) -> int:
-    """Return how many cells from `first` to `last - 1` have a creature."""
     count = 0
     for cell in range(first, last):
         count += game[me + UNIT + cell] > 0
@@ -123,7 +119,6 @@ def count_units(game: Ints, me: int, first: int, last: int) -> int:
 
 @compiled
 def board_size(game: Ints, me: int) -> int:
-    """Return the number of creatures on the board."""
     return count_units(game, me, BENCH, CELLS)
 
 

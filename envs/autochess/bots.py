@@ -151,7 +151,6 @@ def level_up(game: Ints, me: int, skill: int, reserve: int) -> None:
 
 @compiled
 def bot_turn(game: Ints, me: int, skill: int) -> None:
-    """Play a bot's turn, `skill` 0 to 6."""
     if game[me + at.ENDED]:
         return
     if game[me + at.OFFERED] != at.NO_OFFER:

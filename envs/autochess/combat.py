@@ -115,7 +115,6 @@ MAX_SPEED = 300
 
 @compiled
 def is_living(arena: Ints, slot: int, side: int) -> bool:
-    """Return whether a slot has a living creature of a side."""
     return bool(arena[at.SIDE + slot] == side and arena[HP * at.SLOTS + slot] > 0)
 
 
@@ -360,7 +359,6 @@ def fight(
         one_count: Number of rows.
         other: Rows of the team of side 1.
         other_count: Number of rows.
-        seed: Seed of the fight.
         arena: `(ARENA_WORDS,)`, working memory; contains the survivors afterwards.
         result: `(RESULT_WORDS,)`.
         film: `(FILM_WORDS,)`, loaded to film the fight or not.

@@ -36,7 +36,6 @@ NOT_STEPPED, NO_FIGHTS, WILD, FIGHTS = range(4)
 
 @compiled
 def of_fight(fights: FightMemory, index: int, terms: Floats) -> RoundMemory:
-    """Return the memory of one fight."""
     return RoundMemory(
         fights.one[index],
         fights.other[index],

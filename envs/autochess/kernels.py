@@ -180,7 +180,6 @@ def draw_boards(game: Ints, b: AutochessBoards, env: int) -> None:
 
 @compiled
 def draw_fight(game: Ints, b: AutochessBoards, env: int) -> None:
-    """Draw the pictures of the last fight."""
     draw_film(game, b.fight[env], b.fight_life[env], b.fight_power[env])
 
 
@@ -200,7 +199,6 @@ def show(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
 
 @compiled
 def write_info(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
-    """Write the info fields of the learning seats."""
     game = v.state[env]
     for seat in range(v.players):
         row, me = env * v.players + seat, player(seat)

@@ -99,7 +99,6 @@ def pair(game: Ints, me: int, number: int) -> int:
 
 @compiled
 def pick_legal(game: Ints, me: int, offer: int) -> bool:
-    """Return whether an offer can be picked."""
     if game[me + at.OFFERED] == at.ITEMS_OFFERED:
         return bool(game[me + at.OFFER_ITEM + offer] > 0 and held_count(game, me) < at.BAG)
     species = game[me + at.OFFER_UNIT + offer]

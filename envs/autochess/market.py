@@ -93,7 +93,6 @@ def grows(game: Ints, me: int, species: int) -> bool:
 
 @compiled
 def has_room(game: Ints, me: int, species: int) -> bool:
-    """Return whether there is room for a creature."""
     return free_bench(game, me) != NO_CELL or grows(game, me, species)
 
 
@@ -118,7 +117,6 @@ def receive(game: Ints, me: int, species: int) -> None:
 
 @compiled
 def buy(game: Ints, me: int, slot: int) -> None:
-    """Buy what a slot of the shop offers."""
     species = game[me + SHOP + slot]
     game[me + SHOP + slot] = 0
     game[me + GOLD] -= LINE_COST[line_of(species)]

@@ -189,7 +189,6 @@ def settle_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
 
 @compiled
 def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
-    """Run a fight."""
     seed = prepare_fight(game, seat, foe, work)
     fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result, work.film)
     settle_fight(game, seat, foe, work)

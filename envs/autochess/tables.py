@@ -133,7 +133,6 @@ RARITY_SCALE = np.array([0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0], np.float32)
 
 
 def _stats() -> Ints:
-    """Return the stats of every species, `(species + 1, STATS)`."""
     table = np.zeros((SPECIES + 1, STATS), np.int64)
     for number, line in enumerate(LINES):
         role, strength = ROLES[line.role], STRENGTH[line.rarity]

@@ -146,7 +146,6 @@ def muster(game: Ints, me: int, weather: int, team: Ints, cells: Ints) -> int:
     """Write the board as rows of a team; return how many.
 
     Args:
-        game: The game.
         me: The player.
         weather: 0, or 1 + its place in `WEATHERS`.
         team: The rows, flat.

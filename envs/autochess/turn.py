@@ -56,7 +56,6 @@ def remove_offer(game: Ints, me: int, slot: int) -> None:
 
 @compiled
 def drop_offers(game: Ints, me: int) -> None:
-    """Remove the offers."""
     for offer in range(at.OFFERS):
         give_back(game, game[me + at.OFFER_UNIT + offer])
         game[me + at.OFFER_UNIT + offer] = game[me + at.OFFER_ITEM + offer] = 0

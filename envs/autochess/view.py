@@ -182,9 +182,7 @@ def observe(game: Ints, seat: int, turn_actions: int, out: Floats) -> None:
 
     Args:
         game: The state.
-        seat: Whose observation it is.
         turn_actions: Actions after which a turn ends.
-        out: The observation.
     """
     out[:] = 0
     me = player(seat)

@@ -89,7 +89,6 @@ def new_fights() -> FightMemory:
 
 
 def new_work() -> RoundMemory:
-    """Allocate the working memory of a thread."""
     return RoundMemory(
         one=np.zeros(SIDE_SIZE * TEAM_WORDS, np.int64),
         other=np.zeros(SIDE_SIZE * TEAM_WORDS, np.int64),

@@ -20,7 +20,6 @@ Pair = tuple[np.uint64, np.uint64]
 
 @compiled
 def occupied(board: Words) -> Pair:
-    """Return the occupied cells, as two words."""
     return board[0] | board[2] | board[4], board[1] | board[3] | board[5]
 
 

@@ -74,7 +74,6 @@ def draw_bottle(board: Words, cells: Words) -> None:
 
 @compiled
 def draw_pill(game: Ints, cells: Bytes) -> None:
-    """Draw the falling pill into the cells, `(128,)`."""
     if game[at.STAGE] != at.FALLING:
         return
     cell, turn = game[at.ROW] * 8 + game[at.COLUMN], game[at.TURN]
@@ -148,7 +147,6 @@ def show_last(v: BottleViews, env: int) -> None:
 
 @inlined
 def write_info(v: BottleViews, slot: int, env: int) -> None:
-    """Write the info fields."""
     game = v.ints[env]
     v.viruses[slot, env] = game[at.VIRUSES]
     v.cleared[slot, env] = game[at.VIRUSES_AT_START] - game[at.VIRUSES]

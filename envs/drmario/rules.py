@@ -70,7 +70,6 @@ def frame_limit(level: int) -> int:
 
 @compiled
 def fits(board: Words, row: int, column: int, turn: int) -> bool:
-    """Return whether a pill fits there."""
     if column < 0 or column >= 8:
         return False
     low, high = occupied(board)

@@ -130,7 +130,6 @@ def _observation(planes: int) -> Field:
 
 
 def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
-    """Return the arguments that both tasks have in common."""
     return {
         "spec": spec,
         "factory": f"{__package__}.driver:GAME",

@@ -28,7 +28,6 @@ ALL_BITS = np.uint8(3)
 
 @compiled
 def begin(s: FrameScene, seed: np.uint64, picture: Bytes) -> None:
-    """Begin an episode, and draw its picture."""
     game = s.game
     game[at.RANDOM] = np.int64(seed)
     for word in range(at.STEPS, game.shape[0]):
@@ -57,7 +56,6 @@ def begin_stage(s: FrameScene, picture: Bytes) -> None:
 
 @inlined
 def distance_to_goal(s: FrameScene, picture: Bytes) -> int:
-    """Return the distance of a picture to the goal picture of the stage."""
     return packed_distance(s.distances, picture, s.pictures[s.game[at.STAGE] + 1])
 
 
@@ -136,7 +134,6 @@ def scene_of(v: FrameViews, env: int) -> FrameScene:
 
 @inlined
 def copy_bytes(source: Bytes, into: Bytes) -> None:
-    """Copy a picture."""
     for byte in range(at.FRAME_BYTES):
         into[byte] = source[byte]
 
@@ -168,7 +165,6 @@ def show(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
 
 @inlined
 def write_info(v: FrameViews, s: FrameScene, slot: int, env: int) -> None:
-    """Write the info fields."""
     v.distance[slot, env] = np.float32(s.game[at.DISTANCE]) * SHARE
     v.stage[slot, env] = s.game[at.STAGE]
 
@@ -199,7 +195,6 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @inlined
 def write_rewards(v: FrameViews, s: FrameScene, slot: int, env: int, before: int, reached: bool) -> None:
-    """Write the reward of a step and its terms."""
     closer = np.float32(before - s.game[at.DISTANCE]) * CLOSER
     bonus = REACHED_REWARD if reached else np.float32(0)
     reward = STEP_REWARD + closer + bonus

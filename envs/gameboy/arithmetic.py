@@ -13,13 +13,11 @@ ZERO, NEGATIVE, HALF_CARRY, CARRY = 0x80, 0x40, 0x20, 0x10
 
 @inlined
 def get(registers: int, number: int) -> int:
-    """Return a register."""
     return (registers >> (56 - 8 * number)) & 255
 
 
 @inlined
 def put(registers: int, number: int, value: int) -> int:
-    """Return the registers with another value in one."""
     shift = 56 - 8 * number
     return (registers & ~(255 << shift)) | (value << shift)
 
@@ -45,7 +43,6 @@ def with_result(registers: int, flags: int, a: int) -> int:
 
 @inlined
 def with_flags(registers: int, flags: int) -> int:
-    """Return the registers with other flags."""
     return (registers & ~0xFF00) | (flags << 8)
 
 

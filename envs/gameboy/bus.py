@@ -104,7 +104,6 @@ def note_buttons(m: Machine, before: int) -> None:
 
 @called
 def press(m: Machine, buttons: int) -> None:
-    """Press these buttons and release all others."""
     before = buttons_read(m)
     set_word(m, at.BUTTONS, buttons)
     note_buttons(m, before)

@@ -73,7 +73,6 @@ def cartridge_of(data: bytes, name: str) -> Cartridge:
     """Return the cartridge that a file's bytes are.
 
     Args:
-        data: The bytes.
         name: Its name in errors.
 
     Raises:

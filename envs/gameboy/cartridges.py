@@ -35,7 +35,6 @@ def _ball() -> list[int]:
 
 
 def _solid(shade: int) -> list[int]:
-    """Return the bytes of four tiles of one shade."""
     return [*SOLID[shade]] * 32
 
 

@@ -52,7 +52,6 @@ class Console:
     """A console with a cartridge.
 
     Args:
-        cartridge: The cartridge.
         drawn: What is drawn of frames.
         booted: Whether to begin as after the boot ROM, at 0100. Otherwise everything is 0.
 
@@ -103,7 +102,6 @@ class Console:
         map_banks(self.machine)
 
     def load(self, state: NDArray[np.int64]) -> None:
-        """Continue from a state."""
         self.words[:] = state
         map_banks(self.machine)
 

@@ -31,7 +31,6 @@ def play_frames(table: Array, env: int, _part: int, slot: int, following: int) -
 
 @compiled
 def draw_frame(table: Array, env: int, part: int, slot: int, following: int) -> int:
-    """Draw a byte of the frame."""
     v = views(table)
     if is_legal(v, slot, env):
         draw_recorded_byte(machine_of(v, env, following, HALF), part)

@@ -63,7 +63,6 @@ class Game:
         start: What is pressed from power on, or from a snapshot, to the start state.
         snapshot: The file of a snapshot from which `start` begins, or None.
         actions: The button sets of the actions.
-        names: Their names.
         frames: Frames of a step.
         press: Frames for which a step's buttons are held.
         steps: Steps after which an episode is truncated.
@@ -87,7 +86,6 @@ class Game:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it names."""
         pictures = tuple(goal for goal in self.goals if isinstance(goal, Path))
         return (self.snapshot, *pictures) if self.snapshot else pictures
 
@@ -99,7 +97,6 @@ class GameReader:
         self.path = path
 
     def wrong(self, key: str, expected: str, got: Any) -> BadParameter:
-        """Return an error about a key."""
         return BadParameter(f"{self.path}: {key} expects {expected}, got {got!r}")
 
     def mapping(self, key: str, found: Any, known: set[str]) -> dict[str, Any]:
@@ -118,7 +115,6 @@ class GameReader:
         return found
 
     def listed(self, key: str, found: Any, most: int) -> list[Any]:
-        """Return a list of at most so many."""
         if not isinstance(found, list) or len(found) > most:
             raise self.wrong(key, f"a list of at most {most}", found)
         return found
@@ -147,7 +143,6 @@ class GameReader:
         )
 
     def file(self, key: str, found: Any) -> Path:
-        """Return a file beside the game's file."""
         name = self.text(key, found)
         if Path(name).name != name:
             raise self.wrong(key, "the name of a file in the folder of the game's file", found)
@@ -158,7 +153,6 @@ class GameReader:
         return self.file("goals", found) if isinstance(found, str) else self.holds("goals", found, "steps")
 
     def value(self, found: Any) -> Value:
-        """Return a value."""
         parts = self.mapping("values", found, {"name", "address", "bytes", "format", "reward"})
         reward = parts.get("reward", 0)
         if not isinstance(reward, int | float) or isinstance(reward, bool) or not abs(reward) <= 1e6:
@@ -219,7 +213,6 @@ class GameReader:
 
 
 def known_games() -> tuple[str, ...]:
-    """Return the games of this package."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 

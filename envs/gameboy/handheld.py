@@ -118,7 +118,6 @@ class GameFiles:
     """The files of one task, numbered, beside the ROM; of a built-in cartridge, in the working directory.
 
     Args:
-        cartridge: The cartridge.
         rom: Its file; empty for a built-in cartridge, whose file is written beside the first snapshot.
         name: The beginning of the files' names.
 
@@ -166,7 +165,6 @@ class GameFiles:
         return self.game
 
     def text(self, buttons: Sequence[str]) -> str:
-        """Return the content of the game's file."""
         actions = ", ".join(['""', *(button for button in BUTTONS if button in buttons)])
         start = f"snapshot: {self.snapshot.name}" if self.snapshot else "start: [{frames: 60}]   # from power on"
         values = "".join(
@@ -261,7 +259,6 @@ class Handheld:
         return bool(self.console.words[LOCKED])
 
     def frame(self, buttons: Sequence[str]) -> None:
-        """Run a frame with these buttons held."""
         self.used |= set(buttons)
         self.console.press(sum(1 << BUTTONS.index(button) for button in buttons))
         self._begun[:] = self.console.words
@@ -280,7 +277,6 @@ class Handheld:
             run_traced(again.machine, again.clock + FRAME_CYCLES, self._last)
 
     def draw(self) -> None:
-        """Draw the boards."""
         machine, code = self.console.machine, self.boards["code"]
         draw_registers(machine, self._looks, self.boards["registers"])
         draw_code(machine, self._looks, code)

@@ -62,7 +62,6 @@ def memory_byte(m: Machine, address: int) -> int:
 
 @compiled
 def write_hex(line: Array, place: int, digits: int, value: int) -> None:
-    """Write a number in hexadecimal digits."""
     for index in range(digits):
         digit = (value >> (4 * (digits - 1 - index))) & 15
         line[place + index] = ZERO + digit if digit < 10 else LETTERS + digit
@@ -167,7 +166,6 @@ def draw_sprites(m: Machine, looks: Looks, board: Array) -> None:
 
 @compiled
 def draw_memory(m: Machine, address: int, board: Array) -> None:
-    """Draw memory from an address on."""
     for row in range(board.shape[0]):
         for column in range(board.shape[1]):
             board[row, column] = SPACE

@@ -63,7 +63,6 @@ def draw_progress(m: Machine, v: GameViews, progress: Array) -> None:
 
 @compiled
 def draw_boards(m: Machine, v: GameViews, b: GameBoards, env: int) -> None:
-    """Draw all boards."""
     for place in range(at.FRAME_BYTES):
         b.frame[env, place] = byte(m, at.FRAME + place)
     if v.numbers.goals:
@@ -99,7 +98,6 @@ def show(v: GameViews, m: Machine, slot: int, env: int) -> None:
 
 @inlined
 def write_info(v: GameViews, m: Machine, slot: int, env: int) -> None:
-    """Write the info fields."""
     v.score[slot, env] = value_of(m, v.values, 0) if v.values.shape[0] else 0
     v.stage[slot, env] = word(m, at.STAGE)
     v.distance[slot, env] = np.float32(word(m, at.DISTANCE)) / np.float32(at.FARTHEST)

@@ -126,7 +126,6 @@ class Machine(NamedTuple):
         ram_bytes: Bytes of the cartridge's RAM, a power of two or 0.
         top: The first address from which instructions are not read from ROM.
         out: Address of the frame to draw, 2 bits per pixel.
-        drawn: What is drawn.
     """
 
     words: int

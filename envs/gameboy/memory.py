@@ -71,7 +71,6 @@ def _address(m: Machine, index: int, unit: int) -> int:
 
 
 def _place(builder: Any, m: Any, index: Any, unit: int) -> Any:
-    """Return what `_address` does, for LLVM values."""
     base = builder.extract_value(m, 0)
     if unit:
         return builder.add(base, builder.shl(index, ir.Constant(index.type, unit)))
@@ -201,7 +200,6 @@ def clock_bytes(m: Machine, now: int) -> int:
 
 @called
 def write_clock(m: Machine, now: int, register: int, value: int) -> None:
-    """Write a register of the cartridge's clock."""
     shift = 8 * (register - 8)
     parts = (clock_bytes(m, now) & ~(255 << shift)) | (value << shift)
     days = ((parts >> 24) & 255) | (((parts >> 32) & 1) << 8)

@@ -25,8 +25,6 @@ class Played(NamedTuple):
     """A cartridge with a game.
 
     Attributes:
-        cartridge: The cartridge.
-        game: The game.
         starts: The start states, `(VARIATIONS, words)`, with their frames.
         goals: The goal pictures, packed, `(stages, FRAME_BYTES)`.
     """
@@ -83,7 +81,6 @@ def _goals(cartridge: Cartridge, game: Game, start: NDArray[np.int64]) -> NDArra
 
 
 def _play(console: Console, game: Game, hold: Hold) -> None:
-    """Play some steps with the same buttons."""
     for _ in range(hold.count):
         console.press(hold.buttons)
         console.run_frames(game.press)

@@ -33,7 +33,6 @@ def overflow_at(m: Machine, control: int) -> int:
 
 @called
 def count_timer(m: Machine, now: int) -> None:
-    """Count the timer up to a time."""
     control = byte(m, at.HIGH_PAGE + TAC)
     while True:
         reload = word(m, at.RELOAD)
@@ -126,7 +125,6 @@ def write_serial(m: Machine, now: int, value: int) -> None:
 
 @inlined
 def end_serial(m: Machine) -> None:
-    """End a transfer."""
     set_word(m, at.SERIAL_END, at.FAR)
     set_byte(m, at.HIGH_PAGE + SB, 0xFF)
     set_byte(m, at.HIGH_PAGE + SC, byte(m, at.HIGH_PAGE + SC) & 0x7F)

@@ -35,7 +35,6 @@ class GameNumbers(NamedTuple):
         frames: Frames of a step.
         press: Frames for which a step's buttons are held.
         steps: Steps after which an episode is truncated.
-        actions: Number of actions.
         starts: Number of start states.
         goals: Number of goal pictures.
         reach: The largest distance at which a goal picture is reached.

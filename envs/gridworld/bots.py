@@ -130,7 +130,6 @@ def attack_of(s: Scene, agent: int, row: int, column: int) -> int:
 
 @compiled
 def bot_action(s: Scene, agent: int) -> int:
-    """Return the action of a scripted agent."""
     row, column = target_of(s, agent)
     if row == NOTHING:
         return walk_on(s, agent)

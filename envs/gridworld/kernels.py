@@ -131,7 +131,6 @@ def write_scores(s: Scene, scores: Array) -> None:
 
 @compiled
 def draw_boards(s: Scene, b: GridBoards, env: int) -> None:
-    """Draw all boards."""
     draw_grid(Scene(s.g, s.game, s.words, s.reals, b.grid[env], s.border, s.rewards, s.memory))
     write_scores(s, b.scores[env])
 
@@ -147,7 +146,6 @@ def show(v: GridViews, s: Scene, slot: int, env: int) -> None:
 
 @inlined
 def write_info(v: GridViews, s: Scene, slot: int, env: int) -> None:
-    """Write the info fields."""
     for seat in range(s.g.players):
         row, me = env * s.g.players + seat, agent_at(seat)
         v.counts.first[slot, row] = s.game[me + TAKEN]
@@ -162,7 +160,6 @@ def write_info(v: GridViews, s: Scene, slot: int, env: int) -> None:
 
 @compiled
 def next_episode(v: GridViews, s: Scene, env: int) -> None:
-    """Begin an environment's next episode, and draw it."""
     seed = episode_seed(np.uint64(s.game[RUN_SEED]), np.uint64(env), np.uint64(s.game[EPISODES]))
     s.game[EPISODES] += 1
     begin(s, seed)
@@ -200,7 +197,6 @@ def outcome_of(s: Scene) -> int:
 
 @inlined
 def write_rewards(v: GridViews, s: Scene, slot: int, env: int) -> None:
-    """Write the rewards of a turn."""
     for agent in range(s.g.agents):
         at, gains = 2 * (agent_at(agent) + RETURN), s.memory.gains[agent]
         reward = gains[0] + gains[1] + gains[2]

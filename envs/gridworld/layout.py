@@ -91,7 +91,6 @@ def planes_at(agents: int) -> int:
 
 
 def words_of(kinds: int, agents: int, size: int, view: int) -> int:
-    """Return the number of words of a state."""
     return planes_at(agents) + (kinds + 1) * (size + 2 * view)
 
 

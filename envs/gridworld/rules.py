@@ -108,7 +108,6 @@ def paint(s: Scene, row: int, column: int, code: int) -> None:
 
 @compiled
 def draw_grid(s: Scene) -> None:
-    """Draw all cells."""
     for row in range(s.g.size):
         for column in range(s.g.size):
             s.cells[row * s.g.size + column] = 1 + kind_at(s, row, column)
@@ -175,7 +174,6 @@ def shuffle(s: Scene) -> None:
 
 @inlined
 def earn(s: Scene, agent: int, term: int) -> None:
-    """Give an agent a term's reward."""
     s.game[agent_at(agent) + TAKEN + term] += 1
     s.memory.gains[agent, term] += s.rewards[term]
 
@@ -194,7 +192,6 @@ def walk(s: Scene, agent: int, row: int, column: int) -> None:
 
 @inlined
 def move(s: Scene, agent: int) -> None:
-    """Carry out an agent's action."""
     me, action = agent_at(agent), s.memory.actions[agent]
     row, column = s.game[me + ROW] + DOWN[action], s.game[me + COLUMN] + RIGHT[action]
     s.memory.attacked[agent] = NOTHING

@@ -17,7 +17,6 @@ STAGHUNT_TITLE = "Stag Hunt"
 
 
 def _grid_parameters(agents: int, size: int) -> tuple[Parameter, ...]:
-    """Return the parameters of both games, with the defaults of one."""
     return (
         Parameter("agents", agents, low=2, high=at.MOST_AGENTS, help="agents on the grid"),
         Parameter("size", size, low=at.SMALLEST, high=at.LARGEST, help="rows and columns of the grid"),

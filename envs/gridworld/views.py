@@ -70,7 +70,6 @@ class GridViews(NamedTuple):
 
 
 def grid_of(task: Task) -> Grid:
-    """Return the numbers of a task."""
     values = task.values
     agents, size, view, cells = values["agents"], values["size"], values["view"], values["size"] ** 2
     hunting = task.name == STAGHUNT
@@ -93,7 +92,6 @@ def grid_of(task: Task) -> Grid:
 
 
 def rewards_of(task: Task) -> Floats:
-    """Return the reward of each term."""
     values = task.values
     found = (10, 5, -10) if task.name == TREASURE else (values["stag"], values["hare"], -values["risk"])
     return np.array(found, np.float32)

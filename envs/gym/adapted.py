@@ -119,7 +119,6 @@ class AdaptedEnvironments:
             self._draw_asked(asked, slot, spare)
 
     def _draw_asked(self, asked: bytes, slot: int, spare: float) -> None:
-        """Draw the environments whose boards are requested, some of them as the budget allows."""
         for index, wanted in enumerate(asked):
             if wanted and wanted != LIMITED:
                 self._looked[index] = 0

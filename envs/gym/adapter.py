@@ -30,7 +30,6 @@ class GymSlotViews:
     """Views of the environments' part of one slot, made once, so that a step does no slicing.
 
     Attributes:
-        actions: The actions.
         observations: One array per environment.
         rewards: One number per environment.
         returns: The returns of the current episodes.

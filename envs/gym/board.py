@@ -48,7 +48,6 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
     """Draw one environment onto its board.
 
     Args:
-        task: The task.
         render: Returns the environment's own drawing.
         observation: The observation of its first seat, as stored.
         board: The output.
@@ -71,7 +70,6 @@ def _image_part(item: Field) -> tuple[int, tuple[int, ...]] | None:
 
 
 def _seen(item: Field, observation: Array) -> NDArray[np.uint8]:
-    """Return the picture `(H, W, 3)` in a stored observation."""
     if (part := _image_part(item)) is None:
         return observation
     first, shape = part

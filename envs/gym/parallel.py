@@ -78,7 +78,6 @@ class ParallelEnvironments(AdaptedEnvironments):
                 self._part[field][slot, absent] = UNKNOWN
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
-        """Write the results of the agents that acted in one environment."""
         observations, rewards, terminations, truncations, infos = results
         part = self._part
         for row, agent in seats:
@@ -98,7 +97,6 @@ class ParallelEnvironments(AdaptedEnvironments):
             self._masks[row] = flat_mask(info["action_mask"], self._task.num_actions) if "action_mask" in info else True
 
     def _show_seats(self, index: int, slot: int) -> None:
-        """Write which agents take part."""
         rows, part = self._rows(index), self._part
         part["active"][slot, rows] = OUT
         part["active"][slot, [row for row, _ in self._seats(index)]] = DECIDES
@@ -107,7 +105,6 @@ class ParallelEnvironments(AdaptedEnvironments):
         return slice(index * len(self._agents), (index + 1) * len(self._agents))
 
     def _end(self, index: int, target: int) -> None:
-        """Write the end of an episode for all seats, and begin the next episode."""
         part, rows = self._part, self._rows(index)
         part["final_observation"][target, rows] = part["observation"][target, rows]
         cut = part["truncated"][target, rows]

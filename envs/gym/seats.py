@@ -19,7 +19,6 @@ class TaskParallelEnv(ParallelEnv):  # type: ignore[misc]
     An eliminated seat leaves. An illegal action is replaced by the next legal one; `info["action"]` is what was taken.
 
     Args:
-        task: The task, or its name.
         render_mode: `ansi` or None.
         **parameters: The task's parameters.
 
@@ -42,11 +41,9 @@ class TaskParallelEnv(ParallelEnv):  # type: ignore[misc]
             raise BadParameter(f"seats of {self.task.name} act in turn; use gymnasium.make_vec")
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:  # noqa: ARG002 - all are the same
-        """Return the space of an agent's observations."""
         return self._observations
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:  # noqa: ARG002 - all are the same
-        """Return the space of an agent's actions."""
         return self._actions
 
     def reset(

@@ -47,11 +47,7 @@ def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
 
 
 class OneEnvironment:
-    """One environment of a task, with a row for each seat.
-
-    Args:
-        task: The task.
-    """
+    """One environment of a task, with a row for each seat."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -159,7 +155,6 @@ class TaskEnv(gymnasium.Env[Array, Any]):
     `info["action"]` is the action taken. Continuous actions are clipped to their bounds.
 
     Args:
-        task: The task, or its name.
         render_mode: `ansi` or None.
         **parameters: The task's parameters.
     """

@@ -65,7 +65,6 @@ class BoxWriter:
         self._name = name
 
     def write(self, observation: Any, into: Array) -> None:
-        """Copy an observation."""
         _expect(self._name, self.item.shape, observation)
         into[...] = observation
 
@@ -81,7 +80,6 @@ class SpaceLeaf:
 
     Attributes:
         path: The keys of the Dicts and Tuples around it.
-        space: The space.
         lo: Its first index in the flat vector.
         hi: One past its last index.
     """
@@ -180,7 +178,6 @@ def _leaves(name: str, space: gymnasium.Space[Any]) -> Iterator[tuple[tuple[str 
 
 
 def _image_shape(space: gymnasium.Space[Any]) -> tuple[int, ...]:
-    """Return the shape of an image; of anything else, an empty one."""
     shape = space.shape or ()
     return shape if space.dtype == np.uint8 and len(shape) in {2, 3} else ()
 
@@ -204,7 +201,6 @@ def _scale(space: Any) -> float:
 
 
 def _expect(name: str, shape: tuple[int, ...], value: Any) -> None:
-    """Check that an observation has the shape of the environment's space."""
     if np.shape(value) != shape:
         raise BadParameter(
             f"{name} has observations of shape {shape} and returned one of shape {np.shape(value)}: fix its space"

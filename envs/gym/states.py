@@ -113,7 +113,6 @@ class StateSaver:
         self._limits = [wrapper for wrapper in wrappers if isinstance(wrapper, TimeLimit)]
 
     def save(self) -> dict[str, Any]:
-        """Return the state of the environment."""
         generator = self._env.unwrapped._np_random  # noqa: SLF001 - the property would create one
         return {
             "own": self._owner.get_state(),

@@ -37,7 +37,6 @@ class DescribedTask:
     """What one attempt to describe an environment has found.
 
     Attributes:
-        task: The task.
         undrawn: Why it cannot be drawn as it was tried; empty if it was drawn, or if that was not tried.
     """
 
@@ -123,7 +122,6 @@ def describe(
 
 
 def _about_wrappers(name: str, values: Mapping[str, Any], given: Sequence[str], look: _ProbeResult) -> Iterator[str]:
-    """Yield what a user should know about the wrappers that were given or not."""
     standard = default_wrappers(name, values)
     if standard and not given:
         yield f"{name} is wrapped by --wrap {' '.join(standard)}, as is usual; --wrap none leaves it as it is"
@@ -203,7 +201,6 @@ class _ProbeResult:
 def _probe(
     name: str, values: Mapping[str, Any], mode: str | None, wrappers: Sequence[str], *, steps: bool
 ) -> _ProbeResult:
-    """Create an environment, reset and draw it, and close it."""
     with closed(create(name, values, mode, wrappers)) as env:
         parallel = is_parallel(env)
         agents = list(env.possible_agents) if parallel else []
@@ -314,7 +311,6 @@ def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
 
 
 def _common_spaces(name: str, env: Any, agents: list[Any]) -> tuple[Any, Any]:
-    """Return the spaces that all agents share."""
     actions, observations = ([of(agent) for agent in agents] for of in (env.action_space, env.observation_space))
     for what, spaces in (("actions", actions), ("observations", observations)):
         for agent, space in zip(agents, spaces, strict=True):

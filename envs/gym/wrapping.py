@@ -33,7 +33,6 @@ class Score(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self.env.reset(**options)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take one action."""
         result = self.env.step(action)
         self.total += float(result[1])
         return result

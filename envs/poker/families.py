@@ -27,7 +27,6 @@ class PokerFamily:
 
     Attributes:
         title: Its name for people.
-        parameters: Its parameters.
         layout: Returns its layout in memory for the values of the parameters.
         build: Returns the game for the values of the parameters.
         streets: Names of its streets, if there are several.
@@ -112,7 +111,6 @@ FAMILIES: Mapping[str, PokerFamily] = {
 
 
 def has_game(task: Task) -> bool:
-    """Return whether a task is one of these games."""
     return task.name in FAMILIES
 
 

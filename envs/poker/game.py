@@ -36,7 +36,6 @@ class PokerGame:
     the decisions of the tree in order. So a deal uses one slice per street and player, and no keys are stored.
 
     Attributes:
-        name: Its name.
         tree: Its betting.
         buckets: Number of buckets per street.
         deals: All deals, if they are few; hold'em deals cards instead.
@@ -72,12 +71,10 @@ class PokerGame:
         return int(self._sizes(self.tree.width).sum())
 
     def row(self, node: int, bucket: int) -> int:
-        """Return the row of a decision for a bucket."""
         on, who = self.tree.street[node], self.tree.player[node]
         return int(self.row_base[on, who] + bucket * self.tree.decisions[on, who] + self.tree.order[node])
 
     def entry(self, node: int, bucket: int) -> int:
-        """Return the first entry of a decision for a bucket."""
         on, who = self.tree.street[node], self.tree.player[node]
         return int(self.entry_base[on, who] + bucket * self.tree.width[on, who] + self.tree.place[node])
 

@@ -57,7 +57,6 @@ class NoLimitBetting:
         return NoLimitState(0, 0, (small, big), least=big)
 
     def status(self, state: NoLimitState) -> BettingStatus:
-        """Return the status of `state`."""
         if state.folded >= 0:
             return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:

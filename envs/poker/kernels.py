@@ -234,7 +234,6 @@ def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -
 
 @inlined
 def write_info(v: HandViews, r: GameArrays, slot: int, env: int) -> None:
-    """Write the info fields of a hand."""
     node = v.state[env, NODE]
     v.pot[slot, env] = r.paid[node, 0] + r.paid[node, 1]
     v.street[slot, env] = r.on[node]

@@ -31,7 +31,6 @@ class HandLayout:
     """The sizes of a game's states and observations.
 
     Attributes:
-        actions: Names of its actions, by their number.
         longest: The most actions of a street.
         cards: Number of different cards, or faces of a die.
         hand: Number of cards that a player holds.
@@ -46,7 +45,6 @@ class HandLayout:
 
     @property
     def streets(self) -> int:
-        """Number of streets."""
         return len(self.board)
 
     @property
@@ -56,7 +54,6 @@ class HandLayout:
 
     @property
     def words(self) -> int:
-        """Words of a hand's state."""
         return HISTORY + self.moves
 
     @property
@@ -79,5 +76,4 @@ class HandLayout:
 
     @property
     def observed(self) -> int:
-        """Numbers of an observation."""
         return self.slices["history"][1]

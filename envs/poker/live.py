@@ -47,7 +47,6 @@ class TreeHandBetting:
 
     @property
     def status(self) -> BettingStatus:
-        """The status of the node."""
         tree, node = self._tree, self._node
         paid = float(tree.paid[node, 0]), float(tree.paid[node, 1])
         return BettingStatus(
@@ -56,7 +55,6 @@ class TreeHandBetting:
 
     @property
     def actions(self) -> Sequence[Action]:
-        """The actions of the node."""
         return self._tree.actions_of(self._node)
 
     def act(self, action: Action) -> None:
@@ -76,7 +74,6 @@ class NoLimitHandBetting:
 
     @property
     def status(self) -> BettingStatus:
-        """The status by the rules."""
         return self._betting.status(self._state)
 
     @property
@@ -145,7 +142,6 @@ class LiveRules(NamedTuple):
 
 
 def rules_of(task: Task) -> LiveRules:
-    """Return the rules of a task's hands."""
     game, opened = game_of(task), layout_of(task).board
     if game.deals is not None:
         return LiveRules(game, None, opened, 1)
@@ -158,7 +154,6 @@ class LiveHand:
     """One hand. An action that is not in the tree is mapped to one that is; if there is none, the hand has no node.
 
     Attributes:
-        game: The game.
         deal: The index of the deal of a small game, else 0.
         hands: Cards of both seats.
         node: The node of the tree for the betting so far, or None.
@@ -198,7 +193,6 @@ class LiveHand:
 
     @property
     def over(self) -> bool:
-        """Whether the hand has ended."""
         return self.status.kind != DECISION
 
     @property
@@ -271,7 +265,6 @@ class LiveHand:
 
     @property
     def _passive(self) -> Action:
-        """The check or call."""
         return next(action for action in self.actions if action.chips == max(self.status.paid))
 
     def worth(self, seat: int) -> str:
@@ -281,7 +274,6 @@ class LiveHand:
         return CATEGORIES[_strength((*self.hands[seat], *self._board)) >> CATEGORY]
 
     def _place(self, action: Action, owed: float) -> int | None:
-        """Return the place of the node's action to which an action is mapped."""
         if self.node is None:
             return None
         tree, node = self.game.tree, self.node
@@ -323,7 +315,6 @@ def chance_of_smaller(smaller: float, larger: float, bet: float) -> float:
     Args:
         smaller: A bet, as a share of the pot.
         larger: The next larger one.
-        bet: One between them.
     """
     return (larger - bet) * (1 + smaller) / ((larger - smaller) * (1 + bet))
 

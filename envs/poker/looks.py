@@ -39,7 +39,6 @@ POINTER = ord("▸") | GREEN << LETTER
 
 
 def lines_of(layout: HandLayout) -> int:
-    """Return the number of lines of each street."""
     return 1 if layout.streets > 1 or layout.longest <= WIDTH // LABEL else DICE_LINES
 
 
@@ -49,7 +48,6 @@ def shape_of(layout: HandLayout) -> tuple[int, int]:
 
 
 def letters(text: str, color: int = 0) -> list[int]:
-    """Return text as cells."""
     return [ord(letter) | color << LETTER for letter in text]
 
 
@@ -58,7 +56,6 @@ def template_of(layout: HandLayout, streets: tuple[str, ...], *, chips: bool, st
 
     Args:
         layout: The layout of the game.
-        streets: Names of its streets.
         chips: Whether the picture has chips.
         stack: Initial chips of each player in games with a button, else 0.
     """

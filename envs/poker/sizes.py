@@ -91,14 +91,12 @@ class PreflopTemplates(_Frozen):
     after_three_raises: InBlinds
 
     def template(self, raises: int, player: int) -> Template:
-        """Return the sizes that a player has after so many raises."""
         if raises == 0:
             return self.bb_after_call if player else self.sb_first_in
         return (self.facing_raise, self.after_two_raises, self.after_three_raises)[min(raises, 3) - 1]
 
     @property
     def templates(self) -> tuple[Template, ...]:
-        """All of them."""
         every = (self.facing_raise, self.after_two_raises, self.after_three_raises)
         return self.sb_first_in, self.bb_after_call, *every
 
@@ -118,7 +116,6 @@ class PostflopTemplates(_Frozen):
 
     @property
     def templates(self) -> tuple[Template, ...]:
-        """All of them."""
         return self.first_aggressive, self.facing_bet, self.after_one_raise, self.after_two_raises
 
 
@@ -129,9 +126,6 @@ class BetSizes(_Frozen):
         blinds: Chips of the small and of the big blind.
         preflop_templates: Before the flop.
         postflop_templates: On every street from the flop on that has no templates of its own.
-        flop_templates: On the flop.
-        turn_templates: On the turn.
-        river_templates: On the river.
         jam_spr_threshold: Where what is left to bet is less than so many pots, the only raise is all-in.
         all_in_share: A bet that puts in at least this share of a stack is made all-in.
         max_raises: After so many bets and raises of a street only those templates' all-in is left; one for all streets
@@ -165,7 +159,6 @@ class BetSizes(_Frozen):
         return self
 
     def street(self, street: int) -> PreflopTemplates | PostflopTemplates:
-        """Return the templates of a street."""
         if street == 0:
             return self.preflop_templates
         own = (self.flop_templates, self.turn_templates, self.river_templates)[street - 1]
@@ -180,7 +173,6 @@ class BetSizes(_Frozen):
 
 
 def _every(*sizes: object) -> Mapping[str, Any]:
-    """Return the same template for every situation."""
     return {
         "preflop_templates": dict.fromkeys(PreflopTemplates.model_fields, sizes),
         "postflop_templates": dict.fromkeys(PostflopTemplates.model_fields, sizes),

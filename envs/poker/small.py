@@ -51,7 +51,6 @@ class LimitBetting:
         return LimitState(0, 0, (self._ante, self._ante))
 
     def status(self, state: LimitState) -> BettingStatus:
-        """Return the status of `state`."""
         if state.folded >= 0:
             return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:
@@ -70,7 +69,6 @@ class LimitBetting:
         return found
 
     def after(self, state: LimitState, action: Action) -> LimitState:
-        """Return the state after an action."""
         if state.over:
             return LimitState(state.street + 1, 0, state.paid)
         name, chips, _ = action
@@ -96,7 +94,6 @@ class LiarsDiceBetting:
         self._faces, self._bids = faces, 2 * faces
 
     def root(self) -> BidState:
-        """Return the state without bids."""
         return BidState()
 
     def status(self, state: BidState) -> BettingStatus:
@@ -113,7 +110,6 @@ class LiarsDiceBetting:
         return [*found, Action("liar", 1, self._bids)] if state.bids else found
 
     def after(self, state: BidState, action: Action) -> BidState:
-        """Return the state after an action."""
         if action.number == self._bids:
             return state._replace(doubted=True)
         return BidState((*state.bids, action.number))

@@ -109,15 +109,12 @@ class Tree:
 
     @property
     def streets(self) -> int:
-        """Number of streets."""
         return len(self.width)
 
     def actions_of(self, node: int) -> tuple[Action, ...]:
-        """Return the actions of a decision."""
         return self.actions[self.first[node] : self.first[node] + self.degree[node]]
 
     def below(self, node: int, action: int) -> int:
-        """Return the node that an action leads to."""
         return int(self.child[self.first[node] + action])
 
 

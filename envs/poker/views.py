@@ -23,7 +23,6 @@ class PokerDimensions(NamedTuple):
         longest: No street has more actions.
         cards: Different cards.
         held: Cards that a player holds.
-        streets: Streets.
         deals: All deals of a small game, or 0.
         most: The most chips that one can put in.
         lines: Of the picture.
@@ -121,7 +120,6 @@ def views_of(task: Task, buffers: Buffers) -> PokerViews:
 
 
 def game_arrays(task: Task) -> tuple[GameArrays, PokerDimensions]:
-    """Return the arrays of a task's game, and its numbers."""
     game, layout = game_of(task), layout_of(task)
     tree, deals = game.tree, game.deals
     most = int(tree.paid.max())

@@ -80,11 +80,7 @@ BUDGET = DrawingBudget()
 
 
 class Turns:
-    """Shares the budget fairly between some boards: each is drawn before another is drawn again.
-
-    Args:
-        budget: The budget.
-    """
+    """Shares the budget fairly between some boards: each is drawn before another is drawn again."""
 
     def __init__(self, budget: DrawingBudget = BUDGET) -> None:
         self._budget, self._next, self._known = budget, 0, set[int]()

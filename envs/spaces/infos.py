@@ -76,7 +76,6 @@ def with_room(names: Iterable[str], known: Sequence[str] = ()) -> tuple[tuple[st
 
 
 def _family(name: str) -> str:
-    """Return a name without its digits."""
     return DIGITS.sub("#", name)
 
 
@@ -105,7 +104,6 @@ def number_at(info: Mapping[str, Any], name: str) -> float:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number, or an array or a tensor of one."""
     if isinstance(value, np.ndarray):
         return value.size == 1 and value.dtype.kind in "biuf"
     if hasattr(value, "detach"):  # PyTorch

@@ -57,7 +57,6 @@ class LateInfos:
     """What one worker knows of the numbers in the infos of its environments.
 
     Args:
-        task: The task.
         part: The worker's rows of the fields.
 
     Attributes:

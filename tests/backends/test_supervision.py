@@ -14,7 +14,7 @@ from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState
 from pac.backends.core.layout import Layout
 from pac.backends.core.status import EnvStatus
 from pac.backends.system.segment import own_directory
-from pac.backends.workers.absent_rows import AbsentRows
+from pac.backends.workers.supervised import AbsentRows
 from pac.envs import EnvironmentFailed, find
 from pac.envs.fields import DECIDES, OUT, WAITS
 

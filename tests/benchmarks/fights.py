@@ -21,7 +21,7 @@ from pac.envs.driver import NativeEnvironments
 from pac.envs.registry import find
 from pac.envs.task import allocate
 from pac.training.bench.facts import Figures, Progress
-from pac.training.bench.games.rates import choose
+from pac.training.bench.games.engine import choose
 
 SEED = 7
 QUANTILES = (50, 95, 99)

@@ -21,7 +21,7 @@ from pac.envs.gameboy.layout import HIDDEN
 from pac.envs.registry import find
 from pac.training.bench.backends.rates import SLOTS, random_stepper
 from pac.training.bench.facts import Figures, Progress, summary_of
-from pac.training.bench.games.rates import play_rate
+from pac.training.bench.games.engine import play_rate
 from pac.training.bench.measured_process import measured_cores
 from pac.training.bench.turns import alternate, compared, rate_of
 

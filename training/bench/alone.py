@@ -40,7 +40,6 @@ def started(
 
     Args:
         name: The trainer.
-        task: The task.
         settings: Settings that differ from the defaults.
         num_envs: Number of environments N.
         backend: Name of the backend that steps them.
@@ -88,12 +87,10 @@ class ProcessesAlone:
             time.sleep(POLL)
 
     def check(self) -> None:
-        """Raise `ProcessFailed` if a process has failed."""
         self._supervisor.poll()
         self._supervisor.check()
 
     def close(self) -> None:
-        """Stop all processes."""
         self._supervisor.close()
         self._gate.close()
         (own_directory() / "gate").unlink()

@@ -119,7 +119,6 @@ def _cost(milliseconds: float, seconds: float, rounds: int, progress: Progress) 
 
 @contextmanager
 def _app(pid: int) -> Iterator[Screen]:
-    """Attach the app to a session."""
     screen = Screen([sys.executable, "-P", "-m", "pac.tui", "attach", str(pid)])
     try:
         screen.wait_for(" running ")

@@ -46,9 +46,7 @@ def measure_gpu(
 
     Args:
         device: `cuda` or `cuda:K`; `apart` runs the same program on the CPU, for tests.
-        tasks: The tasks.
         envs: Numbers of environments N.
-        seconds: Seconds of each measurement.
         progress: Called with the current measurement.
 
     Returns:

@@ -44,12 +44,10 @@ class MeasuredProcess:
     """A process that runs only while it measures.
 
     Args:
-        name: Its name.
         command: The command line.
         limit: Seconds in which it must start or answer.
 
     Attributes:
-        name: Its name.
         pid: Its process id.
     """
 
@@ -131,7 +129,6 @@ def figures_of(function: Callable[..., Any], *arguments: object, limit: float) -
 
 
 def last_line(output: str) -> str:
-    """Return the last line that a process has printed."""
     return next(iter(output.strip().splitlines()[-1:]), "it printed nothing")
 
 

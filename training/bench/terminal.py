@@ -58,18 +58,13 @@ def drain(terminal: int) -> None:
 
 
 class Screen:
-    """The app on a terminal, with methods to type and to wait for text.
-
-    Attributes:
-        process: Its process.
-    """
+    """The app on a terminal, with methods to type and to wait for text."""
 
     def __init__(self, command: list[str], size: tuple[int, int] = (COLUMNS, LINES)) -> None:
         self._started, self._terminal = on_terminal(command, size)
         self.process = psutil.Process(self._started.pid)
 
     def press(self, key: str) -> None:
-        """Type a key."""
         os.write(self._terminal, key.encode())
 
     def wait_for(self, text: str, limit: float = LIMIT) -> None:
@@ -118,7 +113,6 @@ def key_times(
     Args:
         screen: The app, whose training runs.
         kinds: For each kind of change its key and the text that it draws; one of them is `learning`.
-        presses: Number of key presses.
         pause: Seconds between two of them.
     """
     times: dict[str, list[float]] = {kind: [] for kind in kinds}

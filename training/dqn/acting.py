@@ -22,7 +22,6 @@ def epsilon_greedy(values: Tensor, network: QNetwork, mask: Tensor | None, noise
 
     Args:
         values: `(rows, actions)` from the network.
-        network: The network.
         mask: `(rows, bytes)` of packed bits, 1 where an action is legal; None where all are.
         noise: `(rows, 2)` independent random numbers, uniform in (0, 1].
         epsilon: The probability.

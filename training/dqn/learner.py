@@ -21,8 +21,7 @@ from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
 from ..replay.transitions import Transitions, joined
 from ..settings import scheduled
-from .dense_gradient import DenseGradient
-from .loss import DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
+from .loss import DenseGradient, DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
 from .networks import IqnNetwork, QNetwork
 from .settings import DqnSettings, IqnSettings, QLearningSettings
 
@@ -40,7 +39,6 @@ def replay_settings(settings: QLearningSettings, capacity: int, spare: int) -> R
     """Return how transitions are found and drawn.
 
     Args:
-        settings: The settings.
         capacity: Transitions to keep.
         spare: Positions that may be written meanwhile, see `ReplaySettings`.
     """
@@ -60,7 +58,6 @@ class QLearner:
     """Learns the values of actions. It neither acts nor knows the environments, so it can run in any process.
 
     Args:
-        task: The task.
         settings: The settings, which decide between DQN and IQN.
         device: Where the networks are.
         seed: Seeds the weights and the fractions of IQN.

@@ -74,7 +74,6 @@ class QNetwork(nn.Module):
 
     Args:
         task: The task, whose actions are single choices.
-        settings: The settings.
         generator: Draws the weights.
 
     Attributes:

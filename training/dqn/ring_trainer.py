@@ -32,7 +32,6 @@ class RingTrainer(Trainer):
 
     Args:
         context: What the session gives.
-        settings: The settings.
         name: The trainer's name, for errors.
 
     Attributes:
@@ -59,7 +58,6 @@ class RingTrainer(Trainer):
         self._end: dict[str, Any] = {}
 
     def buffer(self, num_envs: int) -> BufferSpec:
-        """Return a ring."""
         rows = num_envs * self._context.task.players
         return BufferSpec(self._ring_of(rows).slots(rows), ring=True, segment=self._shared)
 
@@ -82,7 +80,6 @@ class RingTrainer(Trainer):
         return replay_settings(self._settings, self._capacity(rows), spare)
 
     def _capacity(self, rows: int) -> int:  # noqa: ARG002 - players keep more for more rows
-        """Return how many transitions to keep."""
         return self._settings.replay_size
 
     def _open_replay(self) -> Replay:

@@ -28,7 +28,6 @@ class DQN(RingTrainer):
 
     Attributes:
         name: Its name in `trainers.py`.
-        settings: Its settings.
         learner: The networks and what learns them.
         decisions: Decisions collected so far.
         steps: Steps of each environment so far.
@@ -51,7 +50,6 @@ class DQN(RingTrainer):
 
     @property
     def policy(self) -> QNetwork:
-        """The network that acts."""
         return self.learner.online
 
     def _new_replay(self, envs: Envs) -> Replay:
@@ -117,7 +115,6 @@ class DQN(RingTrainer):
         return int(np.count_nonzero(buffer["active"][slot] == DECIDES))
 
     def _exploration(self) -> float:
-        """Return the probability of a random action."""
         return scheduled(self._settings.epsilon, self.decisions)
 
     def _due(self, every: int, before: int) -> int:

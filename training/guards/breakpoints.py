@@ -70,7 +70,6 @@ class ConditionValues:
     """The values of names after the newest of some steps. Each is computed when a condition needs it.
 
     Args:
-        task: The task.
         results: The steps, with the fields that the names are computed from.
         entropy: Returns the entropy of the policy's action distribution in a row; NaN if unknown.
     """
@@ -137,7 +136,6 @@ class Breakpoint:
 
     Attributes:
         number: Its number, from 1.
-        condition: The condition.
         on: Whether it is enabled.
         hits: How often it has paused the training.
         env: The environment of the last hit; -1 before the first.

@@ -77,8 +77,6 @@ class AgentLearner:
     """Learns for one agent: as many gradient steps as its decisions allow.
 
     Args:
-        task: The task.
-        settings: The settings.
         device: Where the networks are.
         seed: The run's seed.
         agent: The agent's number, which is that of its seat.
@@ -118,7 +116,6 @@ class AgentLearner:
 
     @property
     def counts(self) -> AgentCounts:
-        """What was counted so far."""
         replays = self.learner.replays
         generator = int(replays[-1].generator().view(np.int64)[0]) if replays else self._counts.generator
         return self._counts._replace(updates=self.learner.updates, generator=generator)

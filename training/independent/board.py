@@ -23,7 +23,6 @@ TEXT = 4096
 
 
 def board_specs(agents: int) -> dict[str, ArraySpec]:
-    """Return the arrays of a board."""
     return {
         "call": ArraySpec((1, LINE), "uint32"),
         "answers": ArraySpec((agents, LINE), "uint32"),

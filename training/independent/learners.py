@@ -32,8 +32,6 @@ class Learners:
 
     Args:
         context: What the session gives.
-        settings: The settings.
-        agents: The learner of each agent.
 
     Attributes:
         agents: The same.
@@ -86,7 +84,6 @@ class Learners:
         raise error
 
     def close(self) -> None:
-        """Stop learning."""
         for agent in self.agents:
             agent.learner.release()
 

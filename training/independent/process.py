@@ -34,7 +34,6 @@ class LearnerProcess:
     """Learns from the ring that the environments write, and publishes in the agent's mailbox.
 
     Args:
-        session: The session.
         arguments: The agent, its settings, and where board and mailbox are.
     """
 

@@ -39,6 +39,5 @@ class IndependentSettings(IqnSettings, DqnSettings):
 
     @property
     def own(self) -> QLearningSettings:
-        """The settings of the algorithm."""
         kind = DqnSettings if self.algorithm == "dqn" else IqnSettings
         return kind.model_validate(self.model_dump(include=set(kind.model_fields)))

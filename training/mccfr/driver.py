@@ -16,10 +16,10 @@ from ...envs.poker.task import game_of
 from ...envs.slots import next_slot
 from .pictures.boards import SolverBoards
 from .settings import MccfrSettings
-from .solving.assignments import Assignments
 from .solving.exact import average_strategy, game_value, nash_conv
 from .solving.full import Cfr
 from .solving.sampling import IterationStats, SamplingSolver
+from .solving.sharing import Assignments
 from .task import INFO
 
 SHARE = 0.01
@@ -90,8 +90,6 @@ class Partition(NamedTuple):
 
     @classmethod
     def of(cls, game: PokerGame, worker: int, workers: int) -> Partition:
-        """Return the share of one worker of `workers`."""
-
         def part(count: int) -> tuple[int, int]:
             return count * worker // workers, count * (worker + 1) // workers
 
@@ -259,17 +257,14 @@ def warm_up(game: PokerGame, settings: MccfrSettings) -> None:
 
 
 def compile_external() -> None:
-    """Compile the kernels of external sampling."""
     _compile(MccfrSettings(method="external"))
 
 
 def compile_outcome() -> None:
-    """Compile the kernels of outcome sampling."""
     _compile(MccfrSettings(method="outcome"))
 
 
 def compile_exact() -> None:
-    """Compile the kernels of exact iterations."""
     _compile(MccfrSettings(method="cfr"))
 
 

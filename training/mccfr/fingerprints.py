@@ -26,7 +26,6 @@ WHAT = {
 
 
 def fingerprints_of(game: PokerGame, settings: MccfrSettings) -> dict[str, str]:
-    """Return all fingerprints of a prepared game."""
     cards = cards_fingerprint(abstraction_of(game)) if game.name == HOLDEM else {}
     return {**betting_fingerprint(game), **cards, NUMBERS: "float32" if settings.sampled else "float64"}
 

@@ -21,8 +21,8 @@ from ..trainer import BufferSpec, Context, Envs, Interrupted, Metrics, Stopped, 
 from .fingerprints import check_fingerprints, fingerprints_of, table_of
 from .settings import MccfrSettings
 from .solving.dealing import prepare
-from .solving.discounting import weight_of
 from .solving.exact import average_strategy, nash_conv
+from .solving.matching import weight_of
 from .task import LARGEST, most_workers
 
 TABLES = ("table", "updates")
@@ -127,7 +127,6 @@ class MCCFR(Trainer):
         return metrics | self._measures
 
     def _assign(self, most: float) -> None:
-        """Assign iterations to the workers, not more than `most` in all."""
         assert self._envs is not None
         ends = np.minimum(np.cumsum(self._counts), most).astype(np.int64)
         self._assigned = np.diff(ends, prepend=0)
@@ -215,7 +214,6 @@ def average_regret(game: PokerGame, table: NDArray[np.float32], weight: float) -
     With perfect recall it is an upper bound of NashConv, on average over the samples (Zinkevich et al., 2008).
 
     Args:
-        game: The game.
         table: `(entries, 2)` regrets and sums of the average strategy.
         weight: The sum of the weights of all iterations, see `iterations_weight`.
     """

@@ -41,7 +41,6 @@ class ActionNoise:
 
         Args:
             first_step: The number of the first one; on the device, a tensor without axes, int64.
-            steps: How many.
         """
         places = torch.arange(1, steps * self._numbers + 1, device=self._streams.device) + first_step * self._numbers
         places = places.view(steps, 1, self._numbers)

@@ -16,7 +16,6 @@ class Adam:
     """Adam (Kingma and Ba, 2015) over the parameters of a network, with PyTorch's kernels.
 
     Args:
-        network: The network.
         fused: Whether to use the fused kernel, which the CPU and CUDA have.
 
     Attributes:

@@ -25,9 +25,6 @@ class ComputeThreads:
     Args:
         device: Where the network is. Threads are only used on the CPU.
         threads: How many. 0 is one per usable core.
-
-    Attributes:
-        size: How many.
     """
 
     def __init__(self, device: torch.device, threads: int) -> None:

@@ -36,7 +36,6 @@ class DecodeBits(nn.Module):
         self.register_buffer("steps", (one - zero) / places, persistent=False)
 
     def forward(self, stored: Tensor) -> Tensor:
-        """Return the bits as floats."""
         on_cpu = stored.device.type == "cpu"
         bits = functional.embedding(stored.int(), self.table) if on_cpu else self.tested(stored)
         if self.count % 8:
@@ -62,7 +61,6 @@ class DecodePixels(nn.Module):
         self.register_buffer("shifts", torch.arange(0, 8, 8 // PER_BYTE, dtype=torch.uint8), persistent=False)
 
     def forward(self, stored: Tensor) -> Tensor:
-        """Return the pixels as floats."""
         pixels = self._on_cpu(stored) if stored.device.type == "cpu" else self.shifted(stored)
         pixels = pixels.view(*stored.shape[:-1], -1)[..., : self.width]
         return pixels.reshape(-1, *self.shape)

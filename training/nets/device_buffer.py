@@ -118,5 +118,4 @@ def _page_lock(array: Array) -> bool:
 
 
 def _runtime() -> Any:
-    """The CUDA runtime that PyTorch loaded."""
     return torch.cuda.cudart()  # type: ignore[no-untyped-call]

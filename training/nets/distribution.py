@@ -140,7 +140,6 @@ class Gaussian:
         return outputs.chunk(2, -1)[0]
 
     def deviations(self, outputs: Tensor) -> Tensor:
-        """Return the standard deviations."""
         return outputs.chunk(2, -1)[1].exp()
 
 

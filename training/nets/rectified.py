@@ -28,7 +28,6 @@ class RectifiedProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, inputs: Tensor, weights: Tensor, bias: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """Return `relu(inputs @ weights + bias)`."""
         outputs = torch._addmm_activation(bias, inputs, weights).view(shape)  # noqa: SLF001
         context.save_for_backward(inputs, weights, outputs)
         return outputs

@@ -153,7 +153,6 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
     """Set orthogonal weights and zero biases, as Andrychowicz et al. (2021) and Huang et al. (2022) recommend.
 
     Args:
-        network: The network.
         gains: The gain of each layer whose gain is not sqrt(2).
         generator: Draws the weights.
     """

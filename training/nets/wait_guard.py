@@ -23,7 +23,6 @@ class Wait(NamedTuple):
     """An operation that waits for the device.
 
     Attributes:
-        what: What it does.
         where: `file:line` of the code that calls it.
     """
 
@@ -72,7 +71,6 @@ def _wait_of(name: str, args: Sequence[Any], given: Mapping[str, Any]) -> str:
 
 
 def _caller() -> str:
-    """Return the innermost place outside of PyTorch."""
     frame = sys._getframe(2)  # noqa: SLF001 - as documented
     while frame.f_back is not None and frame.f_code.co_filename.startswith(NOT_OURS):
         frame = frame.f_back

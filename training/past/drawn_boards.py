@@ -13,6 +13,7 @@ from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import LAST, LAST_DRAWN
+from ...envs.unknown import UNKNOWN, unknown_in
 from ..telemetry.moments import drawn_fields
 from ..telemetry.records import MAX_STEPS_BACK
 
@@ -33,7 +34,6 @@ class DrawnBoards:
         self._last: OrderedDict[tuple[int, int], dict[str, Array]] = OrderedDict()
 
     def forget(self) -> None:
-        """Forget everything."""
         self._seen.fill(-1)
         self._last.clear()
 
@@ -56,7 +56,6 @@ class DrawnBoards:
             self._last.popitem(last=False)
 
     def at(self, env: int, step: int) -> dict[str, Array] | None:
-        """Return the boards after a step; None where they were not drawn."""
         if not len(self._seen) or self._seen[step % len(self._seen), env] != step:
             return None
         return {name: boards[step % len(self._seen), env].copy() for name, boards in self._boards.items()}
@@ -75,3 +74,49 @@ def zeros_by_page(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     kind = np.dtype(dtype)
     memory = mmap(-1, max(1, prod(shape) * kind.itemsize))
     return np.frombuffer(memory, kind, prod(shape)).reshape(shape)
+
+
+class SeenSteps:
+    """Observations and numbers of infos of as many steps as `MAX_BYTES` allow.
+
+    Args:
+        numbers: How many numbers of an observation are kept.
+        scalars: How many numbers of an info are.
+        num_envs: Number of environments N.
+    """
+
+    def __init__(self, numbers: int, scalars: int, num_envs: int) -> None:
+        self._numbers, self._scalars, width = numbers, scalars, numbers + scalars
+        depth = min(MAX_STEPS_BACK + 1, MAX_BYTES // (4 * width * num_envs)) if numbers else 0
+        self._rows = zeros_by_page((depth, num_envs, width), "f4")
+        self._steps = np.full((depth, num_envs), -1, "i8")
+
+    def forget(self) -> None:
+        self._steps.fill(-1)
+
+    def keep(self, newest: int, observations: Array, infos: Array) -> None:
+        """Keep some consecutive steps.
+
+        Args:
+            newest: The number of the last of them.
+            observations: `(steps, N, numbers)`, all unknown where an environment made no step.
+            infos: `(scalars, steps, N)`.
+        """
+        count = min(len(observations), len(self._rows))
+        if not count or observations.shape[2] != self._numbers or len(infos) != self._scalars:
+            return
+        steps = np.arange(newest - count + 1, newest + 1)
+        at = steps % len(self._rows)
+        self._rows[at, :, : self._numbers] = observations[-count:]
+        self._rows[at, :, self._numbers :] = infos[:, -count:].transpose(1, 2, 0)
+        known = ~unknown_in(self._rows[at, :, : self._numbers]).all(axis=2)
+        self._steps[at] = np.where(known, steps[:, None], -1)
+
+    def at(self, env: int, step: int) -> tuple[Array, Array] | None:
+        """Return the observation after a step and the numbers of its info; None where they are not kept."""
+        if not len(self._steps) or self._steps[step % len(self._steps), env] != step:
+            return None
+        row = self._rows[step % len(self._steps), env].copy()
+        info = row[self._numbers :]
+        info[np.isnan(info)] = UNKNOWN  # infos are read where somebody sees them
+        return row[: self._numbers], info

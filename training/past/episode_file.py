@@ -110,7 +110,6 @@ def read(path: Place, vouch: Vouch = refuse) -> Episode:
 
 
 def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
-    """Return the episode in a file, and the trajectory in its last line."""
     first, *lines, last = data.splitlines()
     header, end = _line(first), _line(last)
     if (header["format"], header["version"]) != (FORMAT, VERSION):

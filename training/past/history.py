@@ -25,8 +25,7 @@ from ..telemetry.moments import RecentSteps, drawn_fields, field_named, info_sca
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.step_results import StepResults, fingerprints
-from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
-from .seen_steps import SeenSteps
+from .drawn_boards import MAX_BYTES, DrawnBoards, SeenSteps, zeros_by_page
 
 MAX_DEPTH, MIN_DEPTH = 4096, 1024
 MAX_UNCOUNTED = 64
@@ -74,7 +73,6 @@ class PastDecision(NamedTuple):
     """One step of one seat.
 
     Attributes:
-        action: The action.
         decided: Whether the seat decided. If not, its action has no meaning.
         value: The value estimate of the state before the step; NaN if there is none.
         reward: The reward of the step.
@@ -149,7 +147,6 @@ class History:
         return max(0, self.now - self._depth)
 
     def _keeps(self, step: int) -> bool:
-        """Whether a step is kept."""
         return self._oldest < step <= self.now
 
     def _places(self, first: int, last: int) -> NDArray[np.intp]:
@@ -198,7 +195,6 @@ class History:
         """Append the steps that follow the newest one, which were expected.
 
         Args:
-            results: The steps.
             terms: The sums of the reward terms in the running episodes, `(rows, terms)`.
         """
         count = results.span.steps
@@ -217,7 +213,6 @@ class History:
             self._keep_states(results.states, terms)
 
     def _keep_states(self, states: Array, terms: NDArray[np.float32]) -> None:
-        """Keep the states after the newest step."""
         frame = Keyframe(self.now, states.copy(), terms.copy())
         with self._lock:
             self._frames = [*self._frames, frame][-self._most_frames :]
@@ -405,6 +400,5 @@ def step_bytes(task: Task, num_envs: int) -> int:
 
 
 def _kept(action: Field) -> np.dtype[Any]:
-    """Return the dtype in which actions are kept."""
     kind = np.dtype(action.dtype)
     return np.dtype("i4") if kind.kind in "iu" else kind

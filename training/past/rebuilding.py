@@ -24,7 +24,6 @@ def rebuilt(task: Task, seed: int, env: int, span: ReplaySpan, run: str) -> Epis
         seed: The run's seed.
         env: The environment among those of all processes, from 0.
         span: The steps of the episode, see `History.episode_span`.
-        run: The name of the run.
 
     Raises:
         ReplayMismatch: Rewards, ends or observations differ from the original ones.

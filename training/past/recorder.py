@@ -106,7 +106,6 @@ class EpisodeRecorder:
 
     @property
     def envs(self) -> list[int]:
-        """The environments that are recorded."""
         return list(self._recordings)
 
     def states(self, num_envs: int) -> NDArray[np.uint8]:
@@ -144,7 +143,6 @@ class EpisodeRecorder:
     def _take(
         self, fields: Mapping[str, Array], index: int, boards: Mapping[str, Array], names: Sequence[str]
     ) -> RecordedStep:
-        """Return step `index` of an environment."""
         return RecordedStep(
             action=fields["action"][index].copy(),
             reward=float(fields["reward"][index, 0]),
@@ -175,7 +173,6 @@ class EpisodeRecorder:
                     self._writing = True
 
     def _write_chosen(self) -> None:
-        """Write the chosen episodes that wait."""
         while True:
             with self._choosing:
                 if not self._chosen:

@@ -53,7 +53,6 @@ class ReplayedEnv:
         self._step: tuple[Array, Array] | None = None  # the state before the last step, and its actions
 
     def begin(self, episode: int) -> None:
-        """Begin an episode, by its number."""
         self._ask_for_boards()
         self._step = None
         self.buffers["episode"][0, self.env] = episode - 1
@@ -150,5 +149,4 @@ def _compare(step: int, name: str, found: float, expected: float) -> None:
 
 
 def _print_of(replayed: ReplayedEnv) -> int:
-    """Return the fingerprint of the first seat's observation."""
     return int(fingerprints(replayed.row("observation")[None, :1])[0, 0])

@@ -7,12 +7,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from pathlib import Path
 
 import numpy as np
 
 from ...envs import Task
+from ...envs.entries import Place, entry_at
 from ...envs.fields import Array
-from ...envs.task import seed_from
+from ...envs.files import create_next
+from ...envs.task import load, seed_from
 from ...envs.unknown import UNKNOWN
 from ..own_threads import OwnThread
 from ..ranks import Ranks, SingleRank
@@ -36,7 +39,6 @@ class Rewinder:
     """Computes earlier states of environments. A new request replaces one that waits.
 
     Args:
-        task: The task.
         seed: The run's seed.
         history: Returns the current history.
         publish: Called with each answer, a record of `moment_dtype`.
@@ -249,7 +251,6 @@ class Rewinder:
             self._known.popitem(last=False)
 
     def _publish_progress(self, history: History, span: ReplaySpan, seat: int, progress: float) -> None:
-        """Publish the progress of a replay."""
         moment = self._blank(history, span.env, seat, span.first + len(span.actions))
         moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
         with suppress(Exception):  # which is no fault of the replay: the answer fails in the same way
@@ -268,3 +269,18 @@ class Rewinder:
             moment["acted"], moment["action"], moment["reward"] = before.decided, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end
         return moment
+
+
+def save_state(task: Task, rewinder: Rewinder, folder: Place, env: int, back: int) -> list[Path]:
+    """Write the files of the state of environment `env` `back` steps ago into new files; return them.
+
+    Raises:
+        NotReplayable: The steps are no longer kept, or the replay takes too long.
+        ReplayMismatch: The replay differs from the original steps.
+        OSError: A file cannot be written.
+    """
+    name, state = rewinder.state(env, back)
+    files = load(task.state_files)(task, state)
+    into = entry_at(folder)
+    into.mkdir()
+    return [create_next(into, name, suffix, data) for suffix, data in files.items()]

@@ -28,7 +28,6 @@ class PpoPlayer(PolicyTrainer[PpoPolicy]):
         self._greedy, self._steps = greedy, 0
 
     def buffer(self, num_envs: int) -> BufferSpec:  # noqa: ARG002
-        """Return a buffer for some steps."""
         return BufferSpec(STEPS + 1)
 
     @torch.inference_mode()

@@ -61,6 +61,5 @@ def step_discounts(frames: Tensor, active: Tensor, gamma: float, *, per_frame: b
         frames: `(T, R)`, frames of the step.
         active: `(T, R)` bool, rows that took a decision.
         gamma: The discount of a decision, or of a frame.
-        per_frame: Whether it is that of a frame.
     """
     return torch.full_like(frames, gamma).pow(frames if per_frame else active)

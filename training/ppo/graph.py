@@ -58,7 +58,6 @@ class CudaGraph:
             launch()
 
     def replay(self) -> None:
-        """Launch the graph."""
         self._graph.replay()
 
 

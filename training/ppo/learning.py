@@ -12,17 +12,53 @@ from torch import Tensor
 from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
-from ..nets.running_moments import ImageMoments, RunningMoments, mean_and_deviation
+from ..nets.running_moments import LIMIT, ImageMoments, RunningMoments, mean_and_deviation
 from ..nets.weights import copied, load_tensors, saved_tensors
 from ..ranks import RankLost, Ranks
 from ..settings import scheduled
 from ..trainer import Metrics, NonFiniteWeights
 from .gae import gae, step_discounts
 from .policy import PpoPolicy
-from .reward_scale import RewardScale
 from .settings import PpoSettings
 from .storage import RolloutData, RolloutStorage
 from .update import STATISTICS, Coefficients, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
+
+
+class RewardScale:
+    """The discounted sum of rewards in each row since its episode began, and the moments of these sums.
+
+    The sums run forward in time, as in `VecNormalize` of Stable-Baselines3, and only set the scale: rewards keep their
+    sign, and no mean is subtracted.
+
+    Attributes:
+        sums: `(R,)` after the last step; None before the first rollout of this number of rows.
+    """
+
+    def __init__(self, moments: RunningMoments) -> None:
+        self.sums: Tensor | None = None
+        self._moments = moments
+
+    @torch.no_grad()
+    def apply(self, rewards: Tensor, discounts: Tensor, ended: Tensor, ranks: Ranks) -> Tensor:
+        """Add the rewards `(T, R)` of a rollout to the moments; return them divided by the deviation, and clipped.
+
+        Args:
+            rewards: Finite rewards.
+            discounts: `(T, R)`, as for the returns.
+            ended: `(T, R)` bool, where an episode ended with the reward.
+            ranks: Share the moments.
+        """
+        if self.sums is None or self.sums.shape != rewards.shape[1:]:
+            self.sums = torch.zeros_like(rewards[0])
+        sums, discounted = self.sums, torch.empty_like(rewards)
+        for step, (reward, discount, end) in enumerate(zip(rewards, discounts, ended, strict=True)):
+            sums = sums * discount + reward
+            discounted[step] = sums
+            sums = sums.masked_fill(end, 0.0)
+        self.sums = sums
+        self._moments.add(discounted.flatten(), ranks)
+        return (rewards / self._moments.deviation).clamp(-LIMIT, LIMIT)
+
 
 SHUFFLE = "generator.shuffle"
 REWARD_SUMS = "reward_sums"
@@ -35,7 +71,6 @@ class Rollout:
     """A rollout that was collected.
 
     Attributes:
-        storage: Where it is.
         final_values: `(T, R)`, the values of last observations where episodes were truncated.
         version: How many updates the policy that acted had.
     """

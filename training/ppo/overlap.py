@@ -44,7 +44,6 @@ class ThreadSignal:
         self._recorded = threading.Event()
 
     def record(self) -> None:
-        """Send the signal."""
         self._recorded.set()
 
     def wait(self) -> None:
@@ -77,7 +76,6 @@ class RunningUpdate:
         rollout: What is learned from.
         collected: Recorded when the rollout is complete and the acting policy has its weights.
         learned: Recorded when the update is over.
-        is_over: Whether it is over.
         metrics: What it returned.
         error: What it raised.
     """

@@ -35,7 +35,6 @@ class Actor:
         Return the policy's outputs `(R, ...)`.
 
         Args:
-            storage: The rollout.
             step: The step of the rollout.
             uniform: `(rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
         """

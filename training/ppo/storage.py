@@ -71,13 +71,10 @@ class RolloutStorage:
     """The tensors of one rollout of T steps and R rows over T + 1 slots of a buffer.
 
     Args:
-        task: The task.
-        buffer: The buffer.
         span: The slots of the rollout's steps; default all slots of the buffer.
         values: The values of all slots of the buffer; default new ones.
 
     Attributes:
-        buffer: The buffer.
         players: Seats of an environment.
         first: The first slot.
         steps: T.

@@ -37,7 +37,6 @@ class PPO(PolicyTrainer[PpoPolicy]):
     the same object without it.
 
     Attributes:
-        settings: The settings of PPO.
         learner: Learns from rollouts.
         steps: Steps of each environment in rollouts that were learned from, or are being learned from.
     """
@@ -84,7 +83,6 @@ class PPO(PolicyTrainer[PpoPolicy]):
         return BufferSpec(slots, rollouts=rollouts, on_device=True)
 
     def _all_rows(self, num_envs: int) -> int:
-        """Return the number of rows in all processes of the training."""
         return num_envs * self._context.task.players * self._context.ranks.size
 
     def attach(self, envs: Envs) -> None:

@@ -49,7 +49,6 @@ def relay_command(host: str, run: str, *, rsh: str = DEFAULT_RSH, command: str =
 
     Args:
         host: The name of the machine for `rsh`.
-        run: The name of the run there.
         rsh: The command that runs a program on a host, with its options.
         command: The command `pac-tui` on the host.
 

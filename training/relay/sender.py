@@ -40,7 +40,6 @@ class Relay:
     """Sends what one session publishes.
 
     Args:
-        found: The session.
         output: Where messages go.
     """
 
@@ -103,7 +102,6 @@ class Relay:
         self._send(Kind.ANSWER, {"number": asked["number"], "answer": answer})
 
     def _pause(self) -> None:
-        """Wait until the next message is due."""
         hurried = time.monotonic() < self._hurry
         if self._woken.wait(TICK if hurried else PERIOD):
             self._woken.clear()

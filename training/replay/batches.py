@@ -52,9 +52,7 @@ def stack_places(ring: RingViews, position: int, row: int, last: int, places: Ar
     A stack contains no frame of an earlier episode: it repeats the first one instead.
 
     Args:
-        ring: The ring.
         position: The position of the newest frame.
-        row: The row.
         last: 1 if the newest frame is the last observation of the episode that ended at `position`.
         places: `(k,)` int64, written.
     """
@@ -78,7 +76,6 @@ def find_batch(ring: RingViews, found: Array, numbers: Array, steps: int, batch:
     """Write the parts of drawn transitions.
 
     Args:
-        ring: The ring.
         found: `(B, 3)` from `draw_uniform`.
         numbers: `(B, 4)` from `draw_uniform`.
         steps: n of the n-step return.
@@ -118,7 +115,6 @@ def find_overwritten(ring: RingViews, found: Array, numbers: Array, oldest: int,
     """Write which drawn transitions may have been overwritten since into `which` `(B,)`; return how many.
 
     Args:
-        ring: The ring.
         found: `(B, 3)` from `draw_uniform`.
         numbers: `(B, 4)` from `draw_uniform`.
         oldest: The oldest position that is whole.

@@ -54,9 +54,7 @@ class RowRange(NamedTuple):
     """Rows first, first + step, first + 2 step, ...
 
     Attributes:
-        first: The first row.
         step: The distance of two rows.
-        rows: The number of rows.
     """
 
     first: int
@@ -85,7 +83,6 @@ def add(ring: RingViews, position: int, began: Array, kept: Array) -> int:
     """Note that `position` was written; return the number of last observations to keep.
 
     Args:
-        ring: The ring.
         position: The newest position.
         began: `(N,)` bool, environments in which an episode began.
         kept: `(2 R, 3)` int64, written: row, place among the row's last observations, and 0 if the observation is the
@@ -144,11 +141,9 @@ def transition(ring: RingViews, walk: Walk, head: int, position: int, row: int, 
     """Find the n-step transition that begins at a position where a row decides; return where its end is.
 
     Args:
-        ring: The ring.
         walk: How to find it.
         head: The number of positions written.
         position: Where it begins.
-        row: The row.
         numbers: `(4,)` float64, written: the discounted sum of rewards, the discount of the value that follows, the
             position or the place of the observation that follows, and the position where the walk ended.
 
@@ -222,7 +217,6 @@ def draw_uniform(
     """Draw transitions uniformly from those in a window; return how many last observations were not kept, or -1.
 
     Args:
-        ring: The ring.
         walk: How successors are found.
         head: The number of positions written.
         window: First and last position at which a transition may begin.

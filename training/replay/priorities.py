@@ -93,8 +93,6 @@ def follow(tree: Array, facts: Array, active: Array, rows: RowRange, span: Array
     """Move the window at whose positions transitions may begin.
 
     Args:
-        tree: The tree.
-        facts: Its facts.
         active: `(S, R)`.
         rows: The rows that have priorities.
         span: The span until now; written.
@@ -134,13 +132,8 @@ def draw_by_priority(
     is drawn again, from the whole sum; its priority becomes 0 if it will never have one.
 
     Args:
-        tree: The tree.
-        facts: Its facts.
-        ring: The ring.
         walk: How successors are found.
         head: The number of positions written.
-        span: The span.
-        rows: The rows that have priorities.
         state: `(1,)` uint64, the random generator.
         tries: After so many draws without a transition, return -1.
         found: `(B, 3)` int64, written: position, row, where the end is.
@@ -180,11 +173,8 @@ def learn(tree: Array, facts: Array, slots: int, rows: RowRange, span: Array, pl
     """Set the priorities of places that are still in the span.
 
     Args:
-        tree: The tree.
-        facts: Its facts.
         slots: Slots S of the ring.
         rows: The rows that have priorities.
-        span: The span.
         places: `(B, 2)` int64, position and row.
         priorities: `(B,)` float64, above 0.
     """
@@ -199,7 +189,6 @@ class Priorities:
     """The priorities of the places of a ring.
 
     Args:
-        ring: The ring.
         rows: The rows whose decisions are drawn.
         settings: How errors become priorities.
     """
@@ -247,7 +236,6 @@ class Priorities:
         return leaves
 
     def priority(self, position: int, row: int) -> float:
-        """Return the priority of a place."""
         return float(self.leaves[leaf_of(self._span, self._slots, self._rows, position, row)])
 
     def state(self, head: int) -> dict[str, Array]:

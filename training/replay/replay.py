@@ -54,7 +54,6 @@ class Replay(ReplayRing):
     a lock or waits, and what was overwritten during a draw is drawn again.
 
     Args:
-        task: The task.
         buffer: The ring's arrays.
         settings: How transitions are found.
         seed: Seeds the drawing.
@@ -173,7 +172,6 @@ class Replay(ReplayRing):
         return which[: find_overwritten(self._ring, found, numbers, oldest, self._settings.stack, which)]
 
     def gather(self, found: Array, numbers: Array, densities: Array | None = None) -> Transitions:
-        """Return the transitions that the kernels found."""
         places = BatchPlaces.empty(len(found), self._settings.stack, self._settings.steps)
         moved, finals = find_batch(self._ring, found, numbers, self._settings.steps, places)
         before, after, frames = self._stacks(places, moved=moved)

@@ -25,7 +25,6 @@ class ReplayRing:
     Of truncated episodes, a limited number of last observations is kept.
 
     Args:
-        task: The task.
         buffer: The ring's arrays.
         settings: How transitions are found.
         memory: From `ReplaySettings.new_memory`; by default, new arrays of this process.
@@ -61,7 +60,6 @@ class ReplayRing:
 
     @property
     def position(self) -> int:
-        """The newest position."""
         return self.head - 1
 
     @property

@@ -40,7 +40,6 @@ class Transitions:
 
 
 def joined(batches: Sequence[Transitions]) -> Transitions:
-    """Return several batches as one."""
     if len(batches) == 1:
         return batches[0]
     names = [item.name for item in fields(Transitions) if item.name != "frames"]

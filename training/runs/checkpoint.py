@@ -27,8 +27,7 @@ from ...envs.entries import FolderEntry, Place, entry_at
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, open_binary, read_json
 from ...envs.safetensors_file import map_tensors
-from .streamed_array import StreamedArray
-from .tensors_file import safetensors_chunks
+from .streamed_array import StreamedArray, safetensors_chunks
 
 VERSION = 2
 PREFIX = "step-"
@@ -66,7 +65,6 @@ class Checkpoint:
     Attributes:
         path: Its directory.
         step: The environment step at which it was taken.
-        tensors: Arrays by name.
         data: What was saved with them.
         skipped: A sentence for each newer checkpoint that is not valid, or belongs to another run.
     """
@@ -86,7 +84,6 @@ def save(directory: Place, step: int, tensors: Mapping[str, Any], data: Mapping[
         step: The environment step; a checkpoint of the same step is replaced.
         tensors: NumPy arrays, CPU tensors or streams by name.
         data: JSON data; it is read after the tensors were written.
-        keep: How many to keep.
 
     Raises:
         CheckpointNotWritten: The disk is full, or cannot be written to.

@@ -20,7 +20,6 @@ class CheckpointWriter:
     """Writes one checkpoint at a time.
 
     Args:
-        directory: The directory of the checkpoints.
         on_written: Called from the thread with the step, and with the error if there was one.
     """
 

@@ -17,7 +17,7 @@ from typing import Any
 from ...envs import BadParameter, UnknownName
 from ...envs.entries import FolderEntry, HeldFolder, out_of_reach
 from . import metadata, metrics, tensorboard_log
-from .errors import RunFolderError
+from .metadata import RunFolderError
 from .metrics import Metrics
 
 PLAYING = " (playing)"
@@ -50,13 +50,8 @@ class RunFolder:
     """One run on disk.
 
     Args:
-        path: Its folder.
         first: Whether the folder of all runs was created for it.
         held: The folder, which `entry` belongs to even if another one gets its path; at the latest from `claim` on.
-
-    Attributes:
-        path: The folder.
-        name: Its name.
     """
 
     def __init__(self, path: Path, *, first: bool = False, held: HeldFolder | None = None) -> None:

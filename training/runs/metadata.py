@@ -7,10 +7,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...envs import PacError
 from ...envs.entries import Place, entry_of
 from ...envs.files import MIB, UnreadableFile, read_json, write_whole
 from ..json_data import jsonable
-from .errors import RunFolderError
+
+
+class RunFolderError(PacError):
+    """A run folder, or a file in it, cannot be made, read or written."""
+
+    title = "Run folder"
+
 
 FILE = "run.json"
 CHECKSUM = "sha256"

@@ -16,11 +16,17 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+
 from ...envs.entries import Place, entry_of
 from ...envs.files import KIB, MAX_INTEGER, append_line, open_binary, parse_json
+from ...envs.unknown import UNKNOWN, unknown_in
 from ..json_data import NOT_FINITE, jsonable
 from ..telemetry.metric_history import COUNTER_NAMES
-from .errors import RunFolderError
+from ..telemetry.metric_names import split_metric_name
+from ..telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
+from ..telemetry.snapshot import Curve
+from .metadata import RunFolderError
 
 FILE = "metrics.jsonl"
 MAX_LINE = 128 * KIB
@@ -150,7 +156,6 @@ def _replaces(row: Mapping[str, float], before: Mapping[str, float]) -> bool:
 
 
 def _row(line: bytes) -> dict[str, float] | None:
-    """Return the known figures of a line; None if it is damaged."""
     text, mark, end = line.rstrip().rpartition(MARK)
     if mark and end != _digest(text + mark) + END:
         return None
@@ -179,3 +184,26 @@ def _number(value: Any) -> Any:
 def _digest(text: bytes) -> bytes:
     """Return the checksum of the part of a line before its checksum, as text."""
     return blake2b(text, digest_size=DIGEST).hexdigest().encode()
+
+
+AXES = ("steps", "seconds", "frames")
+
+
+def read_curves(folder: Path) -> dict[str, Curve]:
+    """Return the curves of a run by name, of about as many points as those of a session; empty without metrics.
+
+    Raises:
+        RunFolderError: The metrics cannot be read.
+    """
+    rows = sample(folder, MAX_HISTORY).rows
+    names = dict.fromkeys(name for row in rows for name in row if name not in COUNTER_NAMES)
+    with np.errstate(over="ignore"):
+        axes = {axis: np.array([row.get(axis, UNKNOWN) for row in rows], "f4") for axis in AXES}
+        found = {}
+        for name in list(names)[:MAX_METRICS]:
+            values = np.array([row.get(name, UNKNOWN) for row in rows], "f4")
+            too_large = np.isinf(values) & [math.isfinite(row.get(name, UNKNOWN)) for row in rows]
+            known = ~(unknown_in(values) | too_large)
+            points = {axis: column[known] for axis, column in axes.items()}
+            found[name] = Curve(name, split_metric_name(name)[0], values=values[known], **points)
+    return found

@@ -13,8 +13,8 @@ from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
 from . import metadata, metrics
-from .errors import RunFolderError
 from .folder import DIED, LAST, UNFINISHED, RunFolder, watched_runs
+from .metadata import RunFolderError
 from .sessions import FoundSession, sessions
 
 MAX_POINTS = 256
@@ -69,7 +69,6 @@ class RunOverview:
     """A summary of a run.
 
     Attributes:
-        name: Its name.
         folder: Its folder; None if it has none.
         metadata: The contents of `run.json`.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.

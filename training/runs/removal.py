@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...envs import BadParameter, UnknownName
 from ...envs.entries import FolderEntry
-from .errors import RunFolderError
 from .folder import CHECKPOINTS, EPISODES, FILES, LAST, STATES, RunFolder, is_run
+from .metadata import RunFolderError
 from .tensorboard_log import FOLDER as TENSORBOARD
 
 EXPECTED_FILES = {
@@ -35,9 +35,7 @@ class Removal:
     """A run that may be removed.
 
     Attributes:
-        run: The run.
         size: Bytes of all its files.
-        checkpoints: Number of its checkpoints.
     """
 
     run: RunFolder
@@ -114,7 +112,6 @@ def _has_metadata(run: RunFolder) -> bool:
 
 
 def _size(run: RunFolder) -> int:
-    """Return the bytes of all files of a run, without following links."""
     with run.entry().folder() as root:
         return sum(
             os.stat(name, dir_fd=folder, follow_symlinks=False).st_size

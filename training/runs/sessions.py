@@ -60,11 +60,7 @@ class FoundSession:
 
 
 class AmbiguousSession(BadParameter):
-    """Several sessions have a name, or names that begin with it.
-
-    Attributes:
-        sessions: These sessions.
-    """
+    """Several sessions have a name, or names that begin with it."""
 
     title = "Several sessions"
 

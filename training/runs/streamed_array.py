@@ -1,14 +1,20 @@
-"""An array that is saved while it changes: it is copied slice by slice, whenever its writers are idle."""
+"""An array that is saved while it changes: it is copied slice by slice, whenever its writers are idle.
+
+Writes files in the safetensors format slice by slice: the library would need a copy of every array at once.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
+from ...envs.safetensors_file import KINDS, LENGTH
 
 SLICE_BYTES = 8 * 2**20
 """Bytes that are copied at once, which takes a few milliseconds, and the size of the copy in memory."""
@@ -27,7 +33,6 @@ class StreamedArray:
         over: Called in the training thread when the last slice is copied, or the array is released.
 
     Attributes:
-        shape: Its shape.
         dtype: Its type.
     """
 
@@ -82,3 +87,26 @@ class StreamedArray:
             while not self._filled and not self._still:
                 self._changed.wait(POLL_SECONDS)
             return self._buffer[: self._filled] if self._filled else self._bytes[taken : taken + SLICE_BYTES]
+
+
+ALIGNMENT = 8
+NAMES = {np.dtype(kind): name for name, kind in KINDS.items()}
+
+
+def safetensors_chunks(tensors: Mapping[str, Array | StreamedArray]) -> Iterator[bytes | memoryview]:
+    """Yield the contents of a file of `tensors`, from its beginning to its end."""
+    names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))  # so that all are aligned
+    header, end = {}, 0
+    for name in names:
+        tensor = tensors[name]
+        begin, end = end, end + tensor.dtype.itemsize * math.prod(tensor.shape)
+        header[name] = {"dtype": NAMES[tensor.dtype], "shape": tensor.shape, "data_offsets": (begin, end)}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    yield len(text).to_bytes(LENGTH, "little") + text
+    for name in names:
+        tensor = tensors[name]
+        if isinstance(tensor, StreamedArray):
+            yield from (piece.data for piece in tensor.slices())
+        else:
+            yield tensor.reshape(-1).view(np.uint8).data

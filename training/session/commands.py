@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from ...envs import PacError
 from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
-from ..past.state_files import save_state
+from ..past.rewinder import save_state
 from ..runs.folder import STATES
 from ..schema import Bounds, InvalidValue, Length, checked_arguments
 from ..telemetry.records import MAX_STEPS_BACK

@@ -20,7 +20,7 @@ from ...backends.core.errors import ending
 from ...backends.workers.worker import instructions_with
 from ...envs import BadParameter, apart
 from ..playing import evaluation_seed
-from ..runs.tensors_file import safetensors_chunks
+from ..runs.streamed_array import safetensors_chunks
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..trainer import Lap, NonFiniteWeights, Timer, Trainer

@@ -34,8 +34,8 @@ from ...envs.titles import Titled, set_title
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED, INTERRUPTED
 from ..imports import importing
-from ..runs.errors import RunFolderError
 from ..runs.folder import LOG
+from ..runs.metadata import RunFolderError
 from ..torchrun import local_rank, started_by_torchrun
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...training.runs import metrics
-from ...training.runs.errors import RunFolderError
-from ...training.runs.run_curves import read_curves
+from ...training.runs.metadata import RunFolderError
+from ...training.runs.metrics import read_curves
 from ..curve_options import CurveOptions, Extent, Overlay, Reals, nearest, next_point
 from .state import AppState, Host
 

@@ -42,7 +42,6 @@ def rename_all(size: int, places: Array, words: Array, found: Array) -> None:
 
 
 def boards(size: int) -> CardBoards:
-    """Return all boards of `size` cards, 3 to 5."""
     count = comb(DECK, size)
     places, words, found = (np.empty(count, np.int64) for _ in range(3))
     rename_all(size, places, words, found)

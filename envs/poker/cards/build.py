@@ -62,7 +62,6 @@ def sample(rivers: RiverEquities, words: Array, size: int, holes: Array, points:
     """Write the points of some pairs of cards on some boards.
 
     Args:
-        rivers: All equities.
         words: `(boards,)` int64, boards.
         size: Their cards, 3 or 4.
         holes: `(boards, n)` uint16, pairs of cards.
@@ -88,7 +87,6 @@ def sort_in(
     """Find the buckets of all pairs of cards on some boards.
 
     Args:
-        rivers: All equities.
         words: `(boards,)` int64, boards.
         weights: `(boards,)` int64, how many dealt boards each stands for.
         size: Their cards, 3 or 4.
@@ -123,7 +121,6 @@ def count_equities(equities: Array, weights: Array, counts: Array) -> None:
 
 @compiled
 def translate(equities: Array, buckets: Array, table: Array) -> None:
-    """Write the bucket of each equity."""
     for board in range(len(equities)):
         for hole in range(equities.shape[1]):
             table[board, hole] = buckets[equities[board, hole]]
@@ -159,11 +156,8 @@ def build_street(
 
     Args:
         size: The board's cards, 3 or 4.
-        found: All boards.
-        rivers: All equities.
         count: Number of buckets.
         seed: Seed of the sample of hands and of the initial centers.
-        crew: The threads.
     """
     random, name = np.random.default_rng([seed, size]), NAMES[size]
     sampled = max(SAMPLE, SAMPLE_PER_BUCKET * count) // len(found.words) + 1
@@ -223,7 +217,6 @@ def build(
     Args:
         counts: Number of buckets on flop, turn and river.
         seed: Seed of the sampling; the buckets do not depend on the number of threads.
-        crew: The threads.
     """
     crew.progress("boards", 0.0)
     found = {size: boards(size) for size in NAMES}

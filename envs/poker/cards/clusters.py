@@ -164,7 +164,6 @@ def cluster(points: Array, weights: Array, count: int, random: Generator, *, cre
         weights: `(n,)` int64, number of hands of each point.
         count: Number of centers; there are no more than different points.
         random: The random generator of the initial centers.
-        crew: The threads.
         what: The name of the computation for progress.
     """
     centres = ordered(spread_out(points, weights, count, random, lambda share: crew.progress(f"{what}, first", share)))

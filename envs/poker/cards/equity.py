@@ -74,7 +74,6 @@ def river_equities(words: Array, first: int, last: int, equities: Array) -> None
 
     Args:
         words: `(count,)` int64, the rivers.
-        first: The first one.
         last: One after the last.
         equities: `(count, 1326)` uint16, written: twice the opponents' pairs beaten plus those tied, of 990.
     """
@@ -115,7 +114,6 @@ def count_on(rivers: RiverEquities, word: int, holes: Array, bins: Array) -> Non
     """Count the equities of pairs of cards on one river into their bins.
 
     Args:
-        rivers: All equities.
         word: The river.
         holes: `(n,)` uint16, pairs of cards.
         bins: `(n, BINS + 1)` uint16, added to; the last one counts what clashes with the river.
@@ -133,7 +131,6 @@ def histograms(rivers: RiverEquities, board: int, size: int, holes: Array, bins:
     """Count the equities of pairs of cards over all rivers that a board leads to.
 
     Args:
-        rivers: All equities.
         board: A flop or a turn, a word.
         size: Its cards, 3 or 4.
         holes: `(n,)` uint16, pairs of cards.

@@ -44,7 +44,6 @@ def straights(ranks: int) -> int:
 
 @compiled
 def strength_of(category: int, made: int, kickers: int) -> int:
-    """A strength from its parts."""
     return category << CATEGORY | made << LANE | kickers
 
 

@@ -13,7 +13,6 @@ Progress = Callable[[str, float], None]
 
 
 def no_progress(what: str, share: float) -> None:
-    """Ignore progress."""
     del what, share
 
 

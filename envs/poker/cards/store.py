@@ -101,7 +101,6 @@ def checksum_of(path: Path) -> str:
 
 
 def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
-    """Return the arrays of a file after reading all of it."""
     arrays, found = _mapped(path)
     sums = found.pop("sha256", {})
     if found != facts:
@@ -113,7 +112,6 @@ def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
 
 
 def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays and the metadata of a file."""
     size = path.lstat().st_size
     try:
         with open_binary(path) as file:
@@ -145,7 +143,6 @@ def _write(path: Path, facts: Mapping[str, str], arrays: Mapping[str, Array]) ->
 
 
 def _remove_left_over(path: Path) -> None:
-    """Remove temporary files of dead processes."""
     for other in path.parent.glob(f"{path.name}.*{PARTIAL}"):
         owner = other.name[len(path.name) + 1 : -len(PARTIAL)]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):

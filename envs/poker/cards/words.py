@@ -17,8 +17,6 @@ from .notation import CLASSES, DECK, RANKS, SUITS
 
 
 def _ones(_context: Any, word: Any) -> Any:
-    """The number of bits that are set."""
-
     def build(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
@@ -26,8 +24,6 @@ def _ones(_context: Any, word: Any) -> Any:
 
 
 def _lowest(_context: Any, word: Any) -> Any:
-    """The place of the lowest bit that is set."""
-
     def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
 
@@ -35,8 +31,6 @@ def _lowest(_context: Any, word: Any) -> Any:
 
 
 def _highest(_context: Any, word: Any) -> Any:
-    """The place of the highest bit that is set."""
-
     def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         zeros = builder.ctlz(arguments[0], context.get_constant(types.boolean, True))
         return builder.sub(context.get_constant(word, word.bitwidth - 1), zeros)
@@ -60,7 +54,6 @@ CHOOSE = np.array([[comb(places, taken) for places in range(DECK + 1)] for taken
 
 @compiled
 def word_of(card: int) -> int:
-    """The set of one card."""
     return 1 << ((card & 3) * LANE + (card >> 2))
 
 
@@ -106,7 +99,6 @@ def renamed(word: int, renaming: int) -> int:
 
 @compiled
 def renamed_card(card: int, renaming: int) -> int:
-    """A card under a renaming of suits."""
     return card & ~3 | renaming >> 2 * (card & 3) & 3
 
 

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from pac.envs import find
-from pac.training.dqn.dense_gradient import DenseGradient
 from pac.training.dqn.learner import QLearner
-from pac.training.dqn.loss import DqnObjective, IqnObjective, TransitionTensors
+from pac.training.dqn.loss import DenseGradient, DqnObjective, IqnObjective, TransitionTensors
 from pac.training.dqn.networks import IqnNetwork, QNetwork
 from pac.training.dqn.settings import DqnSettings, IqnSettings
 from pac.training.nets.adam import EPSILON

@@ -9,8 +9,8 @@ from pac.envs.poker.small import leduc, liars_dice
 from pac.envs.poker.tree import DECISION
 from pac.training.mccfr import trainer
 from pac.training.mccfr.settings import MccfrSettings
-from pac.training.mccfr.solving.discounting import ALPHA, weight_of
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
+from pac.training.mccfr.solving.matching import ALPHA, weight_of
 from pac.training.mccfr.trainer import average_regret, iterations_weight
 
 from .tables import learned

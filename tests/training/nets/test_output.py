@@ -7,7 +7,7 @@ import torch
 from pac.envs import Task
 from pac.training.nets.device_buffer import ActionScale
 from pac.training.nets.distribution import distribution_of
-from pac.training.nets.output import policy_output
+from pac.training.nets.policy_trainer import policy_output
 from pac.training.trainer import PolicyOutput
 
 from ..aim import CHOICES, aim

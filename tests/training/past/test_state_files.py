@@ -8,8 +8,7 @@ from pac.envs.gameboy.layout import CLOCK
 from pac.envs.gameboy.looks import LAST_LINES
 from pac.envs.gameboy.snapshots import read_picture, read_snapshot
 from pac.training.past.replay import NotReplayable
-from pac.training.past.rewinder import Rewinder
-from pac.training.past.state_files import save_state
+from pac.training.past.rewinder import Rewinder, save_state
 from pac.training.telemetry.moments import MomentSource
 
 from ...waiting import until

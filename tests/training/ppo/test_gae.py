@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pac.backends.core.layout import Layout
-from pac.backends.workers.absent_rows import AbsentRows
+from pac.backends.workers.supervised import AbsentRows
 from pac.envs import find
 from pac.envs.fields import DECIDES, OUT, WAITS
 from pac.training.nets.device_buffer import DeviceBuffer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pac.backends.core.layout import Layout
-from pac.backends.workers.absent_rows import AbsentRows
+from pac.backends.workers.supervised import AbsentRows
 from pac.envs import BadParameter, Task
 from pac.envs.fields import DECIDES, OUT, PLAYED, WAITS
 from pac.training.replay import settings

@@ -23,9 +23,9 @@ from pac.training.past.recorder import EpisodeRecorder
 from pac.training.runs import checkpoint
 from pac.training.runs.folder import CHECKPOINTS, EPISODES, FILES, FOLDERS, LAST, LOG, STATES, WORKERS, RunFolder
 from pac.training.runs.last_telemetry import keep_last_telemetry
+from pac.training.runs.metrics import read_curves
 from pac.training.runs.overview import overviews
 from pac.training.runs.removal import NotRemovable, check_removal, remove
-from pac.training.runs.run_curves import read_curves
 from pac.training.runs.sessions import find_session
 from pac.training.runs.worker_output import WorkerOutput
 from pac.training.session.session import Session

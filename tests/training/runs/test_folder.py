@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, UnknownName
-from pac.training.runs.errors import RunFolderError
 from pac.training.runs.folder import RunFolder, new_name
+from pac.training.runs.metadata import RunFolderError
 from pac.training.runs.metrics import DISCARDED
 
 from ...programs import talking

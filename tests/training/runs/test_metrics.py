@@ -10,7 +10,7 @@ import pytest
 
 from pac.envs.unknown import UNKNOWN
 from pac.training.runs import metrics
-from pac.training.runs.errors import RunFolderError
+from pac.training.runs.metadata import RunFolderError
 from pac.training.runs.metrics import FILE, MAX_LINE
 
 

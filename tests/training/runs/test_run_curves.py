@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from pac.training.runs.errors import RunFolderError
 from pac.training.runs.folder import RunFolder
-from pac.training.runs.run_curves import read_curves
+from pac.training.runs.metadata import RunFolderError
+from pac.training.runs.metrics import read_curves
 from pac.training.telemetry.segment_layout import MAX_HISTORY
 
 

@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from pac.envs import find
 from pac.envs.unknown import UNKNOWN, unknown_in
-from pac.training.past.seen_steps import SeenSteps
+from pac.training.past.drawn_boards import SeenSteps
 from pac.training.telemetry.moments import MomentSource
 
 from ...waiting import until

@@ -38,7 +38,6 @@ def compare_traces(
 
     Args:
         spec: The task.
-        games: Number of games.
         num_envs: Number of environments N.
         seed: Seed of the games and of the actions.
         backends: Their names; if empty, all that can run the task here. The reference is always included.
@@ -122,9 +121,7 @@ class Trace:
     """The results of one backend so far.
 
     Attributes:
-        envs: The backend.
         hash: Hash of all bytes so far.
-        bytes: Number of bytes.
     """
 
     def __init__(self, task: Task, envs: Backend) -> None:
@@ -159,6 +156,5 @@ class Trace:
         raise AssertionError("traces differ in no field of the step at which their hashes parted")
 
     def row_bytes(self, name: str) -> NDArray[np.uint8]:
-        """Return the bytes of a field's rows in the current step, `(rows, bytes)`."""
         values = np.ascontiguousarray(self._step[name])
         return values.reshape(len(values), -1).view(np.uint8)

@@ -152,7 +152,6 @@ class Rows(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._seen, {}
 
     def step(self, actions: Any) -> Any:
-        """Move all rows."""
         self._seen[:, :12] += 0.1 * actions
         self._age += 1
         over = self._age >= 1000

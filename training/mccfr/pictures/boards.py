@@ -17,8 +17,7 @@ from ....envs.poker.game import PokerGame
 from ....envs.poker.layout import BOARD, DEAL, HANDS, NODE
 from ....envs.task import allocate
 from ..solving.dealing import abstraction_of
-from .actions import glyphs_of
-from .grids import SIDE, BucketLookup, DecisionStrategy, HoldemBuckets, SmallGameBuckets, StreetStrategy
+from .grids import SIDE, BucketLookup, DecisionStrategy, HoldemBuckets, SmallGameBuckets, StreetStrategy, glyphs_of
 
 PACE = 1.0
 """Seconds between two actions of the displayed hand."""
@@ -205,7 +204,6 @@ class SolverBoards:
         self._workers: dict[int, WorkerBoards] = {}
 
     def draw(self) -> None:
-        """Draw the boards that were requested."""
         if not self._asked.any():
             return
         for at in np.flatnonzero(self._asked).tolist():

@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import cycle
 from math import comb
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....envs import Task
 from ....envs.fields import Array
+from ....envs.panels import Glyph
 from ....envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from ....envs.poker.cards.deal import BucketTables
 from ....envs.poker.cards.notation import CLASSES, RANKS
 from ....envs.poker.cards.words import HOLE_CARDS, LANE, renamings
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
-from .actions import history
+
+FOLD, CALL, ALL_IN, LIAR = "fold", "check or call", "all-in", "liar"
+FIXED = {FOLD: ("f", "#3f6fb5"), CALL: ("c", "#4f9d69"), ALL_IN: ("A", "#8c1d40"), LIAR: ("L", "#b03a48")}
+RAISES, RAISE_LETTERS = ("#f0b27a", "#c0392b"), "rstuvwxyz"
+BIDS, BID_LETTERS = ("#2f4b7c", "#e3c567"), "123456abcdef"
+DARK, LIGHT = "#10141b", "#f4f6f8"
+BRIGHT = 1200
+"""Letters are dark on backgrounds of at least this brightness."""
+
+
+def glyphs_of(task: Task) -> tuple[Glyph, ...]:
+    """Return the glyph of every action of a game, by its number."""
+    others = [name for name in task.action_names if name not in FIXED]
+    bids = LIAR in task.action_names
+    colors = ramp(*(BIDS if bids else RAISES), len(others))
+    letters = BID_LETTERS if bids else RAISE_LETTERS
+    own = dict(zip(others, zip(cycle(letters), colors, strict=False), strict=True))
+    return tuple(_glyph(name, *{**own, **FIXED}[name]) for name in task.action_names)
+
+
+def ramp(first: str, last: str, count: int) -> list[str]:
+    """Return `count` colors from one `#rrggbb` to another."""
+    pairs = list(zip(bytes.fromhex(first[1:]), bytes.fromhex(last[1:]), strict=True))
+    parts = [at / max(1, count - 1) for at in range(count)]
+    return ["#" + bytes(round((1 - part) * one + part * other) for one, other in pairs).hex() for part in parts]
+
+
+def _glyph(name: str, letter: str, ground: str) -> Glyph:
+    red, green, blue = bytes.fromhex(ground[1:])
+    dark = 3 * red + 6 * green + blue >= BRIGHT
+    return Glyph(f"{letter} ", letter, DARK if dark else LIGHT, ground, name)
+
+
+def history(names: Sequence[str]) -> str:
+    """Return actions in short: `kbr` for check, bet, raise; bids in full; a dot if there are none."""
+    if any("x" in name for name in names):
+        return " ".join(names)
+    return "".join("k" if name == "check" else name[0] for name in names) or "·"
+
 
 WHOLE = 255
 MOST_COLUMNS = 32
@@ -53,7 +95,6 @@ def names_of(game: PokerGame, street: int) -> list[str]:
 
 
 def _rank(name: str) -> str:
-    """Return the rank of a card, or the number of a die."""
     return str("⚀⚁⚂⚃⚄⚅".index(name) + 1) if name in "⚀⚁⚂⚃⚄⚅" else name[0]
 
 
@@ -61,7 +102,6 @@ class StreetStrategy:
     """The strategy of a street of a small game: a row for each hand without suits, a column for each history.
 
     Attributes:
-        rows: Names of the rows.
         columns: Names of the columns, at most `MOST_COLUMNS` of the shortest histories.
     """
 
@@ -72,7 +112,6 @@ class StreetStrategy:
         above = np.repeat(np.arange(len(tree.kind)), tree.degree)
 
         def before(node: int) -> list[str]:
-            """The names of the actions on the way to a node."""
             edge = parents.get(node)
             return [] if edge is None else [*before(int(above[edge])), tree.actions[edge].name]
 
@@ -110,7 +149,6 @@ def _order(item: tuple[list[list[str]], int]) -> tuple[list[tuple[int, list[str]
 
 
 def _streets(names: list[str]) -> list[list[str]]:
-    """Return the actions of each street."""
     streets: list[list[str]] = [[]]
     for name in names:
         streets[-1].append(name) if name != "deal" else streets.append([])
@@ -124,7 +162,6 @@ class SmallGameBuckets:
         self._counts = game.buckets
 
     def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
-        """All buckets; see `BucketLookup`."""
         del board
         return np.arange(self._counts[street]), np.ones(self._counts[street], np.bool_)
 

@@ -40,7 +40,6 @@ class CardHoldings:
         self._tables = tables
 
     def buckets(self, player: int, board: Board) -> Array:
-        """Return `(1326,)` int32: the bucket of each pair on a board, -1 for one with a card of the board."""
         del player
         found = np.empty(HOLES, np.int32)
         look_up_all(self._tables, np.array(board, np.int64), found)
@@ -61,7 +60,6 @@ class CardHoldings:
         return ((),)
 
     def against(self, player: int, hand: int, board: Board) -> Array:
-        """Return `(1326,)` bool: the hands that the other player can have."""
         del player
         known = int(HOLE_WORDS[hand]) | _word(board)
         free: Array = (HOLE_WORDS & known) == 0

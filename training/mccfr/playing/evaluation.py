@@ -38,7 +38,6 @@ class Evaluation:
         against: The opponent.
         resolved: Whether it resolved its decisions.
         unit: Chips of a big blind; 1 if there are no blinds.
-        hands_requested: Hands that were requested.
         hands_played: Hands played against the opponent; 0 if all deals were enumerated instead.
         won: Winnings against the opponent.
         nash_conv: The sum of the gains of best responses, twice the exploitability; None for large games.
@@ -83,7 +82,6 @@ def evaluate(
     """Evaluate the strategy of a run.
 
     Args:
-        run: The run.
         runs_dir: The folder with other runs.
         hands: Hands to play, if deals are not enumerated.
         against: One of `matches.BOTS`, or another run of the same game.
@@ -144,7 +142,6 @@ Measured = tuple[Estimate, float | None, Estimate | None]
 
 
 def _exactly(job: Measurement) -> Measured:
-    """Enumerate all deals."""
     strategy = job.strategy
     if job.resolver is not None:
         strategy = job.resolver.strategy_with(lambda share: job.on_progress("resolving", share))
@@ -188,7 +185,6 @@ def _by_playing(job: Measurement) -> Measured:
 
 
 def _opponent(mine: Trained, runs_dir: Path, against: str, vouch: Vouch) -> Strategy:
-    """Return the strategy of a bot or of a run."""
     if against in BOTS:
         return bot(mine.game, against)
     runs = RunFolder.all(runs_dir)

@@ -64,7 +64,6 @@ class Holdings(Protocol):
         """Return deals that fit a board and ranges.
 
         Args:
-            board: The board.
             ranges: `(2, hands)` the probability of each player's hands, regardless of the other's cards.
             most: Deals to draw, if not `exact`.
             random: Draws the deals.
@@ -86,14 +85,12 @@ class SmallHoldings:
         self._deals: Deals = game.deals
 
     def buckets(self, player: int, board: Board) -> Array:
-        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one with a board card."""
         fits = self._fits(board)
         found = np.full(len(self.names), -1, np.int32)
         found[self._deals.hands[fits, player]] = self._deals.bucket[fits, self.shown.index(len(board)), player]
         return found
 
     def against(self, player: int, hand: int, board: Board) -> Array:
-        """Return `(hands,)` bool: the hands that the other player can have."""
         fits = self._fits(board) & (self._deals.hands[:, player] == hand)
         found = np.zeros(len(self.names), np.bool_)
         found[self._deals.hands[fits, 1 - player]] = True
@@ -114,7 +111,6 @@ class SmallHoldings:
         return int(self._deals.hands[deal, 0]), (int(self._deals.board[deal]),) * max(self.shown)
 
     def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
-        """Return all deals that fit a board and ranges."""
         del most, random
         hands = self._deals.hands.astype(np.int64)
         weight = ranges[0, hands[:, 0]] * ranges[1, hands[:, 1]] * self._fits(board)
@@ -127,7 +123,6 @@ class SmallHoldings:
         return cards[0]
 
     def boards(self, street: int) -> tuple[Board, ...]:
-        """Return all boards of a street."""
         return tuple((int(card),) for card in np.unique(self._deals.board)) if self.shown[street] else ((),)
 
     def _fits(self, board: Board) -> Array:

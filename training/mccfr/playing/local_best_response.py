@@ -52,7 +52,6 @@ def local_best_response(
     """Return the winnings of a local best responder against a strategy, the mean of both seats, in chips per hand.
 
     Args:
-        game: A game of poker.
         strategy: `(entries,)` probabilities.
         holdings: The game's hands; if they are `exact`, nothing is sampled.
         hands: Hands to play; two at a time, one from each seat with the same cards.

@@ -125,7 +125,6 @@ def match(
     """Return the winnings of one strategy against another per hand, estimated by playing hands.
 
     Args:
-        game: The game.
         one: `(entries,)` probabilities.
         other: The same for the opponent.
         holdings: The game's hands.
@@ -194,8 +193,6 @@ def player_match(
     This is not for liar's dice, whose showdowns have more than one result.
 
     Args:
-        game: The game.
-        one: The player.
         other: The same for the opponent.
         holdings: The game's hands.
         hands: Hands to play, two for each deal.

@@ -52,11 +52,8 @@ def ranges(game: PokerGame, strategy: Array, hands: Holdings, node: int, board: 
     """Return each player's range at a node, by Bayes' rule from a strategy's probabilities of the actions before it.
 
     Args:
-        game: The game.
         strategy: `(entries,)` probabilities.
         hands: The game's hands.
-        node: The node.
-        board: The board there.
 
     Returns:
         `(2, hands)`, of which each player's sum to 1 over the hands without board cards. A range ignores the other
@@ -73,10 +70,8 @@ def ranges(game: PokerGame, strategy: Array, hands: Holdings, node: int, board: 
 
 
 def folds(game: PokerGame, node: int, action: int) -> bool:
-    """Whether an action of a decision folds."""
     return bool(game.tree.kind[game.tree.below(node, action)] == FOLD)
 
 
 def raises(game: PokerGame, node: int, action: int) -> bool:
-    """Whether an action of a decision bets or raises."""
     return bool(game.tree.actions_of(node)[action].chips > game.tree.paid[node].max())

@@ -104,7 +104,6 @@ class Resolver:
 
         Args:
             node: The decision.
-            board: The board there.
         """
         begun, player = self._clock(), int(self.game.tree.player[node])
         buckets = [self.holdings.buckets(who, board) for who in range(2)]
@@ -138,7 +137,6 @@ class Resolver:
         Args:
             subgame: What was solved.
             node: Its root.
-            board: The board there.
             keys: Both players' `(hands,)` keys.
             strategies: `(keys, choices)` the blueprint and the result at the root.
         """

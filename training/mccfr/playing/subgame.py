@@ -49,7 +49,6 @@ def subtree(game: PokerGame, root: int, depth: int, most_raises: int) -> Subtree
     """Return the decisions from `root` on, to the end of its street.
 
     Args:
-        game: The game.
         root: A decision.
         depth: Maximum number of consecutive decisions.
         most_raises: Maximum bets and raises of the street, including those before the root.
@@ -154,8 +153,6 @@ class Subgame:
         """Return `(keys,)` the value of a decision to a player's hands.
 
         Args:
-            player: The player.
-            decision: The decision.
             reach: `(keys,)` the probability with which the opponent's hands reach it.
             strategy: Both players' strategy, by decision.
             update: Whether to update the player's regrets.

@@ -25,9 +25,7 @@ class Trained:
 
     Attributes:
         run: The run's name.
-        task: The task that it was trained on.
         strategy: `(entries,)` probabilities, the average strategy.
-        iterations: Iterations of the training.
         marks: What it depends on, see `fingerprints`.
         skipped: A sentence for each newer checkpoint that is damaged.
     """
@@ -41,7 +39,6 @@ class Trained:
 
     @property
     def game(self) -> PokerGame:
-        """The game of the task."""
         return game_of(self.task)
 
 
@@ -49,7 +46,6 @@ def learned(run: RunFolder, name: str) -> str:
     """Return the spec of the task that a run was trained on; empty without a checkpoint of a solver of that game.
 
     Args:
-        run: Any run.
         name: A game of poker's kind, such as `holdem`.
 
     Raises:
@@ -66,7 +62,6 @@ def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
     """Return the strategy of a run.
 
     Args:
-        run: The run.
         vouch: Asked whether to trust a task that names a file.
 
     Raises:

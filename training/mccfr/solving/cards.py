@@ -38,7 +38,6 @@ class CardDealer:
         self._chosen = np.arange(self.block, dtype=np.uint32)
 
     def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
-        """Deal new cards for each iteration."""
         cards, buckets, signs = self._cards[:count], self._buckets[:count], self._signs[:count]
         deal_many(np.uint64(seed), np.uint64(first), cards)
         look_up_many(self._tables, cards, buckets, signs)

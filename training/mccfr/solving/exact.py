@@ -18,7 +18,6 @@ def average_strategy(game: PokerGame, table: NDArray[np.floating]) -> Strategy:
     """Return the average strategy of a table; uniform where the sums are 0.
 
     Args:
-        game: The game.
         table: `(entries, 2)` regrets and sums of the average strategy.
 
     Returns:

@@ -76,12 +76,10 @@ class Cfr:
         self.iterations = 0
 
     def load(self, regrets: Strategy, sums: Strategy, iterations: int) -> None:
-        """Continue from `regrets` and `sums` after so many iterations."""
         self.regrets[:], self.sums[:], self.iterations = regrets, sums, iterations
         self._strategy[:] = normalised(self._game, regrets)
 
     def iterate(self, count: int = 1) -> None:
-        """Make some iterations."""
         learned = StrategySums(self._strategy, self.regrets, self.sums)
         improve(self._public, self._variant, learned, self._passes, self.iterations + 1, count)
         self.iterations += count

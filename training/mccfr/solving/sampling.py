@@ -12,9 +12,8 @@ from ....envs import UnknownName
 from ....envs.poker.game import PokerGame
 from ....envs.task import MASK_64
 from .dealing import Dealer, dealer_of
-from .discounting import discount
 from .external import sample_external
-from .matching import SPARE
+from .matching import SPARE, discount
 from .outcome import sample_outcome
 from .sampling_tree import sampling_tree
 from .sharing import copied, exchange_when_free, locked, unshared
@@ -104,7 +103,6 @@ class SamplingSolver:
         self._periods: int | None = None
 
     def run(self, first: int, count: int) -> IterationStats:
-        """Make `count` iterations from number `first` on."""
         batch, done = IterationStats(0.0, 0, 0), 0
         self._exchange()
         while done < count:

@@ -48,7 +48,6 @@ class DealtHands(NamedTuple):
 
 
 def sampling_tree(game: PokerGame) -> SamplingTree:
-    """Return the betting tree of `game` for the kernels."""
     tree = game.tree
     decisions = np.flatnonzero(tree.kind == DECISION)
     terminals = np.flatnonzero((tree.kind == FOLD) | (tree.kind == SHOWDOWN))

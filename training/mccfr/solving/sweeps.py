@@ -22,7 +22,6 @@ def spread(p: PublicTree, strategy: Vector, player: int, reach: Vector) -> None:
     Args:
         p: The game.
         strategy: `(entries,)` probabilities.
-        player: The player.
         reach: `(n, b)`, written.
     """
     reach[0, : p.buckets[0]] = 1
@@ -60,7 +59,6 @@ def evaluate(p: PublicTree, strategy: Vector, player: int, reach: Vector, value:
     Args:
         p: The game.
         strategy: `(entries,)` probabilities.
-        player: The player.
         reach: `(n, b)` the probability with which the other's hands reach every node.
         value: `(n, b)`, written.
         best: Whether the player takes the best action at each decision instead of following the strategy.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.mccfr.solving.assignments import MIN_CLAIM, Assignments
+from pac.training.mccfr.solving.sharing import MIN_CLAIM, Assignments
 
 
 def orders(*counts: int, shared: bool = True) -> Assignments:

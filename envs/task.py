@@ -108,7 +108,7 @@ class Task:
         reward_terms: Names of the terms whose sum is the reward.
         outcomes: Reasons for which an episode ends. In the field `outcome`, 0 means that it has not ended.
         info: The task's own scalars, per environment or per seat.
-        late: Fields with room for scalars that become known later, see `late_infos.py`.
+        late: Fields with room for scalars that become known later, see `spaces/infos.py`.
         headline: What the summary shows: names of info fields, and of panels whose longest bars it shows.
         panels: What can be drawn; their fields are in `boards`.
         boards: The untimed fields that panels draw.

@@ -13,7 +13,7 @@ import pytest
 
 from pac.backends.system.cores import usable_cores
 from pac.envs import registry
-from pac.envs.spaces.drawing_budget import BUDGET
+from pac.envs.spaces.drawing import BUDGET
 
 from . import leftovers, warm
 from .folders import runtime, sweep

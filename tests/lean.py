@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-MISSING = ("torch", "pac.envs.autochess.work", "pac.envs.autochess.bag", "pac.envs.gameboy.memory")
+MISSING = ("torch", "pac.envs.autochess.views", "pac.envs.autochess.bag", "pac.envs.gameboy.memory")
 
 
 class Missing:

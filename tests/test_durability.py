@@ -13,8 +13,7 @@ import pytest
 from pac.backends.workers.worker import report
 from pac.envs import find
 from pac.envs.files import create_next
-from pac.envs.gameboy.cartridge import read_cartridge
-from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.cartridge import own_bytes, read_cartridge
 from pac.envs.gameboy.games import BUTTONS
 from pac.envs.gameboy.handheld import GameFiles
 from pac.envs.poker.cards.store import PARTIAL, cached_arrays, opened

@@ -26,7 +26,7 @@ from ..envs.fields import Array, Buffers
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
 from ..envs.slots import next_slot
-from ..envs.spaces.late_infos import ADAPTED
+from ..envs.spaces.infos import ADAPTED
 from ..envs.titles import set_title
 from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config

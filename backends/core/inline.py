@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.spaces.drawing_budget import BUDGET
+from ...envs.spaces.drawing import BUDGET
 from ...envs.task import Savable
 from .base import Backend
 from .status import WorkerState, WorkerStatus, usage

@@ -14,8 +14,7 @@ from ...envs.fields import FINAL_OBSERVATION, Array
 from ...envs.kernel_tables import TableArray
 from ...envs.slots import SlotOrder
 from ..core.errors import BackendUnavailable
-from ..core.fetched import DeviceEvent, Fetched, Key
-from ..core.layout import ALIGNMENT, Buffer, Layout
+from ..core.layout import ALIGNMENT, Buffer, DeviceEvent, Fetched, Key, Layout
 
 Transfer = Callable[[Iterable[tuple[Tensor, Tensor]]], DeviceEvent | None]
 """Begins to copy the second tensor of each pair into the first. Returns an event after the copies, or None if done.

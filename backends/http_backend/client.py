@@ -31,7 +31,7 @@ from ..core.layout import Buffer
 from ..servers.exchange import Connections
 from ..servers.served import ServedBackend
 from ..workers.control import NUMBER
-from ..workers.member import Member
+from ..workers.fleet import Member
 from ..workers.supervised import LOOK
 
 HOME = "127.0.0.1"

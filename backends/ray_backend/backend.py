@@ -17,9 +17,8 @@ from ..core.layout import Layout
 from ..core.status import EnvStatus, WorkerStatus
 from ..workers.supervised import AbsentRows
 from .cluster import Cluster, NodeLost
-from .fleet import Reply
+from .fleet import Reply, place
 from .part import RayPart
-from .placement import place
 
 MOST_LOSSES, WINDOW = 3, 60.0
 """A part that is lost this often within this time, in s, ends the session."""

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..core.errors import BackendTimeout, BackendUnavailable
-from .fleet import NodeFleet
-from .placement import Node
+from .fleet import Node, NodeFleet
 
 
 class NodeLost(Exception):

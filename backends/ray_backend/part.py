@@ -15,8 +15,7 @@ from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer, Layout
 from ..core.status import BackendEvent, WorkerState, WorkerStatus
 from .cluster import Cluster
-from .fleet import Reply
-from .placement import Node, Share
+from .fleet import Node, Reply, Share
 
 REQUESTS = (LOOKED_AT, LAST_DRAWN)
 """The fields that both sides write: this one requests boards, and the environments note what they drew."""

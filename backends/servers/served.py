@@ -15,7 +15,7 @@ from ...envs.apart import kill
 from ..core.errors import Failure
 from ..core.layout import Layout
 from ..workers.control import CLOSE
-from ..workers.member import Member
+from ..workers.fleet import Member
 from ..workers.supervised import SupervisedBackend
 from .exchange import Connections, Exchange
 

@@ -23,7 +23,7 @@ from ..servers.served import ServedBackend
 from ..system.cores import usable_cores
 from ..system.sockets import connect
 from ..workers.control import LONG_SPIN, SpinWait
-from ..workers.member import Member
+from ..workers.fleet import Member
 from ..workers.supervised import LOOK
 from .decoding import Decoder
 from .protocol import (

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...envs import PacError, find
-from ...envs.spaces.drawing_budget import BUDGET
+from ...envs.spaces.drawing import BUDGET
 from ...envs.task import Savable, transformed
 from ..core.layout import Layout
 from ..system.segment import Segment

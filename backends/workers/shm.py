@@ -33,7 +33,7 @@ from .control import (
     WORKER_BLOCKED,
     SpinWait,
 )
-from .member import Member
+from .fleet import Member
 from .supervised import LOOK, SupervisedBackend
 
 NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(10_000)

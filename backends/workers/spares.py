@@ -7,7 +7,7 @@ import secrets
 import select
 
 from ..system.segment import own_directory
-from . import member
+from . import fleet
 from .worker import instructions_with
 
 
@@ -27,13 +27,13 @@ class SpareWorkers:
                 pipe = self._loaded if index else pending
                 instructions = instructions_with(kernels=kernels, pipe=pipe, first=index == 0)
                 log = own_directory() / f"reserve-{secrets.token_hex(6)}.log"
-                member.start_spare(log, instructions.encode(), pipe)
+                fleet.start_spare(log, instructions.encode(), pipe)
         finally:
             os.close(pending)
 
     def close(self) -> None:
         """Kill the workers that no fleet took."""
-        member.stop_spares()
+        fleet.stop_spares()
         os.close(self._loaded)
 
     def loaded(self, patience: float) -> bool:

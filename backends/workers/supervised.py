@@ -17,8 +17,7 @@ from ..core.errors import BackendClosed, BackendTimeout, Failure
 from ..core.layout import Buffer
 from ..core.status import BackendState, EnvStatus, WorkerStatus
 from .control import DRAWN, PICTURE, REPLY
-from .fleet import Fleet
-from .member import Member
+from .fleet import Fleet, Member
 
 KEPT = ("observation", "episode_return", "episode_length")
 """Kept from the interrupted episodes, and reported when these are marked truncated."""

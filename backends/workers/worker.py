@@ -78,7 +78,7 @@ def main() -> int:
         load_kernels(instructions)
         instructions = read_instructions()
     from ...envs.processes import leave_to_parent
-    from ...envs.spaces.drawing_budget import BUDGET
+    from ...envs.spaces.drawing import BUDGET
     from ..system.segment import Segment
     from .control import FAILED, Link
 

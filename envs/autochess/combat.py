@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..native import below, compiled
-from . import work as at
+from . import views as at
 from .creatures import (
     ATTACK,
     BLAST,

@@ -11,7 +11,7 @@ from .bag import line_of, player
 from .creatures import HP, PP
 from .layout import ALIVE, FILM, FILM_WORDS, PICTURES, SEATS, Ints
 from .looks import DARK, ENEMY
-from .work import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
+from .views import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
 
 TAKEN, INTERVAL, DUE, VIEWER, FIRST = range(5)
 FIRST_INTERVAL = 250

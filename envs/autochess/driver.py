@@ -27,8 +27,7 @@ from .kernels import draw_fight, end_round, finish, first_illegal, play_turns, r
 from .layout import Floats, Ints
 from .rounds import close_turns, has_fight, pair_up, prepare_fight, run_fights, settle_fight
 from .tables import COPIES, ITEM_KIND, SPECIES
-from .views import TABLE, views, views_of
-from .work import FightMemory, RoundMemory
+from .views import TABLE, FightMemory, RoundMemory, views, views_of
 
 STATUS, COUNT = range(2)
 NOT_STEPPED, NO_FIGHTS, WILD, FIGHTS = range(4)

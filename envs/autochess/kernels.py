@@ -17,8 +17,7 @@ from .rounds import begin, bury, close_turns, go_on, interest, is_last, pair_up,
 from .tables import XP_NEEDED
 from .turn import take
 from .view import draw, draw_numbers, observe
-from .views import AutochessBoards, DisplayViews, SeatViews, views
-from .work import RoundMemory
+from .views import AutochessBoards, DisplayViews, RoundMemory, SeatViews, views
 
 V1 = 0
 PLACES_V3 = np.array([28, 15, 8, -5, -9, -14, -19, -26], np.float32)

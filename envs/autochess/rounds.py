@@ -16,7 +16,7 @@ from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receiv
 from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
 from .teams import count_kinds, muster, muster_wild
 from .turn import add_xp, drop_offers, end_turn, offer_items
-from .work import NO_WINNER, SURVIVORS, WINNER, RoundMemory
+from .views import NO_WINNER, SURVIVORS, WINNER, RoundMemory
 
 WEATHER_STAGES = 5
 SEED_BITS = 1 << 31

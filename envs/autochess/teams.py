@@ -23,7 +23,7 @@ from .tables import (
     UNIT_STATS,
     WILD_TEAMS,
 )
-from .work import ABILITY, ABILITY_POWER, MAX_PP, SIDE_SIZE, SPECIES, TEAM_WORDS, X, Y
+from .views import ABILITY, ABILITY_POWER, MAX_PP, SIDE_SIZE, SPECIES, TEAM_WORDS, X, Y
 
 KIND_COUNT = len(KINDS)
 

@@ -10,8 +10,7 @@ from ..native import ALL_LEGAL, compiled, episode_seed, inlined
 from . import layout as at
 from .bottle import row_of
 from .layout import Bytes, Ints, Words, signed
-from .plan import place_of, plan
-from .reach import survey
+from .plan import place_of, plan, survey
 from .rules import begin, frame, lock, until_control
 from .views import BottleViews, views
 

@@ -18,8 +18,7 @@ from ..files import create_next, write_whole
 from ..native import compiled
 from ..packed import pack_pixels
 from ..task import Task
-from .cartridge import Cartridge
-from .cartridges import cartridge_for
+from .cartridge import Cartridge, cartridge_for
 from .console import Console
 from .games import BUTTONS, MOST_VALUES, OWN_GAMES, Value
 from .inspector import draw_code, draw_instruction, draw_memory, draw_registers, draw_sprites

@@ -19,8 +19,7 @@ from ..files import KIB, read_bytes
 from ..packed import BRIGHTEST, pack_pixels, unpack_pixels
 from ..task import Task
 from . import layout as at
-from .cartridge import Cartridge
-from .cartridges import cartridge_for
+from .cartridge import Cartridge, cartridge_for
 from .games import Game
 from .layout import block_bytes
 

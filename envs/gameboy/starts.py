@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadParameter
-from .cartridge import Cartridge
-from .cartridges import cartridge_for
+from .cartridge import Cartridge, cartridge_for
 from .console import Console
 from .games import Game, Hold, find_game
 from .layout import FRAME, FRAME_BYTES, HALF, LOCKED

@@ -10,7 +10,7 @@ from ..fields import Field
 from ..naming import Names
 from ..panels import Panel
 from ..task import Outcome, Task
-from .cartridges import cartridge_for
+from .cartridge import cartridge_for
 from .games import OWN_GAMES, Game, find_game
 from .layout import block_bytes
 from .looks import CODE_LINES, COLUMNS, MEMORY_COLUMNS, MEMORY_LINES, REGISTER_LINES, SPRITE_LINES

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from ..errors import EnvironmentFailed
 from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..processes import StartedProcesses
-from ..spaces.drawing import MODE_OF
-from ..spaces.drawing_budget import BUDGET, Turns
-from ..spaces.infos import number_at
-from ..spaces.late_infos import LateInfos
+from ..spaces.drawing import BUDGET, MODE_OF, Turns
+from ..spaces.infos import LateInfos, number_at
 from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
 from .board import draw
 from .making import create

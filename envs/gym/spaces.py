@@ -13,7 +13,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ..errors import BadParameter
 from ..fields import Array, Field
-from ..spaces.kinds import WRAP, UnsupportedSpaces, dotted, simple_spaces
+from ..spaces.actions import WRAP, UnsupportedSpaces, dotted, simple_spaces
 
 KEPT = frozenset({"uint8", "int8", "int16", "int32", "float32"})
 """The dtypes that are stored unchanged; others are stored as float32."""

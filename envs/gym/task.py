@@ -16,9 +16,8 @@ from ..errors import BadParameter
 from ..family import literal
 from ..fields import Field
 from ..panels import Panel
-from ..spaces.actions import describe_actions
+from ..spaces.actions import UnsupportedSpaces, describe_actions
 from ..spaces.infos import numbers_in, values_in, with_room
-from ..spaces.kinds import UnsupportedSpaces
 from ..spaces.names import agent_names, names_of
 from ..specs import split_wrappers
 from ..task import Outcome, Task

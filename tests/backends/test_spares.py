@@ -8,7 +8,7 @@ import pytest
 
 from pac.backends import make
 from pac.backends.system.segment import own_directory
-from pac.backends.workers import member as spawned
+from pac.backends.workers import fleet
 from pac.backends.workers.spares import SpareWorkers
 
 from ..waiting import LIMIT
@@ -32,7 +32,7 @@ def reserve():
 
 def pids() -> set[int]:
     """Return the spare processes."""
-    return {process.pid for process, _ in spawned._spares}
+    return {process.pid for process, _ in fleet._spares}
 
 
 def test_a_backend_takes_spare_workers(reserve) -> None:

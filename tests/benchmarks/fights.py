@@ -16,7 +16,7 @@ from pac.envs.autochess.layout import ALIVE, ENDED, FOE, NOBODY, SEATS, STAGE, I
 from pac.envs.autochess.rounds import close_turns, match, run_fight
 from pac.envs.autochess.tables import WILD_TEAMS
 from pac.envs.autochess.turn import take
-from pac.envs.autochess.work import RoundMemory, new_work
+from pac.envs.autochess.views import RoundMemory, new_work
 from pac.envs.driver import NativeEnvironments
 from pac.envs.registry import find
 from pac.envs.task import allocate

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from pac.backends.factory import make
-from pac.envs.gameboy.cartridges import DIGESTS, own_bytes
+from pac.envs.gameboy.cartridge import DIGESTS, own_bytes
 from pac.envs.gameboy.games import find_game
 from pac.envs.gameboy.layout import HIDDEN
 from pac.envs.registry import find

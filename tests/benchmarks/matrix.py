@@ -130,7 +130,7 @@ def matrix(
 
 def network(config: Config) -> Figures:
     """Return the kind and size of PPO's network for the task. This loads PyTorch."""
-    from pac.training.ppo.networks import build_network
+    from pac.training.ppo.policy import build_network
     from pac.training.ppo.settings import PpoSettings
 
     task = find(config.task)

@@ -39,7 +39,7 @@ def sb3_policy() -> Any:
     from torch import nn
 
     from pac.training.nets.line_convolution import REACH
-    from pac.training.ppo.networks import VALUE_CHANNELS
+    from pac.training.ppo.policy import VALUE_CHANNELS
     from pac.training.ppo.settings import PpoSettings
 
     class Trunk(BaseFeaturesExtractor):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.cartridge import own_bytes
 
 from .gameboy_frames import FRAMES, booted_console, compare_frames, recorded_inputs
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pac.envs import allocate, find
-from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.cartridge import own_bytes
 from pac.envs.gameboy.games import find_game
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using SDL2 binaries")

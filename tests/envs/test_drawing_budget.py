@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pac.envs.spaces.drawing_budget import SHARE, DrawingBudget, Turns, limit_text
+from pac.envs.spaces.drawing import SHARE, DrawingBudget, Turns, limit_text
 
 
 class Clock:

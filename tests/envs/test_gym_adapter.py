@@ -12,9 +12,8 @@ from pac.envs import BadParameter, EnvironmentFailed, UnknownName, check, episod
 from pac.envs.errors import NoSuchEnvironment
 from pac.envs.gym.adapted import SEED_BITS
 from pac.envs.gym.probing import describe_here
-from pac.envs.spaces.drawing import shrink
-from pac.envs.spaces.drawing_budget import BUDGET
-from pac.envs.spaces.kinds import UnsupportedSpaces
+from pac.envs.spaces.actions import UnsupportedSpaces
+from pac.envs.spaces.drawing import BUDGET, shrink
 from pac.envs.task import LIMITED
 from pac.envs.text import cells_of
 from pac.envs.unknown import unknown_in

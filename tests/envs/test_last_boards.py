@@ -36,7 +36,7 @@ def fight(task: Task, state: Array, actions: Array) -> Boards:
     from pac.envs.autochess.kernels import play_step
     from pac.envs.autochess.layout import PRESETS
     from pac.envs.autochess.view import draw, draw_numbers
-    from pac.envs.autochess.work import new_work
+    from pac.envs.autochess.views import new_work
 
     preset, values = PRESETS.index(task.values["reward"]), task.values
     play_step(state, actions, preset, values["bots"], values["turn_actions"], new_work())

@@ -13,10 +13,9 @@ import torch
 from pac.backends.system.arrays import NamedArrays
 from pac.backends.system.segment import Segment
 from pac.backends.workers import control
-from pac.training.independent.board import Board, board_specs
-from pac.training.independent.mailbox import Mailbox
+from pac.training.independent.mailbox import Board, Mailbox, board_specs
 from pac.training.relay.frames import changes
-from pac.training.relay.mirror import Mirror
+from pac.training.relay.remote_session import Mirror
 from pac.training.session.gate import Gate, Word
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.description import describe

@@ -15,7 +15,7 @@ from pac.training.episode_choice import EpisodeChoice
 from pac.training.past import recorder as recording
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.past.rewinder import Rewinder
-from pac.training.runs import checkpoint_writer
+from pac.training.runs import checkpoint
 from pac.training.runs.folder import RunFolder
 from pac.training.session.checkpoint_manager import CheckpointManager, ResumePoint
 from pac.training.session.evaluation import EVALUATING, IDLE, Evaluator
@@ -173,7 +173,7 @@ def test_an_evaluation_that_has_just_ended_is_not_shown_as_going_on(tmp_path):
 def test_a_checkpoint_is_reported_as_what_it_is(tmp_path, monkeypatch):
     """Another one begins while it is being written."""
     free, events = threading.Event(), EventLog()
-    monkeypatch.setattr(checkpoint_writer, "save", lambda *_: free.wait(10))
+    monkeypatch.setattr(checkpoint, "save", lambda *_: free.wait(10))
     run = RunFolder(tmp_path)
     setup: Any = SimpleNamespace(config=Config(), kind=trainer_kind("ppo"))
     counter = SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0))

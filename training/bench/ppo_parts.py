@@ -10,12 +10,11 @@ import torch
 from ...backends import make
 from ...backends.core.layout import Layout
 from ...envs import Task
-from ..nets.action_noise import ActionNoise
-from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.device_buffer import DeviceBuffer
+from ..nets.distribution import ActionNoise
 from ..nets.gradient_step import GradientStep
-from ..nets.weights import placed
+from ..nets.weights import Adam, placed
 from ..ppo.gae import gae, step_discounts
 from ..ppo.learning import Rollout
 from ..ppo.policy import PpoPolicy

@@ -11,15 +11,14 @@ from torch import Tensor
 
 from ...envs import Task
 from ...envs.fields import Array
-from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
-from ..nets.weights import ADAM, POLICY, copied, load_tensors, load_weights, placed
+from ..nets.weights import ADAM, POLICY, Adam, copied, load_tensors, load_weights, placed
 from ..ranks import Ranks, SingleRank
+from ..replay.batches import Transitions, joined
 from ..replay.priorities import PrioritySettings
 from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
-from ..replay.transitions import Transitions, joined
 from ..settings import scheduled
 from .loss import DenseGradient, DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
 from .networks import IqnNetwork, QNetwork

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...envs.fields import Array
-from ..nets.action_noise import ActionNoise
-from ..replay.transitions import Transitions
+from ..nets.distribution import ActionNoise
+from ..replay.batches import Transitions
 from .networks import IqnNetwork, QNetwork, VectorFeatures
 from .settings import DqnSettings, IqnSettings
 

@@ -14,7 +14,7 @@ from ...backends.system.segment import human_bytes
 from ...envs import BadParameter
 from ...envs.fields import Array
 from ..device import keep_memory
-from ..nets.action_noise import ActionNoise
+from ..nets.distribution import ActionNoise
 from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
 from ..trainer import BufferSpec, Context, Envs, Trainer

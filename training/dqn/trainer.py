@@ -13,9 +13,8 @@ from ...envs.fields import DECIDES, Array
 from ..replay.replay import Replay
 from ..settings import scheduled
 from ..trainer import Context, Envs, Metrics, NonFiniteWeights, PolicyOutput
-from .acting import epsilon_greedy, q_output, shows_quantiles
 from .learner import STATISTICS, QLearner
-from .networks import QNetwork
+from .networks import QNetwork, epsilon_greedy, q_output, shows_quantiles
 from .ring_trainer import RingTrainer
 from .settings import DqnSettings, IqnSettings, QLearningSettings
 

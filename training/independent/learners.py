@@ -16,8 +16,7 @@ from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
 from ..trainer import Context, Envs, ProcessFailed, TrainerProcesses
 from .agent import AgentCounts, AgentFigures, AgentLearner, due, mailbox_sizes
-from .board import Board, board_specs
-from .mailbox import Mailbox, specs_of
+from .mailbox import Board, Mailbox, board_specs, specs_of
 from .settings import IndependentSettings
 
 POLL = 0.05  # s between two checks while the actor waits for a learner

@@ -18,8 +18,7 @@ from ..dqn.learner import replay_settings
 from ..replay.replay import Replay
 from ..trainer import ParentSession, Stopped
 from .agent import AgentCounts, AgentFigures, AgentLearner, mailbox_sizes
-from .board import Board, board_specs
-from .mailbox import Mailbox, specs_of
+from .mailbox import Board, Mailbox, board_specs, specs_of
 from .settings import IndependentSettings
 
 IDLE = 0.1  # s between two checks while there is nothing to learn

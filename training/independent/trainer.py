@@ -15,7 +15,7 @@ from torch import Tensor
 from ...backends.system.arrays import NamedArrays
 from ...envs.fields import DECIDES, Array
 from ...envs.unknown import UNKNOWN, is_unknown
-from ..dqn.acting import epsilon_greedy, q_output, shows_quantiles
+from ..dqn.networks import epsilon_greedy, q_output, shows_quantiles
 from ..dqn.ring_trainer import RingTrainer
 from ..nets.weights import POLICY, copied, load_weights
 from ..replay.replay import Replay

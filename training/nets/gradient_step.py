@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from ..ranks import Ranks
-from .adam import Adam
 from .compute_threads import ComputeThreads
-from .weights import laid_out_like
+from .weights import Adam, laid_out_like
 
 Loss: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Maps at least one row of a batch to the mean loss and to means of other statistics, `(n,)`."""

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ..trainer import Context, Envs, PolicyOutput, Trainer
-from .action_noise import ActionNoise
 from .device_buffer import ActionScale, DeviceBuffer
-from .distribution import Distribution, Gaussian, Product
+from .distribution import ActionNoise, Distribution, Gaussian, Product
 from .weights import placed, saved_tensors
 
 SHOWN = 5

@@ -15,8 +15,7 @@ from torch.nn import functional
 
 from ...envs import Field
 from .decoding import ChannelsFirst, image_shape, is_image
-from .line_convolution import CrossConvolution
-from .rectified import rectified_product
+from .line_convolution import CrossConvolution, rectified_product
 
 LARGE_IMAGE = 36
 """Images of at least this side are for strided convolutions; smaller ones keep their resolution."""

@@ -13,11 +13,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from ..nets.action_noise import ActionNoise
+from ..nets.distribution import ActionNoise
 from ..ranks import Ranks
 from ..trainer import LaunchedEnvs, Timer
-from .final_values import final_values
-from .rollout import Actor, OnDecision, values_after
+from .rollout import Actor, OnDecision, final_values, values_after
 from .storage import RolloutStorage
 
 

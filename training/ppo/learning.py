@@ -9,11 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
 from ..nets.running_moments import LIMIT, ImageMoments, RunningMoments, mean_and_deviation
-from ..nets.weights import copied, load_tensors, saved_tensors
+from ..nets.weights import Adam, copied, load_tensors, saved_tensors
 from ..ranks import RankLost, Ranks
 from ..settings import scheduled
 from ..trainer import Metrics, NonFiniteWeights

@@ -14,12 +14,11 @@ from ...envs import PacError, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import MASK_64
 from ...envs.unknown import UNKNOWN
-from .batches import BatchPlaces, find_batch, find_overwritten
+from .batches import BatchPlaces, Transitions, find_batch, find_overwritten
 from .kernels import FINAL, RowRange, Walk, draw_uniform
 from .priorities import Priorities
 from .ring import ReplayRing
 from .settings import MARGIN, ReplaySettings
-from .transitions import Transitions
 
 LONGEST = 1024
 """Slots after which the search for a successor ends, at most; a seat that waits longer is not learned from."""

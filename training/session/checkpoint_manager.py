@@ -15,8 +15,7 @@ from ...envs.errors import ImpossibleState, brief
 from ...envs.fields import Array
 from ..diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from ..limits import MAX_ENVS
-from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
-from ..runs.checkpoint_writer import CheckpointWriter
+from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, CheckpointWriter, load_newest
 from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED

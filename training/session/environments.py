@@ -17,9 +17,8 @@ from ...backends.ray_backend.reach import check_cluster
 from ...backends.system.segment import SharedMemoryFull
 from ...backends.workers.spares import SpareWorkers
 from ...envs import PacError
-from ...envs.spaces.drawing_budget import SHARE, limit_text
-from ...envs.spaces.infos import with_room
-from ...envs.spaces.late_infos import ROOM, LateNames, number_field
+from ...envs.spaces.drawing import SHARE, limit_text
+from ...envs.spaces.infos import ROOM, LateNames, number_field, with_room
 from ..device import envs_device
 from ..past.history import MIN_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from ...backends.core.base import Backend
-from ...envs.spaces.late_infos import LateNames
+from ...envs.spaces.infos import LateNames
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from .checkpoint_manager import CheckpointManager

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...backends import usable_cores
 from ...backends.core.status import usage
-from ...backends.system.machine import MachineLoad, machine_memory
-from ...envs.spaces.drawing_budget import BUDGET
+from ...backends.system.cores import MachineLoad, machine_memory
+from ...envs.spaces.drawing import BUDGET
 from ...envs.unknown import UNKNOWN
 from ..diagnosis.machine import Counters, MachineSample
 from ..own_threads import OwnThread

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...backends import backend_names, default_num_envs
 from ...envs import BadParameter, Task, UnknownName, find
-from ...envs.spaces.late_infos import ADAPTED, LATE_INFOS
+from ...envs.spaces.infos import ADAPTED, LATE_INFOS
 from ...envs.task import transformed
 from ..config import Config
 from ..ranks import Ranks, SingleRank

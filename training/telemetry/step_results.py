@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.core.fetched import Fetched
-from ...backends.core.layout import Buffer, nan_rows
+from ...backends.core.layout import Buffer, Fetched, nan_rows
 from ...envs import Task
 from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.slots import Span

@@ -13,8 +13,7 @@ import numpy as np
 from ...envs import Field, Panel
 from ...envs.fields import Array, Buffers
 from ...envs.signals import deferred_signals
-from ...envs.spaces.drawing import MODE_OF, as_picture, drawing, picture_in, written
-from ...envs.spaces.drawing_budget import BUDGET, Turns
+from ...envs.spaces.drawing import BUDGET, MODE_OF, Turns, as_picture, drawing, picture_in, written
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ...envs.text import size_of
 from .observations import NAMELESS, ObservationParts, Ranges, host_array

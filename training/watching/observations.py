@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...envs import Field, Panel
 from ...envs.fields import Array
+from ...envs.spaces.actions import dotted, named
 from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, pixels, story_panel, text_panel
-from ...envs.spaces.kinds import dotted, named
 from ...envs.spaces.names import labels_of
 
 NUMERIC = "biuf"

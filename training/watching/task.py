@@ -13,8 +13,7 @@ import numpy as np
 
 from ...envs import Outcome, Task
 from ...envs.fields import Array
-from ...envs.spaces.actions import ActionPart, action_parts, component_names
-from ...envs.spaces.kinds import kind_of
+from ...envs.spaces.actions import ActionPart, action_parts, component_names, kind_of
 from ...envs.spaces.names import names_of
 from ..past.replay import NotReplayable
 from .boards import WatchedBoards

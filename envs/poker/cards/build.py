@@ -8,11 +8,10 @@ import numpy as np
 
 from ...fields import Array
 from ...native import compiled
-from .boards import CardBoards, boards
 from .clusters import cluster, nearest, totals_of
 from .equity import BINS, FULL, IMPOSSIBLE, RiverEquities, histograms, river_equities
 from .parallel import ThreadCrew
-from .words import HOLE_WORDS, HOLES, renamings
+from .words import HOLE_WORDS, HOLES, CardBoards, boards, renamings
 
 NAMES = {3: "flop", 4: "turn", 5: "river"}
 UNITS = (0, 0, 0, 30, 700, 16)

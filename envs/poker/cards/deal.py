@@ -8,10 +8,9 @@ import numpy as np
 
 from ...fields import Array
 from ...native import compiled, draw, stream
-from .boards import RENAMING, RENAMING_BITS
 from .evaluator import strength
 from .notation import DECK
-from .words import class_of, hole_of, place_of, renamed_card, word_of
+from .words import RENAMING, RENAMING_BITS, class_of, hole_of, place_of, renamed_card, word_of
 
 PLAYERS = 2
 BOARD = 2 * PLAYERS

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...fields import Array
 from ...native import compiled
-from .boards import RENAMING, RENAMING_BITS
 from .evaluator import CATEGORY, strength
 from .notation import DECK
-from .words import HOLE_CARDS, HOLE_WORDS, HOLES, place_of, word_of
+from .words import HOLE_CARDS, HOLE_WORDS, HOLES, RENAMING, RENAMING_BITS, place_of, word_of
 
 LIVE = 47 * 46 // 2
 """Pairs of cards that do not clash with a river."""

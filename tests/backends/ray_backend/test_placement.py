@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.backends.ray_backend.placement import Node, place
+from pac.backends.ray_backend.fleet import Node, place
 
 
 def nodes(*cores: int) -> list[Node]:

@@ -10,7 +10,7 @@ from pac.envs.autochess.bots import SKILLS, bot_turn
 from pac.envs.autochess.kernels import play_round
 from pac.envs.autochess.layout import ALIVE, OVER, RANK, SEATS, STAGE, WORDS
 from pac.envs.autochess.rounds import begin
-from pac.envs.autochess.work import new_work
+from pac.envs.autochess.views import new_work
 
 from .states import violations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pac.envs.autochess import work as at
+from pac.envs.autochess import views as at
 from pac.envs.autochess.combat import PHYSICAL, SPECIAL, TRUE, begin, blow, fight, happen, reduced
 from pac.envs.autochess.creatures import ATTACK, CRIT, DEFENCE, HP, LINES, PP, RANGE, SHIELD, SPECIAL_DEFENCE, SPEED
 from pac.envs.autochess.display import load

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs.autochess import work as at
+from pac.envs.autochess import views as at
 from pac.envs.autochess.combat import fight
 from pac.envs.autochess.creatures import HP
 from pac.envs.autochess.display import TAKEN, draw_film, load
 from pac.envs.autochess.layout import FILM, FILM_WORDS, NOBODY, PICTURES, WORDS, Ints
 from pac.envs.autochess.looks import DARK, ENEMY
 from pac.envs.autochess.teams import write_row
-from pac.envs.autochess.work import RoundMemory, new_work
+from pac.envs.autochess.views import RoundMemory, new_work
 
 SHAPE = (PICTURES, at.ROWS, at.COLUMNS)
 

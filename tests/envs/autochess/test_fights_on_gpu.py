@@ -7,7 +7,7 @@ import pytest
 import torch
 from numba import njit
 
-from pac.envs.autochess import work as at
+from pac.envs.autochess import views as at
 from pac.envs.autochess.combat import fight
 from pac.envs.autochess.display import load
 from pac.envs.autochess.layout import FILM_WORDS, NOBODY

@@ -15,7 +15,7 @@ from pac.envs.autochess.rounds import begin, count_streak, income, match
 from pac.envs.autochess.tables import COMPONENTS, ITEMS, UNIT_STATS
 from pac.envs.autochess.teams import muster
 from pac.envs.autochess.turn import add_xp, take
-from pac.envs.autochess.work import new_work
+from pac.envs.autochess.views import new_work
 
 from .play import NUMBERS, Seat, species
 

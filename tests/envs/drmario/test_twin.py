@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pac.envs.drmario import layout as at
-from pac.envs.drmario.reach import survey
+from pac.envs.drmario.plan import survey
 
 from ...examples import one_in
 from .bottles import State, cells

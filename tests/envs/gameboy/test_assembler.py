@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pac.envs.gameboy.assembler import ENCODINGS, BadSource, Program
-from pac.envs.gameboy.cartridges import DIGESTS, own_cartridge
+from pac.envs.gameboy.cartridge import DIGESTS, own_cartridge
 
 
 def test_every_code_has_one_text():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs.gameboy import layout as at
-from pac.envs.gameboy.cartridges import own_cartridge
+from pac.envs.gameboy.cartridge import own_cartridge
 from pac.envs.gameboy.console import Console
 
 from .programs import cartridge, numbered_banks, ran

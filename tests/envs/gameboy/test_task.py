@@ -14,7 +14,7 @@ import pytest
 from pac.envs import find
 from pac.envs.errors import PacError
 from pac.envs.gameboy import games
-from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.cartridge import own_bytes
 from pac.envs.gameboy.games import GameReader
 from pac.envs.gameboy.layout import FRAME, FRAME_BYTES, WORDS
 from pac.envs.gameboy.starts import played

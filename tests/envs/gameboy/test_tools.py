@@ -10,7 +10,7 @@ import pytest
 from pac.envs import find
 from pac.envs.errors import PacError
 from pac.envs.gameboy.assembler import ENCODINGS, cartridge_bytes
-from pac.envs.gameboy.cartridges import own_bytes, own_cartridge
+from pac.envs.gameboy.cartridge import own_bytes, own_cartridge
 from pac.envs.gameboy.console import Console
 from pac.envs.gameboy.games import FOLDER, find_game, known_games
 from pac.envs.gameboy.handheld import Handheld

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pac.training.dqn.settings import IqnSettings
-from pac.training.replay.transitions import Transitions
+from pac.training.replay.batches import Transitions
 
 Weights = dict[str, np.ndarray]
 

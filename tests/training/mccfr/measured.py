@@ -14,8 +14,7 @@ from pac.envs import find
 from pac.envs.task import transformed
 from pac.training.lone_training import LoneTraining
 from pac.training.mccfr.trainer import MCCFR
-from pac.training.runs.checkpoint import load_newest
-from pac.training.runs.checkpoint_writer import CheckpointWriter
+from pac.training.runs.checkpoint import CheckpointWriter, load_newest
 from pac.training.trainer import BufferSpec, Context, OwnedEnvs, Timer
 
 WORKERS = 2

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from pac.envs.native import draw, stream
-from pac.training.nets.action_noise import ACTIONS, BITS, ActionNoise
-from pac.training.nets.distribution import normal
+from pac.training.nets.distribution import ACTIONS, BITS, ActionNoise, normal
 
 STEPS = 400
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pac.training.nets.adam import EPSILON, Adam
+from pac.training.nets.weights import EPSILON, Adam
 
 from ...programs import python
 

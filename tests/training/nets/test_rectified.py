@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pac.training.nets.rectified import RectifiedProduct, rectified_product
+from pac.training.nets.line_convolution import RectifiedProduct, rectified_product
 
 
 @pytest.mark.parametrize("through", ["whole", "transposed part"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pac.envs.gameboy.cartridges import own_cartridge
+from pac.envs.gameboy.cartridge import own_cartridge
 from pac.envs.gameboy.layout import CLOCK
 from pac.envs.gameboy.looks import LAST_LINES
 from pac.envs.gameboy.snapshots import read_picture, read_snapshot

@@ -11,13 +11,11 @@ from pac.backends import make
 from pac.backends.core.layout import Layout
 from pac.envs import Task, find
 from pac.envs.fields import FINAL_OBSERVATION
-from pac.training.nets.action_noise import ActionNoise
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.device_buffer import DeviceBuffer
-from pac.training.ppo import final_values
-from pac.training.ppo.final_values import FinalValues, ResidentFinalValues
+from pac.training.nets.distribution import ActionNoise
 from pac.training.ppo.policy import PpoPolicy
-from pac.training.ppo.rollout import Actor, rollout
+from pac.training.ppo.rollout import Actor, FinalValues, ResidentFinalValues, rollout
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.storage import RolloutStorage
 from pac.training.trainer import Timer
@@ -79,7 +77,7 @@ def test_the_values_are_those_of_last_observations_of_every_step(backend: str) -
 
 def test_a_full_table_is_evaluated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Episodes that are truncated more often than the table has rows have their values, too."""
-    monkeypatch.setattr(final_values, "LEAST_ROWS", 1)
+    monkeypatch.setattr("pac.training.ppo.rollout.LEAST_ROWS", 1)
     with closing(make(corridor(), 4, "inline", slots=101, seed=1)) as envs:
         found, expected = collected(corridor(), envs, 4, 100)
     assert torch.count_nonzero(expected) > 2 * 4

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pac.envs import Field, Task
-from pac.training.nets.adam import Adam
+from pac.training.nets.weights import Adam
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
 

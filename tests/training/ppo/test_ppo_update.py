@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
-from pac.training.nets.adam import Adam
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
-from pac.training.nets.weights import placed
+from pac.training.nets.weights import Adam, placed
 from pac.training.ppo.gae import gae, step_discounts
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings

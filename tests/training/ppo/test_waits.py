@@ -9,23 +9,15 @@ from typing import Any
 import pytest
 
 from pac.envs import find
-from pac.training.nets import (
-    action_noise,
-    decoding,
-    device_buffer,
-    distribution,
-    line_convolution,
-    running_moments,
-    torsos,
-)
+from pac.training.nets import decoding, device_buffer, distribution, line_convolution, running_moments, torsos
 from pac.training.nets.wait_guard import Wait, WaitGuard
-from pac.training.ppo import networks, policy, rollout, storage
+from pac.training.ppo import policy, rollout, storage
 from pac.training.ppo.trainer import PPO
 
 from .test_overlap import training
 
-LOOP = (rollout, storage, policy, networks, device_buffer, distribution, decoding, torsos, line_convolution)
-"""The modules whose code runs at every step; `action_noise` and `running_moments` run there, too."""
+LOOP = (rollout, storage, policy, device_buffer, distribution, decoding, torsos, line_convolution)
+"""The modules whose code runs at every step; `running_moments` runs there, too."""
 WAITS = {"item", "tolist", "numpy", "cpu"}
 CASES = [("CartPole-v1", False), ("Pendulum-v1", True), ("drmario", True), ("staghunt", False)]
 
@@ -41,7 +33,7 @@ def calls(module: ModuleType) -> Iterator[tuple[str, int]]:
             inner += ast.iter_child_nodes(node)
 
 
-@pytest.mark.parametrize("module", [*LOOP, action_noise, running_moments], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [*LOOP, running_moments], ids=lambda module: module.__name__)
 def test_no_file_of_the_loop_reads_a_tensor_on_the_host(module: ModuleType) -> None:
     """On the CPU, PyTorch does nothing for these methods, so the guard cannot see them."""
     assert [f"{module.__file__}:{line} {name}()" for name, line in calls(module) if name in WAITS] == []

@@ -8,11 +8,11 @@ from pac.backends.workers.supervised import AbsentRows
 from pac.envs import BadParameter, Task
 from pac.envs.fields import DECIDES, OUT, PLAYED, WAITS
 from pac.training.replay import settings
+from pac.training.replay.batches import Transitions
 from pac.training.replay.kernels import FINAL, NOTHING, UNFINISHED, transition
 from pac.training.replay.priorities import PrioritySettings
 from pac.training.replay.replay import NothingToSample, Replay
 from pac.training.replay.settings import ReplaySettings
-from pac.training.replay.transitions import Transitions
 
 from ...toys import toy
 from .reference import ReferenceReplay

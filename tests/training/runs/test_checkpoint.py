@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from pac.training.runs.checkpoint import DATA, TENSORS, NoCheckpoint, load_newest, save
-from pac.training.runs.checkpoint_writer import CheckpointWriter
+from pac.training.runs.checkpoint import DATA, TENSORS, CheckpointWriter, NoCheckpoint, load_newest, save
 
 
 def write(directory: Path, *steps: int, keep: int = 3) -> list[Path]:
@@ -138,7 +137,7 @@ KILLED_WHILE_STREAMING = """
 import itertools, sys, numpy
 from pathlib import Path
 from pac.training.runs import streamed_array
-from pac.training.runs.checkpoint_writer import CheckpointWriter
+from pac.training.runs.checkpoint import CheckpointWriter
 streamed_array.SLICE_BYTES = 1 << 16
 table = numpy.zeros(200_000)
 saver = CheckpointWriter(Path(sys.argv[1]), lambda step, error: print(step, flush=True))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pac.envs.safetensors_file import map_tensors
 from pac.training.runs import streamed_array
-from pac.training.runs.checkpoint import load_newest
-from pac.training.runs.checkpoint_writer import CheckpointWriter
+from pac.training.runs.checkpoint import CheckpointWriter, load_newest
 from pac.training.runs.streamed_array import StreamedArray, safetensors_chunks
 
 LIMIT = 60.0

@@ -3,7 +3,7 @@
 import pytest
 
 from pac.envs import Field
-from pac.envs.spaces.late_infos import ROOM
+from pac.envs.spaces.infos import ROOM
 from pac.envs.unknown import unknown_in
 from pac.training.telemetry.counts import TOTALS, Counts
 from pac.training.telemetry.moments import MomentSource

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pac.backends.system.arrays import NamedArrays
-from pac.backends.workers import fleet, member
+from pac.backends.workers import fleet
 from pac.envs import find
 from pac.training.runs.worker_output import WorkerOutput
 from pac.training.telemetry import timeline
@@ -156,7 +156,7 @@ def test_rates_at_an_n_are_the_medians_of_the_last_windows():
 def test_the_output_of_a_worker_is_kept_however_often_its_file_is_emptied(tmp_path, monkeypatch):
     """The file is emptied when it is larger than the limit, and not before."""
     monkeypatch.setattr(fleet.Fleet, "spawn", lambda *_: None)
-    monkeypatch.setattr(member, "LOG_LIMIT", 640)
+    monkeypatch.setattr(fleet, "LOG_LIMIT", 640)
     (one,) = fleet.Fleet("nowhere:nothing", [{}]).members
     one.log = tmp_path / "fleet-1-0.log"
     (tmp_path / "run").mkdir()
@@ -168,7 +168,7 @@ def test_the_output_of_a_worker_is_kept_however_often_its_file_is_emptied(tmp_pa
             with one.log.open("a") as log:
                 log.write("".join(f"{line}\n" for line in new))
             output.copy()
-            member.status(one)
+            fleet.status(one)
             assert one.log.stat().st_size == 64 * left
     kept = (tmp_path / "run" / "workers.log").read_text().splitlines()
     assert kept == [f"worker 1: {line}" for line in lines]

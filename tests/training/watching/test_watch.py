@@ -41,7 +41,7 @@ def test_a_watched_script_is_found_and_seen():
 @pytest.mark.thorough
 def test_what_environments_draw_is_shown(monkeypatch):
     """A picture, made small, that changes; here as often as anybody looks, whatever it costs."""
-    monkeypatch.setattr("pac.envs.spaces.drawing_budget.SHARE", math.inf)
+    monkeypatch.setattr("pac.envs.spaces.drawing.SHARE", math.inf)
     with training(cartpoles(render_mode="rgb_array")) as started:
         until(lambda: np.any(started.see().boards.get("picture", 0)), "a picture")
         first = started.see().boards["picture"][0]
@@ -51,7 +51,7 @@ def test_what_environments_draw_is_shown(monkeypatch):
 
 def test_waiting_goes_into_pictures(monkeypatch):
     """Beyond their share of the time they are drawn while the training stands still anyway."""
-    monkeypatch.setattr("pac.envs.spaces.drawing_budget.SHARE", 1e-9)
+    monkeypatch.setattr("pac.envs.spaces.drawing.SHARE", 1e-9)
     shades = itertools.count(1)
     boards = WatchedBoards(lambda _env: np.full((4, 4, 3), next(shades), np.uint8), np.zeros(1, np.float32))
     assert boards.look()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.envs.gameboy.cartridges import own_bytes
+from pac.envs.gameboy.cartridge import own_bytes
 from pac.envs.gameboy.handheld import Handheld
 from pac.tui.drawing.widgets import TextLines
 from pac.tui.play.handheld import HandheldApp, play_handheld

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ....envs import Task
 from ....envs.fields import Array
 from ....envs.panels import Glyph
-from ....envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from ....envs.poker.cards.deal import BucketTables
 from ....envs.poker.cards.notation import CLASSES, RANKS
-from ....envs.poker.cards.words import HOLE_CARDS, LANE, renamings
+from ....envs.poker.cards.words import HOLE_CARDS, LANE, RENAMING, RENAMING_BITS, renamings
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 

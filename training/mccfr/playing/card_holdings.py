@@ -9,11 +9,10 @@ import numpy as np
 from ....envs.fields import Array
 from ....envs.native import below, compiler
 from ....envs.poker.cards import deal as dealing
-from ....envs.poker.cards.boards import RENAMING
 from ....envs.poker.cards.deal import BOARD, DEALT, PLAYERS, STREETS, BucketTables, hole_under, look_up_many
 from ....envs.poker.cards.evaluator import strength
 from ....envs.poker.cards.notation import DECK, card_text
-from ....envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, class_of, hole_of, place_of, word_of
+from ....envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, RENAMING, class_of, hole_of, place_of, word_of
 from .holdings import Board, Sample
 
 compiled = compiler(Path(__file__).parent, Path(dealing.__file__).parent)

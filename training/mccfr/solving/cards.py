@@ -9,7 +9,7 @@ from ....envs.poker.cards.abstraction import CardAbstraction
 from ....envs.poker.cards.deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
 from ....envs.poker.game import PokerGame
 from ..compiled import compiled
-from .sampling_tree import DealtHands
+from .public_tree import DealtHands
 
 
 class CardDealer:

@@ -12,7 +12,7 @@ from ....backends import usable_cores
 from ....envs.native import GOLDEN, mixed, stream
 from ....envs.poker.game import PokerGame
 from ..compiled import compiled
-from .sampling_tree import DealtHands, all_deals
+from .public_tree import DealtHands, all_deals
 
 if TYPE_CHECKING:
     from ....envs.poker.cards.abstraction import CardAbstraction

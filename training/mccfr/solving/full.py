@@ -15,9 +15,8 @@ from ....envs import UnknownName
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from ..compiled import compiled, inlined
-from .exact import Strategy, normalised
+from .exact import Strategy, evaluate, normalised, spread
 from .public_tree import PLAYERS, PublicTree, public_tree
-from .sweeps import evaluate, spread
 
 
 class Variant(NamedTuple):

@@ -12,10 +12,9 @@ from ....envs import UnknownName
 from ....envs.poker.game import PokerGame
 from ....envs.task import MASK_64
 from .dealing import Dealer, dealer_of
-from .external import sample_external
+from .external import sample_external, sample_outcome
 from .matching import SPARE, discount
-from .outcome import sample_outcome
-from .sampling_tree import sampling_tree
+from .public_tree import sampling_tree
 from .sharing import copied, exchange_when_free, locked, unshared
 from .traversal import TraversalArrays, visits_for
 

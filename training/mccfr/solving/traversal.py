@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .sampling_tree import DealtHands, SamplingTree
+from .public_tree import DealtHands, SamplingTree
 from .sharing import SharedTables
 
 

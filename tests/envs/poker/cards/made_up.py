@@ -6,9 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from pac.envs.poker.cards.boards import boards
 from pac.envs.poker.cards.deal import BucketTables
-from pac.envs.poker.cards.words import HOLES
+from pac.envs.poker.cards.words import HOLES, boards
 
 DRAWN = 1_000_003
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, CardBoards
-from pac.envs.poker.cards.words import place_of, renamed, word_of
+from pac.envs.poker.cards.words import RENAMING, RENAMING_BITS, CardBoards, place_of, renamed, word_of
 
 from .made_up import found_boards
 

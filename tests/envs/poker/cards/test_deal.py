@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.native import stream
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from pac.envs.poker.cards.deal import DEALT, deal, deal_many, look_up_many
 from pac.envs.poker.cards.notation import CLASSES
-from pac.envs.poker.cards.words import place_of, renamed_card, word_of
+from pac.envs.poker.cards.words import RENAMING, RENAMING_BITS, place_of, renamed_card, word_of
 
 from .made_up import random_tables
 from .twin import cards_of, worth

@@ -12,10 +12,19 @@ from hypothesis import strategies as st
 
 from pac.envs.native import compiler
 from pac.envs.poker.cards import equity
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, RiverEquities, histograms, river_equities
 from pac.envs.poker.cards.evaluator import strength
-from pac.envs.poker.cards.words import HOLE_WORDS, HOLES, hole_of, place_of, renamed_card, renamings, word_of
+from pac.envs.poker.cards.words import (
+    HOLE_WORDS,
+    HOLES,
+    RENAMING,
+    RENAMING_BITS,
+    hole_of,
+    place_of,
+    renamed_card,
+    renamings,
+    word_of,
+)
 
 from ....examples import one_in
 from .made_up import found_boards

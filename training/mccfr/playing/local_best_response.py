@@ -21,10 +21,11 @@ from ....envs import BadParameter
 from ....envs.fields import Array
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import FOLD, SHOWDOWN, STREET
+from ..solving.public_tree import TreeNodes, tree_nodes
 from .estimate import Estimate, OnProgress, measure_parts, no_progress
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
-from .rollout import Nodes, nodes_of, played_below
+from .rollout import played_below
 
 PLAYERS = 2
 PLAYED = 512
@@ -67,7 +68,7 @@ def local_best_response(
     if holdings.exact:
         return Estimate(_exactly(game, strategy, holdings))
 
-    nodes = nodes_of(game)
+    nodes = tree_nodes(game)
 
     def both(pair: int) -> Array:
         random = np.random.default_rng((seed, pair))
@@ -81,7 +82,7 @@ def local_best_response(
     return Estimate.of(won, PLAYERS, luck)
 
 
-def _worth(nodes: Nodes, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator) -> float:
+def _worth(nodes: TreeNodes, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator) -> float:
     """Return a hand's winnings on its board if both follow the strategy. The mean over hands and seats is 0."""
     own, other = np.zeros(len(holdings.names)), holdings.against(seat.player, seat.hand, seat.board)
     own[seat.hand] = 1

@@ -12,11 +12,12 @@ from ....envs.fields import Array
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD, STREET
 from ..solving.exact import Strategy
+from ..solving.public_tree import TreeNodes, tree_nodes
 from .estimate import Estimate, OnProgress, measure_parts, no_progress
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
 from .resolving import Resolver
-from .rollout import Nodes, duel, expected, nodes_of
+from .rollout import duel, expected
 
 BOTS = ("uniform", "call", "fold", "allin")
 """Opponents without training: uniform random; check and call; check and fold; the largest raise, else call."""
@@ -101,7 +102,7 @@ def exact_match(game: PokerGame, one: Strategy, other: Strategy) -> Estimate:
     """Return the winnings of one strategy against another per hand, the mean over all deals and both seats."""
     deals = game.deals
     assert deals is not None
-    nodes, value = nodes_of(game), np.zeros(len(game.tree.kind))
+    nodes, value = tree_nodes(game), np.zeros(len(game.tree.kind))
     won = 0.0
     for bucket, sign in zip(deals.bucket, deals.sign, strict=True):
         expected(nodes, one, other, bucket, sign, 0, len(value), value)
@@ -136,7 +137,7 @@ def match(
     Raises:
         BadParameter: The number of hands is odd, or less than four.
     """
-    nodes, deals = nodes_of(game), deals_of(hands)
+    nodes, deals = tree_nodes(game), deals_of(hands)
 
     def play(block: int) -> Array:
         random = np.random.default_rng((seed, block))
@@ -204,7 +205,7 @@ def player_match(
     Raises:
         BadParameter: The number of hands is odd, or less than four.
     """
-    nodes = nodes_of(game)
+    nodes = tree_nodes(game)
 
     def play(pair: int) -> Array:
         random = np.random.default_rng((seed, pair))
@@ -228,7 +229,7 @@ class Deal(NamedTuple):
     sign: float
 
 
-def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> Array:
+def _worth(nodes: TreeNodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> Array:
     """Return `(nodes,)` the values of all nodes to player 0 for a deal if both follow a strategy."""
     boards = [deal.board[:shown] for shown in holdings.shown]
     held = [[holdings.buckets(player, board)[deal.hands[player]] for player in range(PLAYERS)] for board in boards]

@@ -27,10 +27,11 @@ from ....envs.fields import Array
 from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from ...settings import TrainerSettings
+from ..solving.public_tree import tree_nodes
 from .estimate import OnProgress, no_progress
 from .holdings import Board, Holdings, Sample
 from .ranges import ends, probabilities, ranges
-from .rollout import expected_below, nodes_of, played_below
+from .rollout import expected_below, played_below
 from .subgame import Subgame, Subtree, matched, subtree
 
 CHUNK = 256
@@ -97,7 +98,7 @@ class Resolver:
         self.game, self.strategy, self.holdings = game, strategy, holdings
         self.settings = settings or ResolverSettings()
         self._clock = clock
-        self._nodes, self._ends = nodes_of(game), ends(game)
+        self._nodes, self._ends = tree_nodes(game), ends(game)
 
     def resolve(self, node: int, board: Board = ()) -> ResolvedDecision:
         """Return the strategy at a decision for every hand.

@@ -2,72 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ....envs.fields import Array
 from ....envs.native import draw
-from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
 from ..compiled import compiled, inlined
-
-
-class Nodes(NamedTuple):
-    """A game's tree as these kernels read it; all but `child` are `(nodes,)`.
-
-    Attributes:
-        kind: As in `Tree`.
-        player: The player who decides.
-        street: As in `Tree`.
-        result: The index of the result of a showdown.
-        stake: float64 chips: of a `FOLD` what player 0 wins (or loses), of a `SHOWDOWN` what the winner wins.
-        first: The first edge.
-        degree: Number of edges.
-        base: int64, the decision's first entry for bucket 0.
-        stride: int64, entries from one bucket to the next.
-        child: `(edges,)`, the node below each edge.
-    """
-
-    kind: Array
-    player: Array
-    street: Array
-    result: Array
-    stake: Array
-    first: Array
-    degree: Array
-    base: Array
-    stride: Array
-    child: Array
-
-
-def nodes_of(game: PokerGame) -> Nodes:
-    """Return the tree of a game as kernels read it."""
-    tree = game.tree
-    folded = np.where(tree.player == 0, -tree.paid[:, 0], tree.paid[:, 1])
-    return Nodes(
-        kind=tree.kind,
-        player=tree.player,
-        street=tree.street,
-        result=tree.result,
-        stake=np.where(tree.kind == FOLD, folded, tree.paid.min(axis=1)).astype(np.float64),
-        first=tree.first,
-        degree=tree.degree,
-        base=game.entry_base[tree.street, tree.player] + tree.place,
-        stride=tree.width[tree.street, tree.player].astype(np.int64),
-        child=tree.child,
-    )
+from ..solving.public_tree import TreeNodes
 
 
 @inlined
-def entry_of(nodes: Nodes, node: int, bucket: Array) -> int:
+def entry_of(nodes: TreeNodes, node: int, bucket: Array) -> int:
     """The first entry of a decision, for the buckets `(streets, 2)` of a deal."""
-    return int(nodes.base[node] + bucket[nodes.street[node], nodes.player[node]] * nodes.stride[node])
+    return int(nodes.entry[node] + bucket[nodes.street[node], nodes.player[node]] * nodes.stride[node])
 
 
 @compiled
 def expected(
-    nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
+    nodes: TreeNodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
 ) -> None:
     """Write the expected value of a deal to player 0 at every node from `root` to `end - 1`.
 
@@ -84,9 +36,9 @@ def expected(
     for node in range(end - 1, root - 1, -1):
         kind = nodes.kind[node]
         if kind == FOLD:
-            value[node] = nodes.stake[node]
+            value[node] = nodes.amount[node]
         elif kind == SHOWDOWN:
-            value[node] = nodes.stake[node] * sign[nodes.result[node]]
+            value[node] = nodes.amount[node] * sign[nodes.result[node]]
         elif kind == STREET:
             value[node] = value[nodes.child[nodes.first[node]]]
         else:
@@ -99,7 +51,9 @@ def expected(
 
 
 @compiled
-def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array) -> float:
+def played(
+    nodes: TreeNodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array
+) -> float:
     """Play a deal once from a node on; return the winnings of player 0 in chips.
 
     Args:
@@ -124,13 +78,13 @@ def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array
                 action += 1
         node = nodes.child[edge + action]
     if nodes.kind[node] == FOLD:
-        return float(nodes.stake[node])
-    return float(nodes.stake[node] * sign[nodes.result[node]])
+        return float(nodes.amount[node])
+    return float(nodes.amount[node] * sign[nodes.result[node]])
 
 
 @compiled
 def expected_below(
-    nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, ends: Array, values: Array
+    nodes: TreeNodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, ends: Array, values: Array
 ) -> None:
     """Write the expected values of deals to player 0 at some nodes if both follow `strategy`.
 
@@ -153,7 +107,7 @@ def expected_below(
 
 @compiled
 def played_below(
-    nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, random: Array, values: Array
+    nodes: TreeNodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, random: Array, values: Array
 ) -> None:
     """Write the winnings of player 0 in deals played once from some nodes on; arguments as in `expected_below`."""
     for deal in range(len(buckets)):
@@ -162,7 +116,9 @@ def played_below(
 
 
 @compiled
-def duel(nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array) -> None:
+def duel(
+    nodes: TreeNodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array
+) -> None:
     """Play deals once from each seat; write the winnings of one strategy against the other per hand.
 
     Args:

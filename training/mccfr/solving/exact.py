@@ -22,28 +22,30 @@ def spread(p: PublicTree, strategy: Vector, player: int, reach: Vector) -> None:
         strategy: `(entries,)` probabilities.
         reach: `(n, b)`, written.
     """
+    tree = p.nodes
     reach[0, : p.buckets[0]] = 1
-    for node in range(len(p.kind)):
-        street, first = p.street[node], p.first[node]
-        if p.kind[node] == STREET:
-            below = p.child[first]
+    for node in range(len(tree.kind)):
+        street, first = tree.street[node], tree.first[node]
+        if tree.kind[node] == STREET:
+            below = tree.child[first]
             for hand in range(p.buckets[street + 1]):
                 reach[below, hand] = reach[node, p.parent[street + 1, player, hand]]
             continue
-        for action in range(p.degree[node]):
-            below = p.child[first + action]
+        for action in range(tree.degree[node]):
+            below = tree.child[first + action]
             for hand in range(p.buckets[street]):
                 share = 1.0
-                if p.player[node] == player:
-                    share = strategy[p.entry[node] + hand * p.stride[node] + action]
+                if tree.player[node] == player:
+                    share = strategy[tree.entry[node] + hand * tree.stride[node] + action]
                 reach[below, hand] = reach[node, hand] * share
 
 
 @compiled
 def settle(p: PublicTree, node: int, player: int, reach: Vector, value: Vector) -> None:
     """Write the value of a terminal to each hand of a player, against the other's hands that reach it."""
-    street, weights = p.street[node], p.weight[p.result[node]]
-    amount = p.amount[node] if player == 0 else -p.amount[node]
+    tree = p.nodes
+    street, weights = tree.street[node], p.weight[tree.result[node]]
+    amount = tree.amount[node] if player == 0 else -tree.amount[node]
     for hand in range(p.buckets[street]):
         value[node, hand] = 0
     for pair in range(p.pairs[street], p.pairs[street + 1]):
@@ -61,27 +63,28 @@ def evaluate(p: PublicTree, strategy: Vector, player: int, reach: Vector, value:
         value: `(n, b)`, written.
         best: Whether the player takes the best action at each decision instead of following the strategy.
     """
-    for node in range(len(p.kind) - 1, -1, -1):
-        street, first = p.street[node], p.first[node]
-        if p.degree[node] == 0:
+    tree = p.nodes
+    for node in range(len(tree.kind) - 1, -1, -1):
+        street, first = tree.street[node], tree.first[node]
+        if tree.degree[node] == 0:
             settle(p, node, player, reach, value)
             continue
-        own = p.kind[node] == DECISION and p.player[node] == player
+        own = tree.kind[node] == DECISION and tree.player[node] == player
         for hand in range(p.buckets[street]):
             value[node, hand] = -np.inf if own and best else 0
-        if p.kind[node] == STREET:
-            below = p.child[first]
+        if tree.kind[node] == STREET:
+            below = tree.child[first]
             for hand in range(p.buckets[street + 1]):
                 value[node, p.parent[street + 1, player, hand]] += value[below, hand]
             continue
-        for action in range(p.degree[node]):
-            below = p.child[first + action]
+        for action in range(tree.degree[node]):
+            below = tree.child[first + action]
             for hand in range(p.buckets[street]):
                 worth = value[below, hand]
                 if own and best:
                     value[node, hand] = max(value[node, hand], worth)
                 elif own:
-                    value[node, hand] += worth * strategy[p.entry[node] + hand * p.stride[node] + action]
+                    value[node, hand] += worth * strategy[tree.entry[node] + hand * tree.stride[node] + action]
                 else:
                     value[node, hand] += worth
     return float(value[0, : p.buckets[0]].sum())
@@ -151,17 +154,18 @@ def best_response(game: PokerGame, strategy: Strategy, player: int) -> tuple[flo
     public = public_tree(game)
     won, values = _against(public, strategy, player, best=True)
     response = strategy.copy()
-    for node in np.flatnonzero((public.kind == DECISION) & (public.player == player)):
-        hands, degree, first = public.buckets[public.street[node]], public.degree[node], public.first[node]
-        best = values[public.child[first : first + degree], :hands].argmax(axis=0)
-        entries = public.entry[node] + np.arange(hands)[:, None] * public.stride[node] + np.arange(degree)
+    tree = public.nodes
+    for node in np.flatnonzero((tree.kind == DECISION) & (tree.player == player)):
+        hands, degree, first = public.buckets[tree.street[node]], tree.degree[node], tree.first[node]
+        best = values[tree.child[first : first + degree], :hands].argmax(axis=0)
+        entries = tree.entry[node] + np.arange(hands)[:, None] * tree.stride[node] + np.arange(degree)
         response[entries] = np.arange(degree) == best[:, None]
     return won, response
 
 
 def _against(public: PublicTree, strategy: Strategy, player: int, *, best: bool) -> tuple[float, NDArray[np.float64]]:
     """Return the value of the game to a player, and of all nodes, `(n, b)`."""
-    reach = np.zeros((len(public.kind), int(public.buckets.max())))
+    reach = np.zeros((len(public.nodes.kind), int(public.buckets.max())))
     values = np.zeros_like(reach)
     spread(public, strategy, 1 - player, reach)
     return evaluate(public, strategy, player, reach, values, best), values

@@ -69,7 +69,7 @@ class Cfr:
             raise UnknownName("variant of CFR", variant, VARIANTS)
         self._game, self._public, self._variant = game, public_tree(game), VARIANTS[variant]
         self._strategy = normalised(game, np.zeros(game.entries))
-        shape = (len(self._public.kind), int(self._public.buckets.max()))
+        shape = (len(self._public.nodes.kind), int(self._public.buckets.max()))
         self._passes = TreePasses(np.zeros((PLAYERS, *shape)), np.zeros(shape))
         self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
         self.iterations = 0
@@ -134,10 +134,13 @@ def learn(
     p: PublicTree, floor: bool, step: IterationWeights, learned: StrategySums, passes: TreePasses, node: int, hand: int
 ) -> None:
     """Update a hand's regrets, average and strategy at a decision of the player who is updated."""
-    at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
-    reach, total = passes.reach[p.player[node], node, hand], 0.0
+    tree = p.nodes
+    at, first, degree = tree.entry[node] + hand * tree.stride[node], tree.first[node], tree.degree[node]
+    reach, total = passes.reach[tree.player[node], node, hand], 0.0
     for action in range(degree):
-        regret = learned.regrets[at + action] + passes.value[p.child[first + action], hand] - passes.value[node, hand]
+        regret = (
+            learned.regrets[at + action] + passes.value[tree.child[first + action], hand] - passes.value[node, hand]
+        )
         if floor:
             regret = max(regret, 0.0)
         regret *= step.above if regret >= 0 else step.below
@@ -153,13 +156,14 @@ def learn(
 @compiled
 def improve(p: PublicTree, variant: Variant, learned: StrategySums, passes: TreePasses, first: int, count: int) -> None:
     """Make `count` iterations from number `first` on, updating each player against the other's newest strategy."""
+    tree = p.nodes
     for iteration in range(first, first + count):
         step = weights_at(variant, iteration)
         for player in range(PLAYERS):
             for who in range(PLAYERS):
                 spread(p, learned.strategy, who, passes.reach[who])
             evaluate(p, learned.strategy, player, passes.reach[1 - player], passes.value, False)
-            for node in range(len(p.kind)):
-                if p.kind[node] == DECISION and p.player[node] == player:
-                    for hand in range(p.buckets[p.street[node]]):
+            for node in range(len(tree.kind)):
+                if tree.kind[node] == DECISION and tree.player[node] == player:
+                    for hand in range(p.buckets[tree.street[node]]):
                         learn(p, variant.floor, step, learned, passes, node, hand)

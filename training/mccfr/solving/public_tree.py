@@ -1,7 +1,8 @@
-"""A small game in vector form: its public tree, with a vector over all hands of a player at every node.
+"""Betting trees as kernels read them: all nodes; the decisions, for sampling; and a small game in vector form.
 
-A hand is a bucket: what a player knows besides the betting. Chance has two effects. Dealing splits a bucket into those
-of the next street, and at the end each pair of buckets has a weight.
+The last is its public tree with a vector over all hands of a player at every node. A hand is a bucket: what a player
+knows besides the betting. Chance has two effects. Dealing splits a bucket into those of the next street, and at the end
+each pair of buckets has a weight.
 """
 
 from __future__ import annotations
@@ -123,38 +124,68 @@ class TooManyDeals(PacError):
     title = "No exact solution"
 
 
-class PublicTree(NamedTuple):
-    """A game of n nodes, e edges and at most b buckets on a street, as kernels read it.
+class TreeNodes(NamedTuple):
+    """The nodes of a betting tree, n nodes and e edges, as kernels read them.
 
     Attributes:
         kind: `(n,)` uint8, of `envs.poker.tree`.
         player: `(n,)` uint8.
         street: `(n,)` uint8.
         first: `(n,)` int32, its first edge.
-        degree: `(n,)` int64, number of edges.
+        degree: `(n,)` uint8, number of edges.
         child: `(e,)` int32.
-        amount: `(n,)` float64, of a terminal: the winnings of player 0 if the sign of the result is 1.
-        result: `(n,)` int32, of a terminal: the index of its weights.
-        buckets: `(streets,)` int64.
+        amount: `(n,)` float64 chips, of a terminal: the winnings of player 0 if the sign of the result is 1.
+        result: `(n,)` int32, of a terminal: the index of its result, after those of the game for a `FOLD`.
         entry: `(n,)` int64, the first entry of a decision for bucket 0.
         stride: `(n,)` int64, entries from one bucket to the next.
-        parent: `(streets, 2, b)` int32, the bucket on the previous street, by player and bucket.
-        pairs: `(streets + 1,)` int64, where a street's pairs of buckets begin.
-        hands: `(pairs, 2)` int32, the buckets of both players.
-        weight: `(results + 1, pairs)` float64, the probability of a pair times the sign of a result; the last one is 1.
     """
 
     kind: NDArray[np.uint8]
     player: NDArray[np.uint8]
     street: NDArray[np.uint8]
     first: NDArray[np.int32]
-    degree: NDArray[np.int64]
+    degree: NDArray[np.uint8]
     child: NDArray[np.int32]
     amount: NDArray[np.float64]
     result: NDArray[np.int32]
-    buckets: NDArray[np.int64]
     entry: NDArray[np.int64]
     stride: NDArray[np.int64]
+
+
+def tree_nodes(game: PokerGame) -> TreeNodes:
+    """Return the betting tree of a game as kernels read it."""
+    tree = game.tree
+    ends = (tree.kind == FOLD) | (tree.kind == SHOWDOWN)
+    amount, result = np.zeros(len(tree.kind)), np.zeros(len(tree.kind), np.int32)
+    amount[ends], result[ends] = payoffs(game, np.flatnonzero(ends))
+    return TreeNodes(
+        kind=tree.kind,
+        player=tree.player,
+        street=tree.street,
+        first=tree.first,
+        degree=tree.degree,
+        child=tree.child,
+        amount=amount,
+        result=result,
+        entry=game.entry_base[tree.street, tree.player] + tree.place,
+        stride=tree.width[tree.street, tree.player].astype(np.int64),
+    )
+
+
+class PublicTree(NamedTuple):
+    """A game with at most b buckets on a street, as kernels read it.
+
+    Attributes:
+        nodes: Its betting tree.
+        buckets: `(streets,)` int64.
+        parent: `(streets, 2, b)` int32, the bucket on the previous street, by player and bucket.
+        pairs: `(streets + 1,)` int64, where a street's pairs of buckets begin.
+        hands: `(pairs, 2)` int32, the buckets of both players.
+        weight: `(results + 1, pairs)` float64, the probability of a pair times the sign of a result; the last one is 1.
+    """
+
+    nodes: TreeNodes
+    buckets: NDArray[np.int64]
     parent: NDArray[np.int32]
     pairs: NDArray[np.int64]
     hands: NDArray[np.int32]
@@ -172,23 +203,10 @@ def public_tree(game: PokerGame) -> PublicTree:
         raise TooManyDeals(
             f"{game.name} has too many deals to enumerate; kuhn, leduc and liars_dice can be solved exactly"
         )
-    tree = game.tree
-    ends = (tree.kind == FOLD) | (tree.kind == SHOWDOWN)
-    amount, result = np.zeros(len(tree.kind)), np.zeros(len(tree.kind), np.int32)
-    amount[ends], result[ends] = payoffs(game, np.flatnonzero(ends))
     bounds, hands, weight = _pairs(game.deals)
     return PublicTree(
-        kind=tree.kind,
-        player=tree.player,
-        street=tree.street,
-        first=tree.first,
-        degree=tree.degree.astype(np.int64),
-        child=tree.child,
-        amount=amount,
-        result=result,
+        nodes=tree_nodes(game),
         buckets=np.array(game.buckets, np.int64),
-        entry=game.entry_base[tree.street, tree.player % PLAYERS] + tree.place,
-        stride=tree.width[tree.street, tree.player % PLAYERS].astype(np.int64),
         parent=_parents(game.deals, game.buckets),
         pairs=bounds,
         hands=hands,

@@ -282,6 +282,25 @@ def play(
     return play_against_run(task, seed, run, runs_dir, resolver_settings(set, resolve=resolve)[0])
 
 
+@app.command
+def tune(
+    *,
+    flags: OptionalFlags = None,
+    within: float = 120.0,
+    json: Json = False,
+) -> int:
+    """Find the number of environments, workers and the backend that are fastest for a task on this machine.
+
+    Args:
+        flags: The configuration, whose backend, N and workers are where the search starts.
+        within: Seconds for which to search, about.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .tune import tune_training
+
+    return tune_training(load_config(flags), within, json=json)
+
+
 @app.command(name="env-server")
 def env_server(
     *,

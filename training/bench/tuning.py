@@ -1,0 +1,190 @@
+"""Finds how many environments, workers and which backend are fastest for a task on this machine, within a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
+
+from ...backends import default_num_envs, usable_cores
+from ...envs import PacError
+from ..config import Config
+from ..limits import MAX_ENVS
+from ..session.host import SessionFailed
+from .facts import Figures, Progress, summary_of
+from .scaling import measure
+
+MEASURED = 2.5
+"""Seconds of training per measurement; what an iteration takes longer is added by the session."""
+BETTER = 1.05
+"""By how much a setting must be faster to be preferred: less is noise, and smaller numbers are."""
+BACKENDS = ("shm", "threads", "inline")
+MOST_WORKERS = 64
+ROUNDS = 3
+"""Measurements of the default and of the best settings, in turn."""
+
+
+@dataclass
+class Trial:
+    """Settings and what was measured with them.
+
+    Attributes:
+        backend: The backend.
+        num_envs: Number of environments N.
+        workers: Number of workers; None is one per core.
+        rates: Steps per second, of each measurement.
+        error: Why they cannot be used; empty if they can.
+    """
+
+    backend: str
+    num_envs: int
+    workers: int | None
+    rates: list[float] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def rate(self) -> float:
+        """The median of the measurements; 0 without one."""
+        return median(self.rates) if self.rates else 0.0
+
+    @property
+    def options(self) -> str:
+        """The settings as options of the command line."""
+        workers = "" if self.workers is None or self.backend == "inline" else f" --workers {self.workers}"
+        return f"--backend {self.backend} --num-envs {self.num_envs}{workers}"
+
+    def alike(self, other: Trial) -> bool:
+        """Whether the settings are the same."""
+        return self.options == other.options
+
+
+class Tuner:
+    """Searches one setting after the other: the backend, the workers, N, and the workers again.
+
+    Args:
+        config: The configuration of the training.
+        seconds: For how long to search, about.
+        progress: Called with the current measurement.
+        run: Trains to a limit and returns the report, see `scaling.measure`.
+        clock: Returns the time in s.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        seconds: float,
+        progress: Progress,
+        *,
+        run: Callable[[Config], Figures] = measure,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config, self._seconds, self._progress, self._run, self._clock = config, seconds, progress, run, clock
+        self._begun, self._longest = clock(), 0.0
+        self.trials: list[Trial] = []
+        self.default = self._tried(Trial(config.backend, config.num_envs or default_num_envs(), config.workers))
+
+    @property
+    def _time_left(self) -> bool:
+        """Whether there is time for another measurement and for the comparison at the end."""
+        left = self._seconds - (self._clock() - self._begun)
+        return left > (2 * ROUNDS - 1) * self._longest
+
+    def _tried(self, trial: Trial) -> Trial:
+        """Return a trial with a measurement; one with the same settings is not measured again."""
+        known = next((one for one in self.trials if one.alike(trial)), None)
+        if known is not None:
+            return known
+        self.trials.append(trial)
+        self._measure(trial)
+        return trial
+
+    def _measure(self, trial: Trial) -> None:
+        begun = self._clock()
+        self._progress(trial.options, min(1.0, (begun - self._begun) / self._seconds))
+        changes = {"backend": trial.backend, "num_envs": trial.num_envs, "workers": trial.workers, "seconds": MEASURED}
+        try:
+            trial.rates.append(float(self._run(self._config.model_copy(update=changes))["sps"] or 0.0))
+        except (PacError, SessionFailed) as error:
+            if trial.rates or not self.trials[1:]:
+                raise
+            trial.error = str(error).partition("\n")[0]
+        self._longest = max(self._longest, self._clock() - begun)
+
+    def search(self) -> Trial:
+        """Return the best settings that were found in the time."""
+        best = self.default
+        for candidates in (self._backends, self._workers, self._counts, self._workers):
+            best = self._best_of(best, candidates)
+        if not best.alike(self.default):
+            for number in range(1, ROUNDS):
+                for trial in (best, self.default) if number % 2 else (self.default, best):
+                    self._measure(trial)
+        return best if best.rate > self.default.rate else self.default
+
+    def _best_of(self, best: Trial, candidates: Callable[[Trial], Iterator[Trial]]) -> Trial:
+        """Return the best of some candidates, each of which follows from the best so far."""
+        generator = candidates(best)
+        for trial in generator:
+            if not self._time_left:
+                break
+            if self._tried(trial).rate > BETTER * best.rate:
+                best = self._tried(trial)
+        return best
+
+    def _backends(self, best: Trial) -> Iterator[Trial]:
+        for name in BACKENDS:
+            yield Trial(name, best.num_envs, best.workers)
+
+    def _workers(self, best: Trial) -> Iterator[Trial]:
+        """More workers than cores pay if environments wait, for a simulator or a server."""
+        if best.backend == "inline":
+            return
+        cores = usable_cores()
+        for count in dict.fromkeys((min(best.num_envs, MOST_WORKERS), 4 * cores, 2 * cores, cores, 1)):
+            if count <= best.num_envs:
+                yield Trial(best.backend, best.num_envs, count)
+
+    def _counts(self, best: Trial) -> Iterator[Trial]:
+        """Ever more environments while that is faster, then fewer than at first."""
+        own = best.workers == best.num_envs  # a worker for each
+        count, rate = best.num_envs, best.rate
+        while 2 * count <= MAX_ENVS:
+            count *= 2
+            trial = Trial(best.backend, count, min(count, MOST_WORKERS) if own else best.workers)
+            yield trial
+            found = self._tried(trial).rate
+            if found <= BETTER * rate:
+                break
+            rate = found
+        if rate == best.rate and best.num_envs >= 4:
+            yield Trial(best.backend, best.num_envs // 2, best.workers)
+
+
+def tune(config: Config, *, seconds: float, progress: Progress) -> Figures:
+    """Return the fastest settings that were found in some seconds, and everything that was measured.
+
+    Returns:
+        `default` and `best` as options with `sps` (median, min, max), their ratio `speedup`, and `trials` in the order
+        of their rates.
+
+    Raises:
+        SessionFailed: The training fails with its own settings.
+    """
+    tuner = Tuner(config, seconds, progress)
+    best = tuner.search()
+    progress("done", 1.0)
+    trials = sorted(tuner.trials, key=lambda trial: -trial.rate)
+    return {
+        "task": config.spec,
+        "default": _row(tuner.default),
+        "best": _row(best),
+        "speedup": best.rate / tuner.default.rate if tuner.default.rate else None,
+        "trials": [_row(trial) for trial in trials],
+    }
+
+
+def _row(trial: Trial) -> Figures:
+    known = {"sps": summary_of(trial.rates)} if trial.rates else {"error": trial.error}
+    facts = {"backend": trial.backend, "num_envs": trial.num_envs, "workers": trial.workers}
+    return {"options": trial.options, **facts, **known}

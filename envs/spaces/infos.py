@@ -120,7 +120,7 @@ FOUND, NAMES = "late found", "late names"
 """The field in which workers report a name, and that of the names of the columns: a byte that is 1, and the name."""
 MAX_SEARCHES = 256
 """Searches for new names, because an environment may keep adding some."""
-LATE_INFOS: TaskTransform = "pac.envs.spaces.late_infos:with_late_infos", {}
+LATE_INFOS: TaskTransform = "pac.envs.spaces.infos:with_late_infos", {}
 """The transform that makes room for them."""
 ADAPTED = "pac.envs.gym."
 """What the factories of foreign environments begin with."""

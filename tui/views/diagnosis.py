@@ -136,10 +136,16 @@ def gravest(snapshot: Snapshot) -> Finding | None:
     return next((found for found in gravest_first(snapshot.findings) if found.lasts), None)
 
 
-def summary_section(snapshot: Snapshot, lines: int) -> Section | None:
-    """Return the panel of the gravest finding, with at most so many lines; None if nothing is wrong."""
+def summary_section(snapshot: Snapshot, lines: int, *, notes: bool) -> Section | None:
+    """Return the panel of the gravest finding, with at most so many lines; None if there is none.
+
+    Args:
+        snapshot: The session.
+        lines: The most lines of its sentence.
+        notes: Whether there is room for a finding that is only a note.
+    """
     found = gravest(snapshot)
-    if found is None:
+    if found is None or (found.severity is Severity.NOTE and not notes):
         return None
     color = COLORS[found.severity]
 

@@ -132,7 +132,7 @@ class SummaryView(BaseView):
         if tall and figures.shows_scaling(snapshot):
             curve = HIGH_CURVE_LINES if high else CURVE_LINES
             sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width, curve)))
-        found = summary_section(snapshot, FINDING_LINES if tall else 1)
+        found = summary_section(snapshot, FINDING_LINES if tall else 1, notes=tall)
         wrong = [] if found is None else [found]
         if snapshot.description.units.episodes:
             sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))

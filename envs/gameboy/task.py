@@ -108,7 +108,7 @@ def build(spec: str, **values: Any) -> Task:
             *(Field(name, "uint8", shape, timed=False) for name, shape in TEXTS.items()),
         ),
         state=Field("state", "int64", (block_bytes(cartridge.ram_bytes) // 8,), timed=False),
-        trace=f"{__package__}.tracing:trace_step",
+        trace=f"{__package__}.handheld:trace_step",
         state_files=f"{__package__}.snapshots:state_files",
         values=values,
         settings={"ppo": PPO},

@@ -25,7 +25,7 @@ PARENT = f"""
 import sys
 sys.path.append({str(Path(__file__).parent)!r})
 from pac.backends import make
-from pac.backends.workers import member
+from pac.backends.workers import fleet
 from pac.backends.workers.spares import SpareWorkers
 made = [make(spec, 1, name, workers=1) for name in ("shm", "socket", "http") for spec in sys.argv[1:]]
 for envs in made:
@@ -33,7 +33,7 @@ for envs in made:
     envs.send(0)
 reserve = SpareWorkers("time:localtime", 2)
 assert reserve.loaded(60)
-pids = [worker.pid for envs in made for worker in envs.workers] + [process.pid for process, _ in member._spares]
+pids = [worker.pid for envs in made for worker in envs.workers] + [process.pid for process, _ in fleet._spares]
 print(*pids, flush=True)
 sys.stdin.read()
 """

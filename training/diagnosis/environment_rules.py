@@ -13,6 +13,7 @@ from .rules import ENVIRONMENTS, Measured, rule
 LEAST_SEEN = 2000
 """Observations, rewards or actions that a statement about them needs."""
 LEAST_ENDS = 20
+SAME_SEEDS = 30
 LEAST_TOGETHER = 10
 LEAST_TERMS = 0.01
 """The share of a reward term, from which on it counts as one that is paid."""
@@ -97,6 +98,47 @@ def identical_environments(evidence: Evidence) -> Iterator[Measured]:
     """Episodes of several environments begin with the same observations, though not every episode does."""
     if alike := evidence.stepped.alike:
         yield Measured(len(alike), env=alike[0])
+
+
+@rule(
+    "same-seed-at-each-reset",
+    ENVIRONMENTS,
+    Severity.WARNING,
+    sentence="{first} was reset with the seed {seed} {value:,.0f} times in a row{more}: its episodes begin alike",
+    why="The agent learns one episode by heart, with the same start and the same chance events.",
+    advice="pass a seed to the first reset only",
+    threshold=SAME_SEEDS,
+    unit="times in a row",
+    source="a seed decides all that is random in an environment",
+    needs="31 resets; a note only if observations are no vectors of numbers, such as those of a fixed maze",
+)
+def same_seed_at_each_reset(evidence: Evidence) -> Iterator[Measured]:
+    """An environment in which the agent learns is reset with the same seed again and again."""
+    seeds = evidence.stepped.seeds
+    often = {env for env, (_, count) in seeds.items() if count > SAME_SEEDS}
+    if often and evidence.main:
+        numbers = {"seed": seeds[min(often)][0], **_named(often)}
+        severity = None if evidence.stepped.observed.count or evidence.stuck else Severity.NOTE
+        yield Measured(max(seeds[env][1] for env in often), numbers, min(often), severity=severity)
+
+
+@rule(
+    "observation-kind-changes",
+    ENVIRONMENTS,
+    Severity.NOTE,
+    escalates=True,
+    sentence="observations are sometimes {kinds}",
+    why="Numbers that were rounded to whole ones carry less, and networks are fed with different types.",
+    advice="return `np.asarray(observation, dtype=np.float32)` from both `reset` and `step`",
+    threshold=1.0,
+    unit="types",
+    source="a type is the same or is not",
+    needs="two steps of single environments",
+)
+def observation_kind_changes(evidence: Evidence) -> Iterator[Measured]:
+    """Observations are not always of the same type."""
+    if kinds := evidence.stepped.kinds:
+        yield Measured(len(kinds), {"kinds": " and sometimes ".join(sorted(kinds))})
 
 
 @rule(

@@ -15,6 +15,8 @@ from .step_statistics import StepStatistics
 LOG_PERIOD = 0.05  # s, at least, between two points of a series
 LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
+MANY_EPISODES = 2000
+"""From how many on it may be, whatever the number of steps."""
 LEAST_POINTS = 20
 NOISE_FACTOR = 10.0
 """By how many times its usual jump a curve of returns must have risen, where single episodes are not known."""
@@ -42,11 +44,12 @@ class Evidence:
         cores: Cores that this process may use.
         watched: Whether a script is watched.
         reported: What was reported by others since the last check, by the name of its rule.
+        main: Whether these environments are those in which the agent learns, and not those of its evaluation.
     """
 
     def __init__(self) -> None:
         self.steps = self.num_envs = 0
-        self.players = 1
+        self.players, self.main = 1, True
         self.learners: dict[int, LearnerCurves] = {}
         self.not_finite: dict[str, float] = {}
         self.stepped = StepStatistics()
@@ -98,8 +101,9 @@ class Evidence:
     @property
     def stuck(self) -> bool:
         """Whether the training has gone on for long without better returns."""
-        enough = self.stepped.returns.count >= LEAST_EPISODES and self.steps >= LEAST_STEPS
-        return enough and self.improved is False
+        episodes = self.stepped.returns.count
+        enough = episodes >= LEAST_EPISODES and (self.steps >= LEAST_STEPS or episodes >= MANY_EPISODES)
+        return self.main and enough and self.improved is False
 
 
 def patience(length: float, sps: float) -> float:

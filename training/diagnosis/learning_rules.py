@@ -16,6 +16,11 @@ FIRST, EARLY, LATE = 5, 20, 10
 LONG = 40
 MANY_STEPS = 50_000
 """Steps after which a policy should have changed."""
+SEEN = 3
+"""Points of a curve that are medians or shares of what was seen of many updates."""
+TINY_UPDATE = 1e-6
+LEAST_REWARDS, HORIZON = 2000, 1000
+"""Rewards that a bound of values needs, and the steps of an episode that it assumes at least."""
 PLATEAU = 0.1
 """The share of a training that a fall must have lasted."""
 
@@ -56,16 +61,15 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
     below=True,
     unit="of the early level: the median of the first 5 or 20 points",
     source="our measurement: policies that learn CartPole stay at 0.6 to 0.9",
-    needs="30 iterations with an entropy above 0; a note only if returns are better than at first",
+    needs="20 iterations with an entropy above 0; a note only if returns are better than at first",
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     """The median of the policy's last 10 entropies is far below its early level."""
-    for series, _ in _of_learners(evidence, "entropy", EARLY + LATE):
+    for series, _ in _of_learners(evidence, "entropy", EARLY):
         early, late = max(series.early(EARLY), series.early(FIRST)), series.late(LATE)
         severity = Severity.NOTE if evidence.improved else Severity.WARNING
         if early > 0:
-            numbers = {"early": early, "late": series.values[-1]}
-            yield Measured(late / early, numbers, curve=series.name, severity=severity)
+            yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
 
 
 @rule(
@@ -80,11 +84,11 @@ def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     threshold=0.97,
     unit="of the early level",
     source="our measurement",
-    needs="40 points, 200 episodes and 50,000 steps",
+    needs="15 points, 200 episodes and 50,000 steps",
 )
 def entropy_does_not_fall(evidence: Evidence) -> Iterator[Measured]:
     """The policy's entropy is near its early level after many iterations, and returns are no better than at first."""
-    for series, _ in _of_learners(evidence, "entropy", LONG):
+    for series, _ in _of_learners(evidence, "entropy", FIRST + LATE):
         early, late = series.early(FIRST), series.late(LATE)
         if early > 0 and evidence.stuck and evidence.steps >= MANY_STEPS:
             yield Measured(late / early, {"early": early, "late": late, "steps": evidence.steps}, curve=series.name)
@@ -157,12 +161,12 @@ def clip_fraction_zero(evidence: Evidence) -> Iterator[Measured]:
     below=True,
     unit="median of the last 10 updates, and never above 0.2 for long",
     source="our measurement: values that are learned explain 0.3 and more",
-    needs="40 updates that report an explained variance, and rewards that vary",
+    needs="20 updates that report an explained variance, and rewards that vary",
 )
 def value_function_useless(evidence: Evidence) -> Iterator[Measured]:
     """The explained variance of the value function is about 0 or below, and always was."""
     returns = evidence.stepped.returns
-    for series, _ in _of_learners(evidence, "explained_variance", LONG):
+    for series, _ in _of_learners(evidence, "explained_variance", EARLY):
         best = max(median(series.values[index : index + 5]) for index in range(0, len(series.values) - 4, 5))
         if best < 0.2 and returns.low != returns.high:
             yield Measured(series.late(LATE), {"count": series.count, "best": best}, curve=series.name)
@@ -242,13 +246,13 @@ def gradient_exploding(evidence: Evidence) -> Iterator[Measured]:
     threshold=1e-9,
     below=True,
     source="far below what changes a float32 weight",
-    needs="20 updates that report a learning rate",
+    needs="10 updates that report a learning rate",
 )
 def learning_rate_zero(evidence: Evidence) -> Iterator[Measured]:
     """The learning rate is 0."""
-    for series, _ in _of_learners(evidence, "learning_rate", LEAST_POINTS):
-        late = max(series.values[-LEAST_POINTS:])
-        yield Measured(late, {"late": late, "count": LEAST_POINTS}, curve=series.name)
+    for series, _ in _of_learners(evidence, "learning_rate", LATE):
+        late = max(series.values[-LATE:])
+        yield Measured(late, {"late": late, "count": LATE}, curve=series.name)
 
 
 @rule(
@@ -336,8 +340,8 @@ def evaluation_far_below(evidence: Evidence) -> Iterator[Measured]:
 )
 def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
     """The steps of the optimizer change the weights by far more than usual."""
-    for series, _ in _of_learners(evidence, "update_ratio", LEAST_POINTS):
-        yield Measured(series.late(LEAST_POINTS), curve=series.name)
+    for series, _ in _of_learners(evidence, "update_ratio", SEEN):
+        yield Measured(min(series.values[-SEEN:]), curve=series.name)
 
 
 @rule(
@@ -345,19 +349,23 @@ def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
     LEARNING,
     Severity.NOTE,
     escalates=True,
-    sentence="each update changes the weights by only {value:.2g} of their norm",
+    sentence="each update changes the weights by only {value:.2g} of their norm{rate}",
     why="At this pace nothing changes within the training.",
     advice="raise the learning rate tenfold; check that gradients arrive at all",
-    threshold=1e-6,
+    threshold=TINY_UPDATE,
     below=True,
     unit="of the norm of the weights, median of the last 20 that were seen",
     source="a rule of thumb for such networks is 0.001",
     needs="20 steps of an optimizer, seen by `watch`",
 )
 def updates_too_small(evidence: Evidence) -> Iterator[Measured]:
-    """The steps of the optimizer change the weights by far less than usual."""
-    for series, _ in _of_learners(evidence, "update_ratio", LEAST_POINTS):
-        yield Measured(series.late(LEAST_POINTS), curve=series.name)
+    """The steps of the optimizer change the weights by far less than usual, although there is a gradient."""
+    for series, curves in _of_learners(evidence, "least_ratio", SEEN):
+        rate = curves.known("learning_rate", 1)
+        named = "" if rate is None else f"; the learning rate is {rate.values[-1]:.2g}"
+        always = max(series.values) < TINY_UPDATE  # and not only at the end of a schedule
+        severity = Severity.WARNING if always else None
+        yield Measured(max(series.values[-SEEN:]), {"rate": named}, curve=series.name, severity=severity)
 
 
 @rule(
@@ -450,10 +458,10 @@ def gradient_always_clipped(evidence: Evidence) -> Iterator[Measured]:
     why="Values that no episode reaches are bootstrapped from themselves: often beyond the end of an episode.",
     advice="multiply the next value by `1 - terminated` in returns and advantages; check that the flags belong to the "
     "same step as the values",
-    threshold=1.5,
+    threshold=3.0,
     unit="times the best return of the last 100 episodes",
     source="the mean value of states is below the mean return where rewards are not negative",
-    needs="20 points of the mean value, 100 episodes that mostly terminate, and rewards that are not negative",
+    needs="10 points of the mean value, 100 episodes that mostly terminate, and rewards that are not negative",
 )
 def values_beyond_returns(evidence: Evidence) -> Iterator[Measured]:
     """The mean value estimate is above all returns of the last episodes, though rewards are not negative."""
@@ -461,7 +469,7 @@ def values_beyond_returns(evidence: Evidence) -> Iterator[Measured]:
     if returns.count < LEAST_EPISODES // 2 or stepped.negative or stepped.terminated < 2 * stepped.truncated:
         return
     best = max(returns.last)
-    for series, _ in _of_learners(evidence, "value", LEAST_POINTS):
+    for series, _ in _of_learners(evidence, "value", LATE):
         if best > 0:
             value = series.late(LATE)
             yield Measured(value / best, {"value_mean": value, "best": best}, curve=series.name)
@@ -487,3 +495,141 @@ def gradient_far_beyond_limit(evidence: Evidence) -> Iterator[Measured]:
         if norms is not None and limit > 0:
             norm = norms.late(LEAST_POINTS)
             yield Measured(norm / limit, {"norm": norm, "limit": limit}, curve=norms.name)
+
+
+@rule(
+    "values-diverge",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the policy expects a return of {value_mean:.4g} on average, though no reward was beyond {most:.3g} and "
+    "no episode longer than {longest:,} steps",
+    why="Values that are bootstrapped from themselves and grow: each update learns from a larger error than before.",
+    advice="use a target network and copy the weights to it regularly, multiply the next value by `1 - terminated`, "
+    "keep gamma below 1, lower the learning rate",
+    threshold=10.0,
+    unit="times the largest reward in each of 1,000 steps, or of as many as the longest episode has",
+    source="a sum of rewards cannot be larger",
+    needs="10 points of the mean value, and 2,000 rewards",
+)
+def values_diverge(evidence: Evidence) -> Iterator[Measured]:
+    """The mean value estimate is far beyond any sum of rewards."""
+    stepped = evidence.stepped
+    longest = stepped.returns.longest
+    most = stepped.most * max(longest, HORIZON)
+    for series, _ in _of_learners(evidence, "value", LATE):
+        if stepped.rewards >= LEAST_REWARDS and most > 0:
+            value = series.late(LATE)
+            numbers = {"value_mean": value, "most": stepped.most, "longest": longest}
+            yield Measured(abs(value) / most, numbers, curve=series.name)
+
+
+@rule(
+    "gradients-not-cleared",
+    LEARNING,
+    Severity.WARNING,
+    sentence="each gradient is added to those of earlier updates: `zero_grad` is not called between two of them",
+    why="The sum of all gradients points where the policy was wrong long ago.",
+    advice="call `optimizer.zero_grad()` before `loss.backward()`",
+    threshold=0.5,
+    unit="of the last 20 updates that were followed",
+    source="before the backward pass, a gradient is 0 or is not",
+    needs="10 updates that were followed to the next one, seen by `watch`",
+)
+def gradients_not_cleared(evidence: Evidence) -> Iterator[Measured]:
+    """An optimizer's gradients are added to what is left of those before its last step."""
+    for series, _ in _of_learners(evidence, "gradients_left", 2):
+        yield Measured(min(series.values[-2:]), curve=series.name)
+
+
+@rule(
+    "gradient-zero",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the gradient is exactly 0 in all of the last updates: the optimizer's steps teach nothing",
+    why="Units or a softmax that are saturated let no gradient through, and never recover.",
+    advice="lower the learning rate and the scale of observations; check that the loss depends on the weights",
+    source="a gradient is 0 or is not",
+    needs="60 steps of an optimizer, seen by `watch`; a note only if returns are better than at first",
+)
+def gradient_zero(evidence: Evidence) -> Iterator[Measured]:
+    """All gradients of an optimizer are 0 for long."""
+    for series, _ in _of_learners(evidence, "zero_gradients", SEEN):
+        severity = Severity.NOTE if evidence.improved else Severity.WARNING
+        yield Measured(min(series.values[-SEEN:]), curve=series.name, severity=severity)
+
+
+@rule(
+    "weights-not-finite",
+    LEARNING,
+    Severity.FAULT,
+    sentence="{value:,.0f} weights are NaN or infinite",
+    why="Every output that depends on them is NaN, too: what was learned is lost.",
+    advice="look for divisions, logarithms and roots in the loss, clip gradients, lower the learning rate; "
+    "`torch.autograd.set_detect_anomaly(True)` names the operation",
+    source="a number is finite or is not",
+    needs="a step of an optimizer, seen by `watch`",
+)
+def weights_not_finite(evidence: Evidence) -> Iterator[Measured]:
+    """Weights of an optimizer are NaN or infinite."""
+    for series, _ in _of_learners(evidence, "not_finite", 1):
+        yield Measured(series.values[-1], curve=series.name)
+
+
+@rule(
+    "policy-not-trained",
+    LEARNING,
+    Severity.WARNING,
+    sentence="{value:.0%} of the weights that get gradients have never changed",
+    why="Gradients are computed for these weights, and no optimizer applies them.",
+    advice="check that the optimizer was made with all parameters, that `optimizer.step()` is called, and that the "
+    "learning rate is not too small",
+    threshold=0.2,
+    unit="of the weights of the modules that the script calls",
+    source="a weight has changed or has not",
+    needs="20 gradients of a weight in 10 s, seen by `watch`",
+)
+def policy_not_trained(evidence: Evidence) -> Iterator[Measured]:
+    """Weights of the script's modules get gradients, and are what they were."""
+    for series, _ in _of_learners(evidence, "unchanged", SEEN):
+        yield Measured(min(series.values[-SEEN:]), curve=series.name)
+
+
+@rule(
+    "target-never-updated",
+    LEARNING,
+    Severity.NOTE,
+    escalates=True,
+    sentence="a network with the layers of the trained one has not changed in {value:,.0f} steps",
+    why="If it is the target network, values learn the guesses of a network that knows nothing.",
+    advice="copy the weights to the target network every 500 to 10,000 steps, or a little with each update",
+    threshold=25_000.0,
+    unit="steps",
+    source="DQN (Mnih et al. 2015) and SB3 copy every 10,000 steps",
+    needs="a module that the script calls and that gets no gradient, seen by `watch`",
+)
+def target_never_updated(evidence: Evidence) -> Iterator[Measured]:
+    """A module stays as it was, and another one of the same class and shape is trained."""
+    for series, _ in _of_learners(evidence, "fixed_copy", SEEN):
+        if all(series.values[-SEEN:]):
+            fixed = next(
+                index for index in range(len(series.values), 0, -1) if index == 1 or not series.values[index - 2]
+            )
+            yield Measured(evidence.steps - series.steps[fixed - 1], curve=series.name)
+
+
+@rule(
+    "actions-random",
+    LEARNING,
+    Severity.WARNING,
+    sentence="actions are as random as dice after {steps:,} steps, and returns are no better than at first",
+    why="An agent that acts at random does not use what it learns, or has learned nothing.",
+    advice="check that epsilon falls and that the trained policy chooses the actions; check the learning rate",
+    threshold=8.0,
+    unit="blocks of 2,048 successive actions, in which none is preferred, repeated or avoided",
+    source="a chi-squared test",
+    needs="200 episodes and 50,000 steps of an environment with actions to choose from",
+)
+def actions_random(evidence: Evidence) -> Iterator[Measured]:
+    """Actions are evenly distributed, independent of each other, and always were, and returns are no better."""
+    if evidence.stuck and evidence.steps >= MANY_STEPS and evidence.stepped.other_blocks == 0:
+        yield Measured(evidence.stepped.random_blocks, {"steps": evidence.steps})

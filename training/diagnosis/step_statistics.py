@@ -27,6 +27,10 @@ MOST_WIDTH = 4096
 """Numbers of an observation; of wider ones, no statistics are kept."""
 RECENT_ACTIONS = 8192
 """After so many actions, older ones count half."""
+BLOCK, DEVIATIONS = 2048, 6.0
+"""Successive actions that are tested together, and the standard deviations of chi-squared that chance may explain."""
+MOST_SEEDS = 256
+"""Environments whose seeds are compared."""
 
 
 class Returns:
@@ -122,9 +126,14 @@ class StepStatistics:
         rewards: Rewards that were looked at.
         zeros: How many of them were 0.
         size: The sum of their absolute values.
+        most: The largest absolute value.
         negative: Whether one of them was below 0.
         terms: The sum of the absolute values of each reward term, `(terms,)`.
         actions: How often each action was taken of late, `(num_actions,)`; empty if actions are not choices.
+        random_blocks: Blocks of actions that chance explains: each as frequent, and as often after itself.
+        other_blocks: Blocks of actions that it does not explain.
+        seeds: By environment, the seed of its last reset, and with how many resets in a row it was given.
+        kinds: Names of the types of numbers in observations, if there are several.
         numbers: Numbers of continuous actions that were looked at.
         clipped: How many of them were at a bound or beyond.
         observed: Statistics of observations.
@@ -136,7 +145,11 @@ class StepStatistics:
     def __init__(self) -> None:
         self.returns, self.observed = Returns(), Observed()
         self.terminated = self.truncated = self.rewards = self.zeros = self.numbers = self.clipped = 0
-        self.size, self.negative = 0.0, False
+        self.size, self.most, self.negative = 0.0, 0.0, False
+        self.random_blocks = self.other_blocks = 0
+        self.seeds: dict[int, tuple[object, int]] = {}
+        self.kinds: set[str] = set()
+        self._block: list[NDArray[np.int64]] = []
         self.terms: Array = np.zeros(0)
         self.actions: NDArray[np.int64] = np.zeros(0, np.int64)
         self.together = [0, 0]
@@ -192,6 +205,7 @@ class StepStatistics:
         self.rewards += rewards.size
         self.zeros += int((rewards == 0).sum())
         self.size += float(rewards.sum(dtype=np.float64))
+        self.most = max(self.most, float(rewards.max(initial=0.0)))
         if results.reward_terms.size:
             terms = np.abs(results.reward_terms[-steps:]).sum(axis=(0, 1), dtype=np.float64)
             self.terms = terms if self.terms.shape != terms.shape else self.terms + terms
@@ -202,9 +216,33 @@ class StepStatistics:
                 self.actions = counts
             else:
                 self.actions = (self.actions // 2 if self.actions.sum() > RECENT_ACTIONS else self.actions) + counts
+            if actions.ndim == 1:
+                self._test(results.actions[-steps:][decided.all(axis=1)], num_actions)
         elif bounds is not None and actions.ndim > 1 and actions.shape[1:] == bounds.shape[1:]:
             self.numbers += actions.size
             self.clipped += int(((actions <= bounds[0]) | (actions >= bounds[1])).sum())
+
+    def _test(self, actions: Array, num_actions: int) -> None:
+        """Test whether chance explains actions, `(steps, N)`, once enough of them are known."""
+        given = actions.astype(np.int64)
+        each = np.bincount(given.ravel(), minlength=num_actions)[:num_actions]
+        again = int((given[1:] == given[:-1]).sum())
+        if self._block and len(self._block[0]) != num_actions + 2:
+            self._block = []
+        self._block.append(np.array([*each, again, given[1:].size - again]))
+        block = np.sum(self._block, axis=0)
+        if block[:-2].sum() >= BLOCK:
+            same = block[-2:].sum() / num_actions
+            chance = _by_chance(block[:-2], np.full(num_actions, block[:-2].sum() / num_actions))
+            chance &= _by_chance(block[-2:], np.array([same, block[-2:].sum() - same]))
+            self.random_blocks, self.other_blocks = self.random_blocks + chance, self.other_blocks + (not chance)
+            self._block = []
+
+    def seed(self, env: int, seed: object) -> None:
+        """Add a reset of an environment, with a seed or None."""
+        if env < MOST_SEEDS:
+            before, count = self.seeds.get(env, (None, 0))
+            self.seeds[env] = seed, count + 1 if seed is not None and seed == before else int(seed is not None)
 
     def observe(self, seen: Array, ends: Array, begins: int | None) -> None:
         """Add observations of all environments.
@@ -242,3 +280,11 @@ class StepStatistics:
                 if len(known) >= length and len(set(known[:length])) > 2:
                     groups.setdefault((length, *known[:length]), []).append(env)
         return max(groups.values(), key=len, default=[])
+
+
+def _by_chance(counts: NDArray[np.int64], expected: Array) -> bool:
+    """Whether counts are so near to what is expected that chance explains them."""
+    if not expected.all():
+        return False
+    freedom = len(counts) - 1
+    return bool(((counts - expected) ** 2 / expected).sum() < freedom + DEVIATIONS * sqrt(2 * freedom))

@@ -1,20 +1,24 @@
 """What a script's optimizers do to its weights: gradients, updates and learning rate, seen a few times per second.
 
 PyTorch calls the hooks before and after each step of an optimizer. Nearly always they only count; a few times per
-second they compare the weights before and after the step. They change nothing, and nothing is read from a GPU.
+second they compare the weights before and after the step, and see whether the next gradient is added to what is left of
+this one. They change nothing, and nothing is read from a GPU.
 """
 
 from __future__ import annotations
 
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isfinite, sqrt
+from statistics import median
 from time import perf_counter
 from types import FunctionType
 from typing import Any
 
+from .called_weights import GradientHook
 from .intercept import UNUSUAL, HookLink, code_around
 from .policy import NOTHING, TEMPLATE
 
@@ -23,10 +27,13 @@ PERIOD, MAX_SHARE = 0.2, 0.002
 MOST_NUMBERS, MOST_ROWS = 1_000_000, 2048
 """Weights that are looked at, and rows of a matrix of weights that count as units."""
 LEAST_SAMPLES = 20
-"""Steps of an optimizer that must have been seen before parts without a gradient are counted."""
+"""Steps of an optimizer that must have been seen before something is said about all of them."""
+LEAST_LEFT = 10
+"""Steps after which must have been seen what becomes of their gradient."""
 UPDATES, RATIO, NORM = "optimizer/updates", "optimizer/update_ratio", "optimizer/grad_norm"
-RATE, LIMIT = "optimizer/learning_rate", "optimizer/norm_limit"
-UNTRAINED, DEAD = "optimizer/without_gradient", "optimizer/dead_units"
+LEAST_RATIO, NO_GRADIENT = "optimizer/least_update_ratio", "optimizer/zero_gradients"
+RATE, LIMIT, LEFT = "optimizer/learning_rate", "optimizer/norm_limit", "optimizer/gradients_left"
+UNTRAINED, DEAD, NOT_FINITE = "optimizer/without_gradient", "optimizer/dead_units", "optimizer/not_finite"
 
 
 class Clipping:
@@ -62,6 +69,44 @@ class Clipping:
         return {NORM: float(last[0]), LIMIT: float(last[1])}
 
 
+class OptimizerSteps:
+    """What was seen of the last steps of an optimizer.
+
+    Attributes:
+        own: The optimizer, a weak reference.
+        ratios: The norms of the changes of its weights, as shares of the norm of the weights; without a gradient, none.
+        zeros: Whether the gradient was 0.
+        left: Whether each gradient was added to what was left of the one before, however often it was called.
+    """
+
+    def __init__(self, optimizer: Any) -> None:
+        self.own = weakref.ref(optimizer)
+        self.ratios: deque[float] = deque(maxlen=LEAST_SAMPLES)
+        self.zeros: deque[bool] = deque(maxlen=LEAST_SAMPLES)
+        self.left: deque[bool] = deque(maxlen=LEAST_SAMPLES)
+        self._found: list[bool] = []
+        self._hook: GradientHook | None = None
+
+    def follow(self, weight: Any) -> None:
+        """See whether the gradients until the next step are added to what is left of the last one, which is not 0."""
+        found, own = self._found, weakref.ref(weight)
+
+        def arrived() -> None:
+            left = getattr(own(), "grad", None)
+            found.append(left is not None and bool(left.any()))
+
+        self._hook = GradientHook(weight, arrived)
+
+    def release(self) -> None:
+        """See nothing any more until the next call of `follow`."""
+        hook, self._hook = self._hook, None
+        if hook is not None:
+            hook.remove()
+            if self._found:
+                self.left.append(all(self._found))
+            self._found = []
+
+
 class LearningProbe:
     """Looks at the steps of all optimizers of this process, from any thread.
 
@@ -76,6 +121,7 @@ class LearningProbe:
         self._count = self._taken = self._samples = 0
         self._before: list[tuple[Any, Any]] | None = None
         self._row: dict[str, float] = {}
+        self._steps: dict[int, OptimizerSteps] = {}  # by the optimizer's `id`
         self._seen: dict[int, tuple[Any, Any]] = {}  # by weight: a reference, and which rows ever had a gradient
 
     def install(self) -> None:
@@ -95,10 +141,14 @@ class LearningProbe:
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.remove()
+        for steps in [*self._steps.values()]:
+            steps.release()
         self._clipping.restore()
 
     def _on_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self._count += 1
+        if (known := self._steps.get(id(optimizer))) is not None:
+            known.release()
         if (now := perf_counter()) >= self._due:
             self._due, self._begun = now + PERIOD, now
             try:
@@ -106,11 +156,11 @@ class LearningProbe:
             except Exception:  # weights of a kind that is not known
                 self._before = None
 
-    def _on_stepped(self, _optimizer: Any, _args: Any, _kwargs: Any) -> None:
+    def _on_stepped(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         before, self._before = self._before, None
         if before is not None:
             with suppress(Exception):
-                self._compare(before)
+                self._compare(optimizer, before)
             self._due = perf_counter() + max(PERIOD, (perf_counter() - self._begun) / MAX_SHARE)
 
     def _look(self, optimizer: Any) -> None:
@@ -134,7 +184,7 @@ class LearningProbe:
         rate = float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
         known = {} if rate is None else {RATE: rate}
         self._row = {**known, NORM: sqrt(squares), **self._clipping.take()} if kept else {}
-        self._before = kept or None
+        self._before = kept
 
     def _note(self, weight: Any, gradient: Any) -> None:
         """Note which rows of a matrix, each of which belongs to a unit, have a gradient."""
@@ -144,15 +194,49 @@ class LearningProbe:
         before = known is not None and own is not None and own() is weight and known.shape == alive.shape
         self._seen[id(weight)] = weakref.ref(weight), known | alive if before else alive
 
-    def _compare(self, before: list[tuple[Any, Any]]) -> None:
+    def _compare(self, optimizer: Any, before: list[tuple[Any, Any]]) -> None:
         """Note by how much the step has changed the weights."""
         torch = sys.modules["torch"]
+        known = self._steps.get(id(optimizer))
+        if known is None or known.own() is not optimizer:
+            known = self._steps[id(optimizer)] = OptimizerSteps(optimizer)
         with torch.no_grad():
             changed = sum(float((weight.detach() - old).norm()) ** 2 for weight, old in before)
             size = sum(float(old.norm()) ** 2 for _, old in before)
+            moved = [weight for weight, _ in before if type(weight) is torch.nn.Parameter and bool(weight.grad.any())]
         self._samples += 1
-        ratio = sqrt(changed / size) if size > 0 and isfinite(changed) else 0.0
-        self._row = {**self._row, RATIO: ratio, **self._parts()}
+        if before:
+            known.zeros.append(self._row.get(NORM) == 0)
+        if self._row.get(NORM) and size > 0 and isfinite(changed):
+            known.ratios.append(sqrt(changed / size))
+        if moved:
+            known.follow(min(moved, key=torch.numel))
+        self._row = {**self._row, **self._parts()}
+
+    def _of_optimizers(self) -> dict[str, float]:
+        """Return figures of the optimizers' last steps: of the one that is furthest from what is usual."""
+        self._steps = {key: steps for key, steps in self._steps.items() if steps.own() is not None}
+        seen = [*self._steps.values()]
+        ratios = [median(steps.ratios) for steps in seen if len(steps.ratios) == LEAST_SAMPLES]
+        zeros = [min(steps.zeros) for steps in seen if len(steps.zeros) == LEAST_SAMPLES]
+        left = [sum(steps.left) / len(steps.left) for steps in seen if len(steps.left) >= LEAST_LEFT]
+        return {
+            **({RATIO: max(ratios), LEAST_RATIO: min(ratios)} if ratios else {}),
+            **({NO_GRADIENT: float(any(zeros))} if zeros else {}),
+            **({LEFT: max(left)} if left else {}),
+            NOT_FINITE: float(sum(map(self._not_finite, seen))),
+        }
+
+    @staticmethod
+    def _not_finite(steps: OptimizerSteps) -> int:
+        """Return how many of the optimizer's weights are NaN or infinite."""
+        optimizer, torch, found, left = steps.own(), sys.modules["torch"], 0, MOST_NUMBERS
+        for weight in (weight for group in getattr(optimizer, "param_groups", ()) for weight in group["params"]):
+            if weight.device.type == "cpu" and weight.numel() <= left:
+                left -= weight.numel()
+                if not isfinite(float(weight.detach().sum())):
+                    found += int((~torch.isfinite(weight.detach())).sum())
+        return found
 
     def _parts(self) -> dict[str, float]:
         """Return the shares of weights and of hidden units that never had a gradient."""
@@ -171,4 +255,7 @@ class LearningProbe:
         if not self._count:
             return {}
         updates, self._taken = self._count - self._taken, self._count
-        return {UPDATES: float(updates), **self._row}
+        found = {UPDATES: float(updates), **self._row}
+        with suppress(Exception):  # weights of a kind that is not known
+            found |= self._of_optimizers()
+        return found

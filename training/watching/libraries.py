@@ -66,6 +66,7 @@ class SingleEnv(Followed):
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset."""
         self.log.begin(self.row, observations)  # type: ignore[union-attr]
+        self.log.seeded(self.row, kwargs.get("seed"))  # type: ignore[union-attr]
 
     def join_session(self, env: Any, result: Any) -> Any:
         """Open the session of its group, or join it."""
@@ -167,6 +168,8 @@ class VectorEnv(Followed):
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset of all environments, or of those of the mask."""
+        seed = kwargs.get("seed")
+        self.log.seeded(0, seed if isinstance(seed, int) else None)  # type: ignore[union-attr]
         self.session.begin(self._mask)  # type: ignore[union-attr]
         self.log.begin(observations, self._mask)  # type: ignore[union-attr]
 

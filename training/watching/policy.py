@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -87,6 +88,7 @@ class PolicyProbe:
 
     Attributes:
         figures: Means over all environments of what was observed last, by name.
+        called: The modules that were called in the steps that were observed.
     """
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
@@ -95,6 +97,7 @@ class PolicyProbe:
         self._due, self._listed, self._vain = 0.0, 0.0, 0
         self._observed = 0.0
         self.figures: dict[str, float] = {}
+        self.called: weakref.WeakSet[Any] = weakref.WeakSet()
         self._means: dict[str, float] = {}
         self._functions: list[Any] = []
         self._codes: dict[FunctionType, tuple[CodeType, CodeType]] = {}
@@ -174,6 +177,8 @@ class PolicyProbe:
         with suppress(Exception):
             torch, made, end = sys.modules["torch"], args[0], next(self._clock)
             inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
+            if isinstance(made, torch.nn.Module):
+                self.called.add(made)
             if not isinstance(made, torch.nn.Module):
                 self._made.append(Made(begin, end, None, inputs, made))
             elif not isinstance(result, torch.Tensor):

@@ -202,8 +202,11 @@ class RowLog(StepLog):
             seen = b""
             if observation.__class__ is ARRAY and observation.dtype is self._kind and observation.nbytes == self._size:
                 seen = observation.tobytes()
-            elif has_nan(observation):
-                self._unknown.add(row)
+            else:
+                if self._kind is not None and observation.__class__ is ARRAY and observation.dtype != self._kind:
+                    self.kinds.update((str(self._kind), str(observation.dtype)))
+                if has_nan(observation):
+                    self._unknown.add(row)
             end = self._known(row, end) if end else 0
             event = [row, action, seen, reward, terminated, truncated, end, found, stepped, False]
             self._last[row] = event

@@ -30,6 +30,7 @@ from ..telemetry.findings import gravest_first
 from ..telemetry.records import Level, Phase, Severity
 from . import requested
 from .boards import Render, WatchedBoards, renew
+from .called_weights import CalledWeights
 from .figures import LoggedFigures
 from .infos import Infos
 from .kept_run import KeptRun
@@ -144,12 +145,12 @@ class WatchedScript:
         self._figures = LoggedFigures()
         self.stopped = self._broken = self._left_out = self._looked = False
         self._iterated = self._marked = perf_counter()
-        self._iteration_due = self._iterated + ITERATION
+        self._iteration_due = self._learned_due = self._iterated + ITERATION
         self.state.backend = environments.kind
         self._run = KeptRun(name, environments.task, keep=requested.keep)
         # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, services.viewers)
-        self._probe, self._learning = PolicyProbe(num_envs, 0, 0), LearningProbe()
+        self._probe, self._learning, self._weights = PolicyProbe(num_envs, 0, 0), LearningProbe(), CalledWeights()
         self.mirror = self._mirror(num_envs)
         self.step_log = self.mirror.step_log
         self._publish_segment()
@@ -194,6 +195,7 @@ class WatchedScript:
         mirror = ScriptMirror(task, log, read, begins_later=self._shown.begins_later, before=before)
         log.attention, log.wait, log.process = self.gate.attention, self.pass_gate, self._process
         log.on_new_keys, log.begun = self.find_numbers, self.debugger.diagnosis.evidence.stepped.begin
+        log.seeded = self.debugger.diagnosis.evidence.stepped.seed
         return mirror
 
     def _publish_segment(self) -> None:
@@ -330,6 +332,8 @@ class WatchedScript:
                 return
             if now >= self._iteration_due:
                 self._end_iteration(now)
+            elif now >= self._learned_due:  # the script logs less often
+                self.debugger.diagnosis.evidence.log(self._learned(now), self.counter.counts.steps, every=True)
             spent = thread_time() - begun - drawing
             self._look()
             due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
@@ -406,15 +410,25 @@ class WatchedScript:
 
     # -- curves -------------------------------------------------------------------------------------------------------
 
-    def _end_iteration(self, now: float) -> None:
+    def _end_iteration(self, now: float, *, last: bool = False) -> None:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
         self._iteration_due = float("inf") if self._figures else now + ITERATION
-        learned = {**self._learning.take(), **self._probe.figures}
-        self._probe.figures = {}
-        row, counter = self.monitor.end_iteration({**learned, **self._figures.take()}), self.counter
+        row, counter = self.monitor.end_iteration({**self._learned(now), **self._figures.take()}), self.counter
+        if last:
+            self.monitor.diagnose()
         found = self.debugger.diagnosis.findings
         self._run.add(row, counter.counts.totals(), self.clock.now(), self.mirror.environments, found)
+
+    def _learned(self, now: float) -> dict[str, float]:
+        """Return what is known of the script's learning, and note which environments it is about."""
+        self._learned_due = now + ITERATION
+        found = {**self._learning.take(), **self._weights.take(self._probe.called), **self._probe.figures}
+        self._probe.figures = {}
+        evidence = self.debugger.diagnosis.evidence
+        evidence.stepped.kinds = self.step_log.kinds
+        evidence.main = all(self.counter.counts.steps >= other.counter.counts.steps for other in tuple(_open))
+        return found
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show those of the figures that are numbers as curves, from the next step on."""
@@ -440,9 +454,10 @@ class WatchedScript:
             self.step_log.settle_all()
             self._flush()
             if self._figures or self._run.folder is not None:  # also what the script has logged last
-                self._end_iteration(perf_counter())
+                self._end_iteration(perf_counter(), last=True)
             self._probe.stop()
             self._learning.remove()
+            self._weights.remove()
             self.step_log.end()
             self._at_exit.cancel()
             _open.discard(self)
@@ -469,6 +484,7 @@ class WatchedScript:
         """Stop watching in a fork of the watched process."""
         self._probe.stop()
         self._learning.remove()
+        self._weights.remove()
         self.step_log.end()
         self._run.forget()
 

@@ -109,6 +109,8 @@ class StepLog:
         on_new_keys: Called with infos that have new keys, before the step with them is noted.
         one_by_one: Whether environments are stepped one by one, and reset by their owner.
         begun: Called with an environment that is stepped by itself and what it observes first after a reset.
+        seeded: Called with an environment that the script resets, or 0 for a batch, and the seed that it gives.
+        kinds: Names of the types of observations, if there are several.
     """
 
     one_by_one = False
@@ -120,6 +122,8 @@ class StepLog:
         self.process: Callable[[float], None] = lambda _now: None
         self.on_new_keys: Callable[[Infos], None] = lambda _infos: None
         self.begun: Callable[[int, Any], None] = lambda _env, _observation: None
+        self.seeded: Callable[[int, Any], None] = lambda _env, _seed: None
+        self.kinds: set[str] = set()
         self.due, self.capacity = inf, 1
         self.ended = self.watched = self.every = self.runs = False
         self.wanted: Container[int] = ()

@@ -29,6 +29,8 @@ ROLES = {
     "not_finite": r"optimizer/not_finite",
     "unchanged": r"policy/weights_unchanged",
     "fixed_copy": r"policy/copy_unchanged",
+    "same_input": r"policy/same_input",
+    "greedy": r"policy/greedy",
     "untrained": r"optimizer/without_gradient",
     "dead": r"optimizer/dead_units",
     "updates": r"optimizer/updates",

@@ -366,6 +366,25 @@ def actions_clipped(evidence: Evidence) -> Iterator[Measured]:
 
 
 @rule(
+    "actions-far-outside",
+    ENVIRONMENTS,
+    Severity.WARNING,
+    sentence="{value:.0%} of the numbers of actions are more than five times beyond their bounds",
+    why="They are cut to the bounds, so all such actions are the same one, whatever the policy says.",
+    advice="scale the policy's output to the bounds of the action space, once: look for a scale that is applied twice",
+    threshold=0.5,
+    unit="of the numbers",
+    source="a standard normal distribution is beyond five times 0.4 in 5 % of the cases",
+    needs="2,000 numbers of continuous actions with bounds",
+)
+def actions_far_outside(evidence: Evidence) -> Iterator[Measured]:
+    """Most numbers of continuous actions are far beyond their bounds."""
+    stepped = evidence.stepped
+    if stepped.numbers >= LEAST_SEEN:
+        yield Measured(stepped.far / stepped.numbers)
+
+
+@rule(
     "one-action",
     ENVIRONMENTS,
     Severity.NOTE,

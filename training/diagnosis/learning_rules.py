@@ -633,3 +633,43 @@ def actions_random(evidence: Evidence) -> Iterator[Measured]:
     """Actions are evenly distributed, independent of each other, and always were, and returns are no better."""
     if evidence.stuck and evidence.steps >= MANY_STEPS and evidence.stepped.other_blocks == 0:
         yield Measured(evidence.stepped.random_blocks, {"steps": evidence.steps})
+
+
+@rule(
+    "policy-sees-the-same",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the policy is given the same observation in {value:.0%} of successive steps, though environments show "
+    "new ones",
+    why="A policy that always sees the same always does the same.",
+    advice="pass what `step` returns to the policy: `observation, reward, ... = env.step(action)`",
+    threshold=0.75,
+    unit="of 12 pairs of successive steps",
+    source="our choice: one in ten changes is that of a new episode",
+    needs="12 pairs of steps in which the policy was seen by `watch`, and observations that are vectors of numbers",
+)
+def policy_sees_the_same(evidence: Evidence) -> Iterator[Measured]:
+    """The first module that acts is given the same numbers in successive steps, and observations change."""
+    seen = evidence.stepped.observed
+    for series, _ in _of_learners(evidence, "same_input", 1):
+        if seen.steps and seen.still < seen.steps / 2:
+            yield Measured(series.values[-1], curve=series.name)
+
+
+@rule(
+    "policy-not-sampled",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the likeliest action is always taken, although the policy gives others a chance: actions are not drawn",
+    why="The gradient of a policy is right only for actions that it has drawn, and without chance nothing is explored.",
+    advice="draw actions while training (`Categorical(...).sample()`), and take the likeliest one in evaluations only",
+    threshold=5.0,
+    unit="standard deviations beyond how often it would be drawn",
+    source="chance does this once in 3 million trainings",
+    needs="20 steps in which probabilities were seen by `watch`, and steps of an optimizer",
+)
+def policy_not_sampled(evidence: Evidence) -> Iterator[Measured]:
+    """The likeliest action is taken nearly always, and others have a considerable probability."""
+    for series, curves in _of_learners(evidence, "greedy", SEEN):
+        if evidence.main and curves.known("updates", SEEN) is not None:
+            yield Measured(min(series.values[-SEEN:]), curve=series.name)

@@ -29,6 +29,8 @@ RECENT_ACTIONS = 8192
 """After so many actions, older ones count half."""
 BLOCK, DEVIATIONS = 2048, 6.0
 """Successive actions that are tested together, and the standard deviations of chi-squared that chance may explain."""
+FAR = 5.0
+"""Times the distance of the bounds from the middle, from which on an action is far beyond them."""
 MOST_SEEDS = 256
 """Environments whose seeds are compared."""
 
@@ -136,6 +138,7 @@ class StepStatistics:
         kinds: Names of the types of numbers in observations, if there are several.
         numbers: Numbers of continuous actions that were looked at.
         clipped: How many of them were at a bound or beyond.
+        far: How many of them were far beyond.
         observed: Statistics of observations.
         together: Steps at which all environments terminated their episodes, and steps at which one did.
         nan_rewards: Environments whose reward was NaN since the last check.
@@ -145,6 +148,7 @@ class StepStatistics:
     def __init__(self) -> None:
         self.returns, self.observed = Returns(), Observed()
         self.terminated = self.truncated = self.rewards = self.zeros = self.numbers = self.clipped = 0
+        self.far = 0
         self.size, self.most, self.negative = 0.0, 0.0, False
         self.random_blocks = self.other_blocks = 0
         self.seeds: dict[int, tuple[object, int]] = {}
@@ -221,6 +225,8 @@ class StepStatistics:
         elif bounds is not None and actions.ndim > 1 and actions.shape[1:] == bounds.shape[1:]:
             self.numbers += actions.size
             self.clipped += int(((actions <= bounds[0]) | (actions >= bounds[1])).sum())
+            size = FAR * (bounds[1] - bounds[0]) / 2
+            self.far += int((np.abs(actions - bounds.mean(axis=0)) > size).sum())
 
     def _test(self, actions: Array, num_actions: int) -> None:
         """Test whether chance explains actions, `(steps, N)`, once enough of them are known."""

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from statistics import fmean
 from threading import get_ident
 from time import perf_counter
 from types import CodeType, FunctionType
@@ -32,7 +33,12 @@ PERIOD, LISTED = 0.1, 5.0
 """Seconds between two steps that are observed, and between two lists of the classes that they observe."""
 MOST_VAIN = 50
 """Observed steps without the policy, such as random actions, after which its last output is not shown any more."""
+PAIRS, MOST_COMPARED = 12, 4096
+"""Pairs of successive steps whose inputs are compared, and numbers of them."""
+LEAST_CHOICES, MOST_CHOICES = 20, 2000
+"""Choices from which on they are compared with their probabilities, and those after which all count half."""
 ENTROPY, DEVIATION, VALUE_MEAN = "policy/entropy", "policy/deviation", "policy/value_mean"
+SAME_INPUT, GREEDY = "policy/same_input", "policy/greedy"
 """Curves of what the policy computed: means over all environments."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
 VALUE, ACTOR = re.compile(r"value|critic|baseline|(^|_)vf?(_|\d|$)"), re.compile(r"actor|policy")
@@ -78,6 +84,45 @@ class Made(NamedTuple):
         return self.within(other) or any(_same(one, two) for one in self.inputs for two in other.inputs)
 
 
+class Choices:
+    """How often the likeliest action was taken, and how often it would be by its probability.
+
+    Attributes:
+        likeliest: The likeliest action of each environment in the newest step, and its probability; None if unknown.
+    """
+
+    def __init__(self) -> None:
+        self.likeliest: tuple[Array, Array] | None = None
+        self._taken = self._count = self._expected = self._variance = 0.0
+
+    def note(self, chances: Any) -> None:
+        """Note the probabilities of a step, `(N, actions)`, unless they are on a GPU."""
+        if chances.device.type == "cpu":
+            most, which = chances.detach().max(-1)
+            self.likeliest = which.numpy().copy(), most.numpy().copy()
+
+    def chosen(self, actions: Array) -> None:
+        """Add the actions that were taken in this step."""
+        likeliest, self.likeliest = self.likeliest, None
+        if likeliest is not None and likeliest[0].shape == actions.shape:
+            which, most = likeliest
+            most = most.clip(0, 1)
+            self._taken += float((which == actions).sum())
+            self._expected, self._variance = self._expected + most.sum(), self._variance + (most * (1 - most)).sum()
+            self._count += len(actions)
+            if self._count > MOST_CHOICES:
+                self._taken, self._count = self._taken / 2, self._count / 2
+                self._expected, self._variance = self._expected / 2, self._variance / 2
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """By how many standard deviations the likeliest action was taken too often, if it nearly always was; else 0."""
+        if self._count < LEAST_CHOICES:
+            return {}
+        always = self._taken > 0.97 * self._count
+        return {GREEDY: (self._taken - self._expected) / math.sqrt(self._variance + 1) if always else 0.0}
+
+
 class PolicyProbe:
     """Observes the policy of a script for one step, when asked.
 
@@ -89,6 +134,7 @@ class PolicyProbe:
     Attributes:
         figures: Means over all environments of what was observed last, by name.
         called: The modules that were called in the steps that were observed.
+        choices: How the actions of the steps that were observed go with their probabilities.
     """
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
@@ -98,6 +144,8 @@ class PolicyProbe:
         self._observed = 0.0
         self.figures: dict[str, float] = {}
         self.called: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.choices = Choices()
+        self._given, self._alike = 0, deque[bool](maxlen=PAIRS)
         self._means: dict[str, float] = {}
         self._functions: list[Any] = []
         self._codes: dict[FunctionType, tuple[CodeType, CodeType]] = {}
@@ -121,7 +169,8 @@ class PolicyProbe:
 
     def observe(self, period: float) -> None:
         """Observe the next step, if that is due: after a period, in s."""
-        if perf_counter() >= self._observed + period and self._due < math.inf:
+        again = self._given and len(self._alike) < PAIRS  # to compare with what the policy was given just before
+        if (again or perf_counter() >= self._observed + period) and self._due < math.inf:
             self._observed = self._due = perf_counter()
             try:
                 self._begin()
@@ -214,12 +263,24 @@ class PolicyProbe:
         if not self.observes:
             return None
         self._restore()
+        self.choices.likeliest = None
         found = self._interpreted(made)
-        self.figures = self._means
+        self._compare(made if found else [])
+        self.figures = {**self._means, **({SAME_INPUT: fmean(self._alike)} if len(self._alike) == PAIRS else {})}
         self._vain = 0 if found else self._vain + 1
         if found or self._vain > MOST_VAIN:
             self._found = found
         return None if found is None else (self._row, found)
+
+    def _compare(self, made: list[Made]) -> None:
+        """Note whether the first module was given the same as in the step before, if that was observed, too."""
+        before, self._given = self._given, 0
+        given = next((item.inputs[0] for item in made if item.inputs and len(self._rows_of(item.inputs[0]))), None)
+        if given is not None and given.device.type == "cpu" and len(self._alike) < PAIRS:
+            self._given = hash(given.detach().reshape(-1)[:MOST_COMPARED].contiguous().numpy().tobytes())
+            if before:
+                self._alike.append(self._given == before)
+                self._given = 0
 
     def _interpreted(self, made: list[Made]) -> PolicyOutput | None:
         """Return the newest distribution that is one of actions; without any, the newest output per action."""
@@ -271,6 +332,7 @@ class PolicyProbe:
             rows = self._rows_of(parameter).double()
             rows = rows.exp() if "probs" not in known else rows
             self._note(ENTROPY, -(rows * rows.clamp_min(1e-30).log()).sum(-1))
+            self.choices.note(rows)
             value = self._value(item, [parameter], outputs)
             return PolicyOutput(value, entropy, order.tolist(), chances[order].tolist())
         kinds: Any = distributions.Normal, distributions.MultivariateNormal

@@ -326,6 +326,8 @@ class WatchedScript:
             drawing = self._flush()
             if observed is not None:
                 row, output = observed
+                if self._read.reads:
+                    self._probe.choices.chosen(self._newest_actions())
                 self.debugger.history.keep_entropy(row, self.counter.uncounted, output.entropy)
             if self.stopped:
                 self.close()
@@ -344,6 +346,11 @@ class WatchedScript:
                 self._probe.observes or self.debugger.needs_every_step
             ):  # read last, since other threads call `process_soon` after changing it
                 self.process_soon()
+
+    def _newest_actions(self) -> Any:
+        """Return the actions of all environments in the newest step."""
+        buffer = self.mirror.buffer
+        return buffer["action"][buffer.order.newest - 1]
 
     def _look(self) -> None:
         """While a viewer watches, find out how environments are drawn; publish other boards in a new segment."""
@@ -423,7 +430,12 @@ class WatchedScript:
     def _learned(self, now: float) -> dict[str, float]:
         """Return what is known of the script's learning, and note which environments it is about."""
         self._learned_due = now + ITERATION
-        found = {**self._learning.take(), **self._weights.take(self._probe.called), **self._probe.figures}
+        found = {
+            **self._learning.take(),
+            **self._weights.take(self._probe.called),
+            **self._probe.figures,
+            **self._probe.choices.figures,
+        }
         self._probe.figures = {}
         evidence = self.debugger.diagnosis.evidence
         evidence.stepped.kinds = self.step_log.kinds

@@ -31,6 +31,7 @@ ROLES = {
     "fixed_copy": r"policy/copy_unchanged",
     "same_input": r"policy/same_input",
     "greedy": r"policy/greedy",
+    "input_size": r"policy/input_size",
     "untrained": r"optimizer/without_gradient",
     "dead": r"optimizer/dead_units",
     "updates": r"optimizer/updates",

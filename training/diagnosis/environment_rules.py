@@ -14,6 +14,8 @@ LEAST_SEEN = 2000
 """Observations, rewards or actions that a statement about them needs."""
 LEAST_ENDS = 20
 SAME_SEEDS = 30
+LARGE_INPUT = 1000.0
+"""From which on the inputs of a network are too large in any training."""
 LEAST_TOGETHER = 10
 LEAST_TERMS = 0.01
 """The share of a reward term, from which on it counts as one that is paid."""
@@ -309,20 +311,26 @@ def observation_constant(evidence: Evidence) -> Iterator[Measured]:
     ENVIRONMENTS,
     Severity.NOTE,
     escalates=True,
-    sentence="number {number} of the observation is about {value:.3g}",
+    sentence="{what} is about {value:.3g}",
     why="Networks expect inputs of about 1: a number in the hundreds saturates units, and drowns the other numbers.",
     advice="normalise observations: `normalize_observation`, `NormalizeObservation`, `VecNormalize`, or divide by the "
     "largest value",
     threshold=100.0,
     source="Andrychowicz et al. 2021: normalising observations matters most on such scales",
-    needs="2,000 observations that are vectors of floating-point numbers",
+    needs="2,000 observations that are vectors of floating-point numbers; a warning from 1,000 on, where `watch` sees "
+    "that the policy's first layer is given such numbers, and nothing where it is not",
 )
 def observation_scale(evidence: Evidence) -> Iterator[Measured]:
     """The absolute value of a number of the observation is large on average."""
-    seen = evidence.stepped.observed
-    if seen.count >= LEAST_SEEN:
+    seen, curves = evidence.stepped.observed, evidence.learners.get(0)
+    given = None if curves is None else curves.known("input_size", 3)
+    if given is not None:
+        size = min(given.values[-3:])
+        severity = Severity.WARNING if size > LARGE_INPUT else None
+        yield Measured(size, {"what": "a number that the policy is given"}, curve=given.name, severity=severity)
+    elif seen.count >= LEAST_SEEN:
         worst = int(np.argmax(seen.size))
-        yield Measured(float(seen.size[worst]), {"number": worst})
+        yield Measured(float(seen.size[worst]), {"what": f"number {worst} of the observation"})
 
 
 @rule(
@@ -375,12 +383,12 @@ def actions_clipped(evidence: Evidence) -> Iterator[Measured]:
     threshold=0.5,
     unit="of the numbers",
     source="a standard normal distribution is beyond five times 0.4 in 5 % of the cases",
-    needs="2,000 numbers of continuous actions with bounds",
+    needs="500 numbers of continuous actions with bounds",
 )
 def actions_far_outside(evidence: Evidence) -> Iterator[Measured]:
     """Most numbers of continuous actions are far beyond their bounds."""
     stepped = evidence.stepped
-    if stepped.numbers >= LEAST_SEEN:
+    if stepped.numbers >= LEAST_SEEN / 4:
         yield Measured(stepped.far / stepped.numbers)
 
 

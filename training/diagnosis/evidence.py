@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from time import perf_counter
 
 from ...backends import usable_cores
@@ -17,6 +18,8 @@ LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
 MANY_EPISODES = 2000
 """From how many on it may be, whatever the number of steps."""
+LEAST_GAIN = 0.25
+"""The share of the way from the first episodes to the best one that is considerable."""
 LEAST_POINTS = 20
 NOISE_FACTOR = 10.0
 """By how many times its usual jump a curve of returns must have risen, where single episodes are not known."""
@@ -97,6 +100,15 @@ class Evidence:
         if series is None:
             return None
         return series.late(LEAST_POINTS // 2) - series.early(LEAST_POINTS // 2) > NOISE_FACTOR * series.noise
+
+    @property
+    def improved_much(self) -> bool:
+        """Whether episodes have come nearer to the best one by a considerable share since the first ones."""
+        returns = self.stepped.returns
+        if not self.improved or not returns.count:
+            return bool(self.improved)
+        first, last = fmean(returns.first), fmean(returns.last)
+        return last - first > LEAST_GAIN * (returns.high - first)
 
     @property
     def stuck(self) -> bool:

@@ -61,13 +61,13 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
     below=True,
     unit="of the early level: the median of the first 5 or 20 points",
     source="our measurement: policies that learn CartPole stay at 0.6 to 0.9",
-    needs="20 iterations with an entropy above 0; a note only if returns are better than at first",
+    needs="20 iterations with an entropy above 0; a note only if returns are much better than at first",
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     """The median of the policy's last 10 entropies is far below its early level."""
     for series, _ in _of_learners(evidence, "entropy", EARLY):
         early, late = max(series.early(EARLY), series.early(FIRST)), series.late(LATE)
-        severity = Severity.NOTE if evidence.improved else Severity.WARNING
+        severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
         if early > 0:
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
 
@@ -334,9 +334,9 @@ def evaluation_far_below(evidence: Evidence) -> Iterator[Measured]:
     why="Steps of this size jump over what they look for, and forget what was learned.",
     advice="lower the learning rate tenfold; about 0.1 % is usual",
     threshold=0.03,
-    unit="of the norm of the weights, median of the last 20 that were seen",
+    unit="of the norm of the weights, median of the last 10 that were seen",
     source="a rule of thumb for such networks is 0.001; Adam at its first steps reaches 0.01",
-    needs="20 steps of an optimizer, seen by `watch`",
+    needs="10 steps of an optimizer, seen by `watch`",
 )
 def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
     """The steps of the optimizer change the weights by far more than usual."""
@@ -354,9 +354,9 @@ def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
     advice="raise the learning rate tenfold; check that gradients arrive at all",
     threshold=TINY_UPDATE,
     below=True,
-    unit="of the norm of the weights, median of the last 20 that were seen",
+    unit="of the norm of the weights, median of the last 10 that were seen",
     source="a rule of thumb for such networks is 0.001",
-    needs="20 steps of an optimizer, seen by `watch`",
+    needs="10 steps of an optimizer, seen by `watch`",
 )
 def updates_too_small(evidence: Evidence) -> Iterator[Measured]:
     """The steps of the optimizer change the weights by far less than usual, although there is a gradient."""
@@ -483,7 +483,7 @@ def values_beyond_returns(evidence: Evidence) -> Iterator[Measured]:
     why="What is left of the policy's gradient beside a gradient of this size is nothing: the loss of values rules.",
     advice="scale or normalise rewards to about 1; look for a loss that is summed instead of averaged",
     threshold=1000.0,
-    unit="times the limit, median of the last 20 that were seen",
+    unit="times the limit, median of the last 10 that were seen",
     source="our measurement: PPO on CartPole with returns of 500 has 10 to 100",
     needs="20 calls of `clip_grad_norm_`, seen by `watch`",
 )
@@ -531,7 +531,7 @@ def values_diverge(evidence: Evidence) -> Iterator[Measured]:
     why="The sum of all gradients points where the policy was wrong long ago.",
     advice="call `optimizer.zero_grad()` before `loss.backward()`",
     threshold=0.5,
-    unit="of the last 20 updates that were followed",
+    unit="of the last 10 updates that were followed",
     source="before the backward pass, a gradient is 0 or is not",
     needs="10 updates that were followed to the next one, seen by `watch`",
 )
@@ -549,7 +549,7 @@ def gradients_not_cleared(evidence: Evidence) -> Iterator[Measured]:
     why="Units or a softmax that are saturated let no gradient through, and never recover.",
     advice="lower the learning rate and the scale of observations; check that the loss depends on the weights",
     source="a gradient is 0 or is not",
-    needs="60 steps of an optimizer, seen by `watch`; a note only if returns are better than at first",
+    needs="10 steps of an optimizer, seen by `watch`; a note only if returns are better than at first",
 )
 def gradient_zero(evidence: Evidence) -> Iterator[Measured]:
     """All gradients of an optimizer are 0 for long."""
@@ -602,7 +602,7 @@ def policy_not_trained(evidence: Evidence) -> Iterator[Measured]:
     sentence="a network with the layers of the trained one has not changed in {value:,.0f} steps",
     why="If it is the target network, values learn the guesses of a network that knows nothing.",
     advice="copy the weights to the target network every 500 to 10,000 steps, or a little with each update",
-    threshold=25_000.0,
+    threshold=12_000.0,
     unit="steps",
     source="DQN (Mnih et al. 2015) and SB3 copy every 10,000 steps",
     needs="a module that the script calls and that gets no gradient, seen by `watch`",

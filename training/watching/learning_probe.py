@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isfinite, sqrt
 from statistics import median
-from time import perf_counter
+from time import perf_counter, thread_time
 from types import FunctionType
 from typing import Any
 
@@ -28,8 +28,8 @@ MOST_NUMBERS, MOST_ROWS = 1_000_000, 2048
 """Weights that are looked at, and rows of a matrix of weights that count as units."""
 LEAST_SAMPLES = 20
 """Steps of an optimizer that must have been seen before something is said about all of them."""
-LEAST_LEFT = 10
-"""Steps after which must have been seen what becomes of their gradient."""
+LAST = 10
+"""Steps of an optimizer of which figures are medians or shares."""
 UPDATES, RATIO, NORM = "optimizer/updates", "optimizer/update_ratio", "optimizer/grad_norm"
 LEAST_RATIO, NO_GRADIENT = "optimizer/least_update_ratio", "optimizer/zero_gradients"
 RATE, LIMIT, LEFT = "optimizer/learning_rate", "optimizer/norm_limit", "optimizer/gradients_left"
@@ -81,9 +81,9 @@ class OptimizerSteps:
 
     def __init__(self, optimizer: Any) -> None:
         self.own = weakref.ref(optimizer)
-        self.ratios: deque[float] = deque(maxlen=LEAST_SAMPLES)
-        self.zeros: deque[bool] = deque(maxlen=LEAST_SAMPLES)
-        self.left: deque[bool] = deque(maxlen=LEAST_SAMPLES)
+        self.ratios: deque[float] = deque(maxlen=LAST)
+        self.zeros: deque[bool] = deque(maxlen=LAST)
+        self.left: deque[bool] = deque(maxlen=LAST)
         self._found: list[bool] = []
         self._hook: GradientHook | None = None
 
@@ -150,7 +150,7 @@ class LearningProbe:
         if (known := self._steps.get(id(optimizer))) is not None:
             known.release()
         if (now := perf_counter()) >= self._due:
-            self._due, self._begun = now + PERIOD, now
+            self._due, self._begun = now + PERIOD, thread_time()
             try:
                 self._look(optimizer)
             except Exception:  # weights of a kind that is not known
@@ -161,7 +161,7 @@ class LearningProbe:
         if before is not None:
             with suppress(Exception):
                 self._compare(optimizer, before)
-            self._due = perf_counter() + max(PERIOD, (perf_counter() - self._begun) / MAX_SHARE)
+            self._due = perf_counter() + max(PERIOD, (thread_time() - self._begun) / MAX_SHARE)
 
     def _look(self, optimizer: Any) -> None:
         """Note gradients, and keep the weights until after the step."""
@@ -217,9 +217,9 @@ class LearningProbe:
         """Return figures of the optimizers' last steps: of the one that is furthest from what is usual."""
         self._steps = {key: steps for key, steps in self._steps.items() if steps.own() is not None}
         seen = [*self._steps.values()]
-        ratios = [median(steps.ratios) for steps in seen if len(steps.ratios) == LEAST_SAMPLES]
-        zeros = [min(steps.zeros) for steps in seen if len(steps.zeros) == LEAST_SAMPLES]
-        left = [sum(steps.left) / len(steps.left) for steps in seen if len(steps.left) >= LEAST_LEFT]
+        ratios = [median(steps.ratios) for steps in seen if len(steps.ratios) == LAST]
+        zeros = [min(steps.zeros) for steps in seen if len(steps.zeros) == LAST]
+        left = [sum(steps.left) / len(steps.left) for steps in seen if len(steps.left) == LAST]
         return {
             **({RATIO: max(ratios), LEAST_RATIO: min(ratios)} if ratios else {}),
             **({NO_GRADIENT: float(any(zeros))} if zeros else {}),

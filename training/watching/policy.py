@@ -38,7 +38,9 @@ PAIRS, MOST_COMPARED = 12, 4096
 LEAST_CHOICES, MOST_CHOICES = 20, 2000
 """Choices from which on they are compared with their probabilities, and those after which all count half."""
 ENTROPY, DEVIATION, VALUE_MEAN = "policy/entropy", "policy/deviation", "policy/value_mean"
-SAME_INPUT, GREEDY = "policy/same_input", "policy/greedy"
+SAME_INPUT, GREEDY, INPUT_SIZE = "policy/same_input", "policy/greedy", "policy/input_size"
+LAYERS = frozenset({"Linear", "Conv1d", "Conv2d", "Conv3d"})
+"""Modules whose input is multiplied with weights."""
 """Curves of what the policy computed: means over all environments."""
 DISTRIBUTIONS = ("Categorical", "Normal", "MultivariateNormal")
 VALUE, ACTOR = re.compile(r"value|critic|baseline|(^|_)vf?(_|\d|$)"), re.compile(r"actor|policy")
@@ -154,6 +156,7 @@ class PolicyProbe:
         self._clock = count()
         self._thread = 0
         self._row = 0
+        self._entered: Any = None  # what the first layer was given
         self._found: PolicyOutput | None = None
 
     def values(self, _slots: slice) -> Array | None:
@@ -169,13 +172,17 @@ class PolicyProbe:
 
     def observe(self, period: float) -> None:
         """Observe the next step, if that is due: after a period, in s."""
-        again = self._given and len(self._alike) < PAIRS  # to compare with what the policy was given just before
-        if (again or perf_counter() >= self._observed + period) and self._due < math.inf:
+        if perf_counter() >= self._observed + period and self._due < math.inf:
             self._observed = self._due = perf_counter()
             try:
                 self._begin()
             except Exception:  # of a version of PyTorch that is not known
                 self.stop()
+
+    @property
+    def compares(self) -> bool:
+        """Whether the next step should be observed, too, to compare what the policy is given."""
+        return bool(self._given) and len(self._alike) < PAIRS
 
     @property
     def observes(self) -> bool:
@@ -228,6 +235,8 @@ class PolicyProbe:
             inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
             if isinstance(made, torch.nn.Module):
                 self.called.add(made)
+                if self._entered is None and type(made).__name__ in LAYERS and inputs[0].dim():
+                    self._entered = inputs[0]
             if not isinstance(made, torch.nn.Module):
                 self._made.append(Made(begin, end, None, inputs, made))
             elif not isinstance(result, torch.Tensor):
@@ -241,6 +250,7 @@ class PolicyProbe:
         """Forget what was computed before a step of an optimizer, which was not for the next action."""
         if get_ident() == self._thread:
             self._made.clear()
+            self._entered = None
 
     def stop(self) -> None:
         """Stop observing."""
@@ -258,14 +268,18 @@ class PolicyProbe:
 
     def finish(self) -> tuple[int, PolicyOutput] | None:
         """Interpret what was observed until the step that was just made; return the row and its output, if found."""
-        made = list(self._made)
+        made, entered = list(self._made), self._entered
         self._made.clear()
+        self._entered = None
         if not self.observes:
             return None
         self._restore()
         self.choices.likeliest = None
         found = self._interpreted(made)
         self._compare(made if found else [])
+        if found and entered is not None and entered.device.type == "cpu":
+            numbers = entered.detach().reshape(-1, entered.shape[-1])[:, :MOST_COMPARED].double().abs()
+            self._means[INPUT_SIZE] = float(numbers.mean(dim=0).max())
         self.figures = {**self._means, **({SAME_INPUT: fmean(self._alike)} if len(self._alike) == PAIRS else {})}
         self._vain = 0 if found else self._vain + 1
         if found or self._vain > MOST_VAIN:

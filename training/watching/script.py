@@ -318,7 +318,7 @@ class WatchedScript:
             observed = None
             with suppress(Exception):  # an error about the policy must not stop the rest
                 observed = self._probe.finish()
-                self._probe.observe(OBSERVED)
+                self._probe.observe(0.0 if self._probe.compares else OBSERVED)
                 self._learning.install()
             self._share_time()
             every = self.debugger.needs_every_step

@@ -110,7 +110,8 @@ class Choices:
             which, most = likeliest
             most = most.clip(0, 1)
             self._taken += float((which == actions).sum())
-            self._expected, self._variance = self._expected + most.sum(), self._variance + (most * (1 - most)).sum()
+            self._expected += float(most.sum())
+            self._variance += float((most * (1 - most)).sum())
             self._count += len(actions)
             if self._count > MOST_CHOICES:
                 self._taken, self._count = self._taken / 2, self._count / 2

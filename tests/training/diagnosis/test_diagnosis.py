@@ -3,6 +3,7 @@
 import math
 import os
 
+import numpy as np
 import pytest
 
 from pac.backends.core.layout import Layout
@@ -205,3 +206,85 @@ def test_episodes_that_end_no_more_are_a_finding(training):
         training.diagnosis.evidence.pace(episodes, 200.0, now)
         training.diagnosis.check(now)
     assert training.begun == ["no episode has ended for 201 s; the limit is 200 s"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "sick", "healthy"),
+    [
+        ("updates-too-large", {"optimizer/update_ratio": 0.3}, {"optimizer/update_ratio": 0.01}),
+        ("updates-too-small", {"optimizer/least_update_ratio": 1e-9}, {"optimizer/least_update_ratio": 1e-4}),
+        ("gradients-not-cleared", {"optimizer/gradients_left": 1.0}, {"optimizer/gradients_left": 0.1}),
+        ("gradient-zero", {"optimizer/zero_gradients": 1.0}, {"optimizer/zero_gradients": 0.0}),
+        ("weights-not-finite", {"optimizer/not_finite": 64.0}, {"optimizer/not_finite": 0.0}),
+        ("weights-without-gradient", {"optimizer/without_gradient": 1.0}, {"optimizer/without_gradient": 0.1}),
+        ("learning-rate-zero", {"optimizer/learning_rate": 0.0}, {"optimizer/learning_rate": 1e-6}),
+        ("policy-not-trained", {"policy/weights_unchanged": 0.5}, {"policy/weights_unchanged": 0.0}),
+        ("target-never-updated", {"policy/copy_unchanged": 1.0}, {"policy/copy_unchanged": 0.0}),
+        ("policy-sees-the-same", {"policy/same_input": 0.9}, {"policy/same_input": 0.2}),
+        ("policy-not-sampled", {"policy/greedy": 9.0}, {"policy/greedy": 0.0}),
+        ("observation-scale", {"policy/input_size": 5000.0}, {"policy/input_size": 20.0}),
+        ("values-diverge", {"policy/value_mean": 4e7}, {"policy/value_mean": 99.0}),
+    ],
+)
+def test_what_watch_sees_of_learning_is_judged(training, rule, sick, healthy):
+    """Each rule finds what sick trainings showed, and not what healthy ones did."""
+    other = Training()
+    for one, seen in ((training, sick), (other, healthy)):
+        stepped = one.diagnosis.evidence.stepped
+        stepped.rewards, stepped.most = 5000, 1.0
+        stepped.observed.steps = 5000
+        one.iterate(20, **seen, **{"optimizer/updates": 50.0})
+    assert rule in [found.rule for found in training.diagnosis.findings]
+    assert not other.diagnosis.findings
+
+
+def test_what_is_missing_is_no_finding(training):
+    """A policy that chooses greedily without an optimizer is evaluated, and not trained."""
+    training.iterate(20, **{"policy/greedy": 9.0})
+    assert not training.begun
+
+
+def test_the_same_seed_at_each_reset_is_a_finding(training):
+    """One at the first reset, or different ones, are not; nor is the same one in environments for evaluation."""
+    stepped = training.diagnosis.evidence.stepped
+    for number in range(100):
+        stepped.seed(0, None if number else 7)
+        stepped.seed(1, number)
+    assert not training.iterate()
+    training.diagnosis.evidence.main = False
+    for _ in range(40):
+        stepped.seed(2, 7)
+    assert not training.iterate()
+    training.diagnosis.evidence.main = True
+    stepped.observed.count = 1
+    assert training.iterate() == ["env 3 was reset with the seed 7 40 times in a row: its episodes begin alike"]
+    assert training.diagnosis.findings[0].severity == Severity.WARNING
+
+
+@pytest.mark.parametrize(("kind", "blocks"), [("random", 10), ("preferred", 0), ("in turn", 0)])
+def test_random_actions_are_told_from_chosen_ones(training, kind, blocks):
+    """Chance explains only actions that are as frequent as each other, and as often after themselves."""
+    random, stepped = np.random.default_rng(1), training.diagnosis.evidence.stepped
+    for _ in range(10):
+        actions = random.integers(0, 3, (2048, 1))
+        if kind == "preferred":
+            actions[random.random(2048) < 0.1] = 0
+        if kind == "in turn":
+            actions[:, 0] = np.arange(2048) // 4 % 3
+        stepped._test(actions, 3)
+    assert stepped.random_blocks == blocks
+
+
+def test_little_progress_does_not_excuse_a_policy_without_entropy(training):
+    """Only episodes that have come considerably nearer to the best one do."""
+    returns = training.diagnosis.evidence.stepped.returns
+    lengths = np.full(100, 10)
+    returns.add(np.linspace(9, 10, 100), lengths)
+    returns.add(np.array([60.0]), lengths[:1])
+    returns.add(np.linspace(12, 13, 100), lengths)
+    training.iterate(EARLY, entropy=0.7)
+    training.iterate(LATE, entropy=0.001)
+    found = {one.rule: one.severity for one in training.diagnosis.findings}
+    assert found["entropy-collapse"] == Severity.WARNING
+    returns.add(np.linspace(40, 60, 100), lengths)
+    assert training.diagnosis.evidence.improved_much

@@ -13,20 +13,25 @@ import math
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
+from pac.backends.core.status import WorkerState
+from pac.backends.system.segment import own_directory
 from pac.envs import BadParameter, Task, find
-from pac.training.bench.alone import ProcessesAlone
 from pac.training.bench.facts import Figures, Progress, summary_of
 from pac.training.bench.measured_process import MeasurementFailed, last_line
 from pac.training.config import Config
 from pac.training.loading import effective_settings, trainer_of
 from pac.training.lone_training import LoneTraining, maker
 from pac.training.playing import play_episodes
+from pac.training.session.gate import Gate
+from pac.training.session.trainer_processes import ProcessSupervisor
+from pac.training.telemetry.events import EventLog
 from pac.training.trainer import Context, Timer, Trainer
 from pac.training.trainers import build_trainer
 
@@ -41,6 +46,48 @@ OURS, SB3, CLEANRL = "pac-tui", "SB3", "CleanRL"
 DQN = ("dqn", "independent")
 """Trainers that are compared with CleanRL's DQN."""
 CLEANRL_TRAINS = (*DQN, "ppo")
+START_LIMIT = 120.0
+"""Seconds in which all processes must have started."""
+POLL = 0.05
+
+
+class ProcessesAlone:
+    """Starts and supervises the processes of a trainer. Their gate is always open.
+
+    Args:
+        task: The task of the training.
+
+    Attributes:
+        start: Starts processes, see `pac.training.trainer.StartProcesses`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._gate = Gate(own_directory())
+        self._supervisor = ProcessSupervisor(task, own_directory(), EventLog())
+        self.start = self._supervisor.start
+
+    def wait_until_ready(self) -> None:
+        """Wait until all processes run, so that their imports do not count as training.
+
+        Raises:
+            ProcessFailed: A process failed.
+            MeasurementFailed: They did not start within `START_LIMIT` seconds.
+        """
+        end = time.monotonic() + START_LIMIT
+        while any(status.state == WorkerState.STARTING for status in self._supervisor.statuses()):
+            self.check()
+            if time.monotonic() > end:
+                raise MeasurementFailed(f"the learners did not start within {START_LIMIT:.0f} s")
+            time.sleep(POLL)
+
+    def check(self) -> None:
+        self._supervisor.poll()
+        self._supervisor.check()
+
+    def close(self) -> None:
+        self._supervisor.close()
+        self._gate.close()
+        (own_directory() / "gate").unlink()
 
 
 def learning(

@@ -24,6 +24,7 @@ ROLES = {
     "learning_rate": r"learning_rate|lr",
     "update_ratio": r"optimizer/update_ratio",
     "least_ratio": r"optimizer/least_update_ratio",
+    "growth": r"optimizer/growth",
     "zero_gradients": r"optimizer/zero_gradients",
     "gradients_left": r"optimizer/gradients_left",
     "not_finite": r"optimizer/not_finite",

@@ -16,8 +16,8 @@ from .step_statistics import StepStatistics
 LOG_PERIOD = 0.05  # s, at least, between two points of a series
 LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
-MANY_EPISODES = 2000
-"""From how many on it may be, whatever the number of steps."""
+MANY_EPISODES, MANY_STEPS = 2000, 50_000
+"""From how many episodes on it may be, whatever the number of steps; steps after which a policy should have changed."""
 LEAST_GAIN = 0.25
 """The share of the way from the first episodes to the best one that is considerable."""
 LEAST_POINTS = 20
@@ -116,6 +116,16 @@ class Evidence:
         episodes = self.stepped.returns.count
         enough = episodes >= LEAST_EPISODES and (self.steps >= LEAST_STEPS or episodes >= MANY_EPISODES)
         return self.main and enough and self.improved is False
+
+    @property
+    def stuck_for_long(self) -> bool:
+        """Whether it has gone on for so long that a policy that learns would have changed.
+
+        That takes longer where rewards are rare.
+        """
+        rare = self.stepped.zeros > self.stepped.rewards / 2
+        soon = not rare and self.stepped.returns.count >= MANY_EPISODES / 2 and self.steps >= LEAST_STEPS
+        return self.stuck and (soon or self.steps >= MANY_STEPS)
 
 
 def patience(length: float, sps: float) -> float:

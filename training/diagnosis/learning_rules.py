@@ -8,14 +8,12 @@ from statistics import median
 
 from ..telemetry.records import Severity
 from .curves import LearnerCurves, Series
-from .evidence import LEAST_EPISODES, LEAST_POINTS, LEAST_STEPS, Evidence
+from .evidence import LEAST_EPISODES, LEAST_POINTS, LEAST_STEPS, MANY_STEPS, Evidence
 from .rules import LEARNING, Measured, rule
 
 FIRST, EARLY, LATE = 5, 20, 10
 """Points of a curve whose median is the first, the early and the late level."""
 LONG = 40
-MANY_STEPS = 50_000
-"""Steps after which a policy should have changed."""
 SEEN = 3
 """Points of a curve that are medians or shares of what was seen of many updates."""
 TINY_UPDATE = 1e-6
@@ -30,6 +28,12 @@ def _of_learners(evidence: Evidence, role: str, points: int) -> Iterator[tuple[S
     for curves in evidence.learners.values():
         if (series := curves.known(role, points)) is not None:
             yield series, curves
+
+
+def _rate(curves: LearnerCurves) -> str:
+    """Return how to name the learning rate, if it is known."""
+    rate = curves.known("learning_rate", 1)
+    return "" if rate is None else f"; the learning rate is {rate.values[-1]:.2g}"
 
 
 @rule(
@@ -59,14 +63,14 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
     "entropy in the loss",
     threshold=0.15,
     below=True,
-    unit="of the early level: the median of the first 5 or 20 points",
+    unit="of the early level: the first point, or the median of the first 5 or 20",
     source="our measurement: policies that learn CartPole stay at 0.6 to 0.9",
-    needs="20 iterations with an entropy above 0; a note only if returns are much better than at first",
+    needs="15 iterations with an entropy above 0; a note only if returns are much better than at first",
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     """The median of the policy's last 10 entropies is far below its early level."""
-    for series, _ in _of_learners(evidence, "entropy", EARLY):
-        early, late = max(series.early(EARLY), series.early(FIRST)), series.late(LATE)
+    for series, _ in _of_learners(evidence, "entropy", FIRST + LATE):
+        early, late = max(series.values[0], series.early(FIRST), series.early(EARLY)), series.late(LATE)
         severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
         if early > 0:
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
@@ -84,13 +88,13 @@ def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     threshold=0.97,
     unit="of the early level",
     source="our measurement",
-    needs="15 points, 200 episodes and 50,000 steps",
+    needs="15 points, 200 episodes and 50,000 steps; where most steps are rewarded, 1,000 episodes and 20,000 steps",
 )
 def entropy_does_not_fall(evidence: Evidence) -> Iterator[Measured]:
     """The policy's entropy is near its early level after many iterations, and returns are no better than at first."""
     for series, _ in _of_learners(evidence, "entropy", FIRST + LATE):
         early, late = series.early(FIRST), series.late(LATE)
-        if early > 0 and evidence.stuck and evidence.steps >= MANY_STEPS:
+        if early > 0 and evidence.stuck_for_long:
             yield Measured(late / early, {"early": early, "late": late, "steps": evidence.steps}, curve=series.name)
 
 
@@ -151,7 +155,8 @@ def clip_fraction_zero(evidence: Evidence) -> Iterator[Measured]:
 @rule(
     "value-function-useless",
     LEARNING,
-    Severity.WARNING,
+    Severity.NOTE,
+    escalates=True,
     sentence="the value function explains nothing: explained variance {value:.2g} after {count:,} updates, and never "
     "above {best:.2g}",
     why="Advantages are then as noisy as whole returns, and the policy learns slowly or not at all.",
@@ -161,14 +166,14 @@ def clip_fraction_zero(evidence: Evidence) -> Iterator[Measured]:
     below=True,
     unit="median of the last 10 updates, and never above 0.2 for long",
     source="our measurement: values that are learned explain 0.3 and more",
-    needs="20 updates that report an explained variance, and rewards that vary",
+    needs="40 updates that report an explained variance, 50,000 steps, and rewards that vary",
 )
 def value_function_useless(evidence: Evidence) -> Iterator[Measured]:
     """The explained variance of the value function is about 0 or below, and always was."""
     returns = evidence.stepped.returns
-    for series, _ in _of_learners(evidence, "explained_variance", EARLY):
+    for series, _ in _of_learners(evidence, "explained_variance", LONG):
         best = max(median(series.values[index : index + 5]) for index in range(0, len(series.values) - 4, 5))
-        if best < 0.2 and returns.low != returns.high:
+        if best < 0.2 and returns.low != returns.high and evidence.steps >= MANY_STEPS:
             yield Measured(series.late(LATE), {"count": series.count, "best": best}, curve=series.name)
 
 
@@ -345,6 +350,24 @@ def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
 
 
 @rule(
+    "weights-blown-up",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the weights are {value:,.0f} times as large as at first{rate}",
+    why="Units are saturated by such weights, and what was learned before is lost.",
+    advice="lower the learning rate tenfold, and clip gradients (`max_grad_norm` 0.5)",
+    threshold=10.0,
+    unit="times their first norm, in the first 10,000 updates",
+    source="our measurement: trainings that learn stay below 4",
+    needs="10 steps of an optimizer, seen by `watch`",
+)
+def weights_blown_up(evidence: Evidence) -> Iterator[Measured]:
+    """The norm of an optimizer's weights has grown many times over in its first updates."""
+    for series, curves in _of_learners(evidence, "growth", SEEN):
+        yield Measured(min(series.values[-SEEN:]), {"rate": _rate(curves)}, curve=series.name)
+
+
+@rule(
     "updates-too-small",
     LEARNING,
     Severity.NOTE,
@@ -361,11 +384,9 @@ def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
 def updates_too_small(evidence: Evidence) -> Iterator[Measured]:
     """The steps of the optimizer change the weights by far less than usual, although there is a gradient."""
     for series, curves in _of_learners(evidence, "least_ratio", SEEN):
-        rate = curves.known("learning_rate", 1)
-        named = "" if rate is None else f"; the learning rate is {rate.values[-1]:.2g}"
         always = max(series.values) < TINY_UPDATE  # and not only at the end of a schedule
         severity = Severity.WARNING if always else None
-        yield Measured(max(series.values[-SEEN:]), {"rate": named}, curve=series.name, severity=severity)
+        yield Measured(max(series.values[-SEEN:]), {"rate": _rate(curves)}, curve=series.name, severity=severity)
 
 
 @rule(
@@ -627,11 +648,12 @@ def target_never_updated(evidence: Evidence) -> Iterator[Measured]:
     threshold=8.0,
     unit="blocks of 2,048 successive actions, in which none is preferred, repeated or avoided",
     source="a chi-squared test",
-    needs="200 episodes and 50,000 steps of an environment with actions to choose from",
+    needs="200 episodes and 50,000 steps of an environment with actions to choose from; where most steps are rewarded, "
+    "1,000 episodes and 20,000 steps",
 )
 def actions_random(evidence: Evidence) -> Iterator[Measured]:
     """Actions are evenly distributed, independent of each other, and always were, and returns are no better."""
-    if evidence.stuck and evidence.steps >= MANY_STEPS and evidence.stepped.other_blocks == 0:
+    if evidence.stuck_for_long and evidence.stepped.other_blocks == 0:
         yield Measured(evidence.stepped.random_blocks, {"steps": evidence.steps})
 
 

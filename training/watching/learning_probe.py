@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from statistics import median
 from time import perf_counter, thread_time
 from types import FunctionType
@@ -28,10 +28,14 @@ MOST_NUMBERS, MOST_ROWS = 1_000_000, 2048
 """Weights that are looked at, and rows of a matrix of weights that count as units."""
 LEAST_SAMPLES = 20
 """Steps of an optimizer that must have been seen before something is said about all of them."""
+LEAST_SIZE = 0.02
+"""The root of the mean square of weights that are not nearly 0."""
+MOST_UPDATES = 10_000
+"""Steps of optimizers in which weights that grow many times over do so too fast."""
 LAST = 10
 """Steps of an optimizer of which figures are medians or shares."""
 UPDATES, RATIO, NORM = "optimizer/updates", "optimizer/update_ratio", "optimizer/grad_norm"
-LEAST_RATIO, NO_GRADIENT = "optimizer/least_update_ratio", "optimizer/zero_gradients"
+GROWTH, LEAST_RATIO, NO_GRADIENT = "optimizer/growth", "optimizer/least_update_ratio", "optimizer/zero_gradients"
 RATE, LIMIT, LEFT = "optimizer/learning_rate", "optimizer/norm_limit", "optimizer/gradients_left"
 UNTRAINED, DEAD, NOT_FINITE = "optimizer/without_gradient", "optimizer/dead_units", "optimizer/not_finite"
 
@@ -75,6 +79,8 @@ class OptimizerSteps:
     Attributes:
         own: The optimizer, a weak reference.
         ratios: The norms of the changes of its weights, as shares of the norm of the weights; without a gradient, none.
+        first: The first norm of its weights; infinity if they were nearly 0.
+        growth: How many times as large they were at last, within its first steps.
         zeros: Whether the gradient was 0.
         left: Whether each gradient was added to what was left of the one before, however often it was called.
     """
@@ -82,10 +88,17 @@ class OptimizerSteps:
     def __init__(self, optimizer: Any) -> None:
         self.own = weakref.ref(optimizer)
         self.ratios: deque[float] = deque(maxlen=LAST)
+        self.first, self.growth = 0.0, 0.0
         self.zeros: deque[bool] = deque(maxlen=LAST)
         self.left: deque[bool] = deque(maxlen=LAST)
         self._found: list[bool] = []
         self._hook: GradientHook | None = None
+
+    def grow(self, size: float, numbers: int) -> None:
+        """Note the norm of its weights, and how many numbers they are."""
+        if not self.first:
+            self.first = size if size > LEAST_SIZE * sqrt(numbers) else inf
+        self.growth = size / self.first
 
     def follow(self, weight: Any) -> None:
         """See whether the gradients until the next step are added to what is left of the last one, which is not 0."""
@@ -205,6 +218,8 @@ class LearningProbe:
             size = sum(float(old.norm()) ** 2 for _, old in before)
             moved = [weight for weight, _ in before if type(weight) is torch.nn.Parameter and bool(weight.grad.any())]
         self._samples += 1
+        if self._count <= MOST_UPDATES:
+            known.grow(sqrt(size), sum(old.numel() for _, old in before))
         if before:
             known.zeros.append(self._row.get(NORM) == 0)
         if self._row.get(NORM) and size > 0 and isfinite(changed):
@@ -222,6 +237,7 @@ class LearningProbe:
         left = [sum(steps.left) / len(steps.left) for steps in seen if len(steps.left) == LAST]
         return {
             **({RATIO: max(ratios), LEAST_RATIO: min(ratios)} if ratios else {}),
+            GROWTH: max((steps.growth for steps in seen), default=0.0),
             **({NO_GRADIENT: float(any(zeros))} if zeros else {}),
             **({LEFT: max(left)} if left else {}),
             NOT_FINITE: float(sum(map(self._not_finite, seen))),
@@ -239,14 +255,15 @@ class LearningProbe:
         return found
 
     def _parts(self) -> dict[str, float]:
-        """Return the shares of weights and of hidden units that never had a gradient."""
+        """Return the shares of weights that never had a gradient, and of units in the other ones."""
         if self._samples < LEAST_SAMPLES:
             return {}
         self._seen = {key: seen for key, seen in self._seen.items() if seen[0]() is not None}
         sizes = [(own().numel(), alive) for own, alive in self._seen.values()]
         whole = sum(size for size, _ in sizes)
         without = sum(size for size, alive in sizes if alive is None or not alive.any())
-        matrices = [alive for _, alive in sizes if alive is not None and 1 < len(alive) <= MOST_ROWS]
+        trained = [alive for _, alive in sizes if alive is not None and alive.any()]
+        matrices = [alive for alive in trained if 1 < len(alive) <= MOST_ROWS]
         units, alive = sum(map(len, matrices)), sum(int(rows.sum()) for rows in matrices)
         return {UNTRAINED: without / max(1, whole), DEAD: 1 - alive / max(1, units)}
 

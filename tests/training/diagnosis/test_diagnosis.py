@@ -212,6 +212,7 @@ def test_episodes_that_end_no_more_are_a_finding(training):
     ("rule", "sick", "healthy"),
     [
         ("updates-too-large", {"optimizer/update_ratio": 0.3}, {"optimizer/update_ratio": 0.01}),
+        ("weights-blown-up", {"optimizer/growth": 40.0}, {"optimizer/growth": 2.0}),
         ("updates-too-small", {"optimizer/least_update_ratio": 1e-9}, {"optimizer/least_update_ratio": 1e-4}),
         ("gradients-not-cleared", {"optimizer/gradients_left": 1.0}, {"optimizer/gradients_left": 0.1}),
         ("gradient-zero", {"optimizer/zero_gradients": 1.0}, {"optimizer/zero_gradients": 0.0}),

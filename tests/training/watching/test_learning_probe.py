@@ -10,6 +10,7 @@ from torch import nn
 from pac.training.watching import called_weights, learning_probe
 from pac.training.watching.called_weights import SAME_COPY, UNCHANGED, CalledWeights
 from pac.training.watching.learning_probe import (
+    GROWTH,
     LAST,
     LEAST_RATIO,
     LEAST_SAMPLES,
@@ -79,6 +80,7 @@ def test_a_healthy_training_shows_nothing_unusual():
         ({}, {"scale": 0.0}, NO_GRADIENT, 1.0),
         ({}, {"learns": False}, UNTRAINED, 1.0),
         ({"rate": 0.0}, {}, LEAST_RATIO, 0.0),
+        ({"rate": 0.0}, {}, GROWTH, 1.0),
         ({"rate": 0.0}, {}, UNCHANGED, 1.0),
         ({}, {"steps": False}, UNCHANGED, 1.0),
         ({"part": slice(2)}, {}, UNCHANGED, 9 / 49),
@@ -87,6 +89,11 @@ def test_a_healthy_training_shows_nothing_unusual():
 def test_what_is_wrong_with_updates_is_seen(script, learn, name, value):
     """Gradients that are not cleared, 0 or never computed, and weights that never change."""
     assert Script(**script).learn(**learn)[name] == pytest.approx(value)
+
+
+def test_weights_that_blow_up_are_seen():
+    """After updates that are far too large."""
+    assert Script(rate=1.0).learn()[GROWTH] > 10
 
 
 def test_weights_that_are_no_numbers_are_counted():

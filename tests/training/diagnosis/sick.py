@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -40,9 +41,10 @@ class Spoiled(gym.Wrapper):
 
 def network(outputs):
     hidden = nn.ReLU if illness == "dead units" else nn.Tanh
-    made = nn.Sequential(nn.Linear(4, 64), hidden(), nn.Linear(64, 64), hidden(), nn.Linear(64, outputs))
+    first = nn.Linear(4, 64)
+    made = nn.Sequential(first, hidden(), nn.Linear(64, 64), hidden(), nn.Linear(64, outputs))
     if illness == "dead units":
-        nn.init.constant_(made[0].bias, -30.0)
+        nn.init.constant_(first.bias, -30.0)
     return made
 
 
@@ -52,12 +54,13 @@ actor, critic = network(2), network(1)
 weights = [*actor.parameters(), *(critic.parameters() if illness != "critic forgotten" else ())]
 optimizer = torch.optim.Adam(weights, {"fast": 0.1, "slow": 1e-11}.get(illness, 3e-4), eps=1e-5)
 envs = gym.vector.SyncVectorEnv([lambda: Spoiled(gym.make("CartPole-v1"))] * ENVS)
-seeds = [3] * ENVS if illness == "same seeds" else 3
-now, _ = envs.reset(seed=seeds)
+seeds: Any = [3] * ENVS if illness == "same seeds" else 3
+now: Any = envs.reset(seed=seeds)[0]
 begun, updates = time.time(), 0
 while time.time() < begun + seconds:
-    seen, chosen, chances, values, rewards, ends = [], [], [], [], [], []
-    for _ in range(STEPS):
+    kept: list[list[torch.Tensor]] = [[], [], [], [], [], []]
+    seen, chosen, chances, values, rewards, ends = kept
+    for _step in range(STEPS):
         with torch.no_grad():
             policy = Categorical(logits=actor(torch.as_tensor(now)))
             actions = policy.sample()
@@ -67,12 +70,12 @@ while time.time() < begun + seconds:
         seen.append(torch.as_tensor(now))
         chosen.append(actions)
         chances.append(policy.log_prob(actions))
-        now, reward, terminated, truncated, _ = envs.step(actions.numpy())
+        now, reward, terminated, truncated, infos = envs.step(actions.numpy())
         rewards.append(torch.as_tensor(reward, dtype=torch.float32))
         ends.append(torch.as_tensor(terminated | truncated, dtype=torch.float32))
     with torch.no_grad():
         following, gained = critic(torch.as_tensor(now)).squeeze(-1), torch.zeros(ENVS)
-    advantages = []
+    advantages: list[torch.Tensor] = []
     for step in reversed(range(STEPS)):
         goes_on = 1 - ends[step]
         surprise = rewards[step] + GAMMA * following * goes_on - values[step]
@@ -83,7 +86,7 @@ while time.time() < begun + seconds:
     flat[4] = flat[3] + flat[4]
     if illness == "actions shuffled":
         flat[1] = flat[1][torch.randperm(len(flat[1]))]
-    for _ in range(EPOCHS):
+    for _epoch in range(EPOCHS):
         for part in torch.randperm(ENVS * STEPS).chunk(PARTS):
             observations, actions, before, advantage, target = (numbers[part] for numbers in flat)
             policy = Categorical(logits=actor(observations))

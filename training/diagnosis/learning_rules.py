@@ -72,7 +72,7 @@ def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     for series, _ in _of_learners(evidence, "entropy", FIRST + LATE):
         early, late = max(series.values[0], series.early(FIRST), series.early(EARLY)), series.late(LATE)
         severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
-        if early > 0:
+        if early > 0 and min(series.values) >= 0:  # that of continuous actions may be negative, and falls by itself
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
 
 

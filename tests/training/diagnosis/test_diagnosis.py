@@ -153,12 +153,13 @@ def test_entropy_collapses_against_its_early_level(training):
 
 
 def test_the_entropy_of_other_trainers_is_known(training):
-    """Its negative as a loss, too; one that was never above 0, as of numbers, has no level to fall from."""
+    """Its negative as a loss, too; one that is negative is that of numbers, which falls by itself."""
     training.iterate(EARLY, train__entropy_loss=-1.5)
     assert training.iterate(LATE, train__entropy_loss=-0.01)
-    other = Training()
-    other.iterate(EARLY, entropy=-1.0)
-    assert not other.iterate(30, entropy=-9.0)
+    for early, late in ((-1.0, -9.0), (1.0, -0.5)):
+        other = Training()
+        other.iterate(EARLY, entropy=early)
+        assert not other.iterate(30, entropy=late)
 
 
 def test_throughput_is_held_to_its_own_median(training):

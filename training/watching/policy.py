@@ -1,8 +1,8 @@
 """What the script's policy computed for the displayed environment, where it uses modules or distributions of PyTorch.
 
-While a viewer displays an environment, some steps per second are observed: between two steps, the outputs of modules
-with one row per environment are noted, and the distributions that are made. In all other steps, PyTorch runs as without
-watching, and no figures are read from a GPU.
+Some steps per second are observed while a viewer displays an environment, otherwise about one: between two steps, the
+outputs of modules with one row per environment are noted, and the distributions that are made. In all other steps,
+PyTorch runs as without watching. Figures are read from a GPU only for a viewer.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class PolicyProbe:
         self._num_envs, self._num_actions, self._action_numbers = num_envs, num_actions, action_numbers
         self._most = num_envs * max(MOST_NUMBERS, num_actions)
         self._due, self._listed, self._vain = 0.0, 0.0, 0
-        self._observed = 0.0
+        self._observed, self._for_viewer = 0.0, True
         self.figures: dict[str, float] = {}
         self.called: weakref.WeakSet[Any] = weakref.WeakSet()
         self.choices = Choices()
@@ -168,13 +168,14 @@ class PolicyProbe:
         """Return what was observed last for an environment, and observe the next step."""
         if row != self._row:
             self._row, self._found = row, None
-        self.observe(PERIOD)
+        self.observe(PERIOD, for_viewer=True)
         return self._found
 
-    def observe(self, period: float) -> None:
-        """Observe the next step, if that is due: after a period, in s."""
+    def observe(self, period: float, *, for_viewer: bool = False) -> None:
+        """Observe the next step, if that is due: after a period, in s. What is on a GPU is only read for a viewer."""
         if perf_counter() >= self._observed + period and self._due < math.inf:
             self._observed = self._due = perf_counter()
+            self._for_viewer = for_viewer
             try:
                 self._begin()
             except Exception:  # of a version of PyTorch that is not known
@@ -234,6 +235,9 @@ class PolicyProbe:
         with suppress(Exception):
             torch, made, end = sys.modules["torch"], args[0], next(self._clock)
             inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
+            known = inputs if isinstance(made, torch.nn.Module) else filter(torch.is_tensor, vars(made).values())
+            if not self._for_viewer and any(value.device.type != "cpu" for value in known):
+                return
             if isinstance(made, torch.nn.Module):
                 self.called.add(made)
                 if self._entered is None and type(made).__name__ in LAYERS and inputs[0].dim():

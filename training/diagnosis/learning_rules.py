@@ -356,9 +356,9 @@ def updates_too_large(evidence: Evidence) -> Iterator[Measured]:
     sentence="the weights are {value:,.0f} times as large as at first{rate}",
     why="Units are saturated by such weights, and what was learned before is lost.",
     advice="lower the learning rate tenfold, and clip gradients (`max_grad_norm` 0.5)",
-    threshold=10.0,
-    unit="times their first norm, in the first 10,000 updates",
-    source="our measurement: trainings that learn stay below 4",
+    threshold=5.0,
+    unit="times their first norm, in the first 1,000 updates",
+    source="our measurement: trainings that learn stay below 3, and a learning rate of 0.1 reaches 7 in 320 updates",
     needs="10 steps of an optimizer, seen by `watch`",
 )
 def weights_blown_up(evidence: Evidence) -> Iterator[Measured]:

@@ -30,7 +30,7 @@ LEAST_SAMPLES = 20
 """Steps of an optimizer that must have been seen before something is said about all of them."""
 LEAST_SIZE = 0.02
 """The root of the mean square of weights that are not nearly 0."""
-MOST_UPDATES = 10_000
+MOST_UPDATES = 1000
 """Steps of optimizers in which weights that grow many times over do so too fast."""
 LAST = 10
 """Steps of an optimizer of which figures are medians or shares."""

@@ -18,7 +18,7 @@ LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
 MANY_EPISODES, MANY_STEPS = 2000, 50_000
 """From how many episodes on it may be, whatever the number of steps; steps after which a policy should have changed."""
-LEAST_GAIN = 0.25
+LEAST_GAIN = 0.5
 """The share of the way from the first episodes to the best one that is considerable."""
 LEAST_POINTS = 20
 NOISE_FACTOR = 10.0

@@ -16,7 +16,7 @@ from .step_statistics import StepStatistics
 LOG_PERIOD = 0.05  # s, at least, between two points of a series
 LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
-MANY_EPISODES, MANY_STEPS = 2000, 50_000
+MANY_EPISODES, MANY_STEPS = 1000, 50_000
 """From how many episodes on it may be, whatever the number of steps; steps after which a policy should have changed."""
 LEAST_GAIN = 0.5
 """The share of the way from the first episodes to the best one that is considerable."""
@@ -124,7 +124,7 @@ class Evidence:
         That takes longer where rewards are rare.
         """
         rare = self.stepped.zeros > self.stepped.rewards / 2
-        soon = not rare and self.stepped.returns.count >= MANY_EPISODES / 2 and self.steps >= LEAST_STEPS
+        soon = not rare and self.stepped.returns.count >= MANY_EPISODES and self.steps >= LEAST_STEPS
         return self.stuck and (soon or self.steps >= MANY_STEPS)
 
 

@@ -17,6 +17,8 @@ LONG = 40
 SEEN = 3
 """Points of a curve that are medians or shares of what was seen of many updates."""
 TINY_UPDATE = 1e-6
+MOST_OTHERS = 0.02
+"""Blocks of random actions, as a share, that chance may make look chosen."""
 LEAST_REWARDS, HORIZON = 2000, 1000
 """Rewards that a bound of values needs, and the steps of an episode that it assumes at least."""
 PLATEAU = 0.1
@@ -156,7 +158,6 @@ def clip_fraction_zero(evidence: Evidence) -> Iterator[Measured]:
     "value-function-useless",
     LEARNING,
     Severity.NOTE,
-    escalates=True,
     sentence="the value function explains nothing: explained variance {value:.2g} after {count:,} updates, and never "
     "above {best:.2g}",
     why="Advantages are then as noisy as whole returns, and the policy learns slowly or not at all.",
@@ -653,8 +654,9 @@ def target_never_updated(evidence: Evidence) -> Iterator[Measured]:
 )
 def actions_random(evidence: Evidence) -> Iterator[Measured]:
     """Actions are evenly distributed, independent of each other, and always were, and returns are no better."""
-    if evidence.stuck_for_long and evidence.stepped.other_blocks == 0:
-        yield Measured(evidence.stepped.random_blocks, {"steps": evidence.steps})
+    stepped = evidence.stepped
+    if evidence.stuck_for_long and stepped.other_blocks <= MOST_OTHERS * stepped.random_blocks:
+        yield Measured(stepped.random_blocks, {"steps": evidence.steps})
 
 
 @rule(

@@ -241,7 +241,9 @@ class StepStatistics:
             same = block[-2:].sum() / num_actions
             chance = _by_chance(block[:-2], np.full(num_actions, block[:-2].sum() / num_actions))
             chance &= _by_chance(block[-2:], np.array([same, block[-2:].sum() - same]))
-            self.random_blocks, self.other_blocks = self.random_blocks + chance, self.other_blocks + (not chance)
+            blocks = int(block[:-2].sum()) // BLOCK
+            self.random_blocks += blocks * chance
+            self.other_blocks += blocks * (not chance)
             self._block = []
 
     def seed(self, env: int, seed: object) -> None:

@@ -601,11 +601,11 @@ def weights_not_finite(evidence: Evidence) -> Iterator[Measured]:
     "policy-not-trained",
     LEARNING,
     Severity.WARNING,
-    sentence="{value:.0%} of the weights that get gradients have never changed",
+    sentence="{value:.1%} of the weights that get gradients have never changed",
     why="Gradients are computed for these weights, and no optimizer applies them.",
     advice="check that the optimizer was made with all parameters, that `optimizer.step()` is called, and that the "
     "learning rate is not too small",
-    threshold=0.2,
+    threshold=0.005,
     unit="of the weights of the modules that the script calls",
     source="a weight has changed or has not",
     needs="20 gradients of a weight in 10 s, seen by `watch`",

@@ -16,7 +16,6 @@ from typing import Any
 MOST_NUMBERS, MOST_WEIGHTS = 500_000, 1000
 LEAST_GRADIENTS, LEAST_SECONDS = 20, 10.0
 """Gradients that a weight must have got, and seconds since the first one, before it counts as one that stays."""
-MOST_COUNTED = 1000  # gradients of a weight
 LEAST_PARTS = 4
 """Weights of a module that is compared with others of its class."""
 UNCHANGED, SAME_COPY = "policy/weights_unchanged", "policy/copy_unchanged"
@@ -28,13 +27,13 @@ class GradientHook:
     __torch_unserializable__ = True
     """Says to PyTorch that copies of the weight go without it, of which PyTorch warns otherwise."""
 
-    def __init__(self, weight: Any, arrived: Callable[[], None]) -> None:
+    def __init__(self, weight: Any, arrived: Callable[[Any], None]) -> None:
         self._arrived, self._handle = arrived, weight.register_hook(self)
 
-    def __call__(self, _gradient: Any) -> None:
+    def __call__(self, gradient: Any) -> None:
         """Note a gradient that is about to be added to those of the weight."""
         with suppress(Exception):
-            self._arrived()
+            self._arrived(gradient)
 
     def remove(self) -> None:
         """Call the function no longer."""
@@ -49,7 +48,7 @@ class Weight:
     Attributes:
         own: The weight, a weak reference.
         first: What it was.
-        gradients: How many gradients it has got since.
+        gradients: How many gradients other than 0 it has got since, of those that are counted.
         since: When it was first seen.
         stays: Whether it is what it was.
     """
@@ -59,9 +58,9 @@ class Weight:
         self.gradients, self.since, self.stays = 0, perf_counter(), True
         self._hook = GradientHook(weight, self._count) if weight.requires_grad else None
 
-    def _count(self) -> None:
-        self.gradients += 1
-        if self.gradients >= MOST_COUNTED:
+    def _count(self, gradient: Any) -> None:
+        self.gradients += bool(gradient.any())
+        if self.gradients >= LEAST_GRADIENTS:
             self.release()
 
     def release(self) -> None:

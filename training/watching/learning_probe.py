@@ -104,7 +104,7 @@ class OptimizerSteps:
         """See whether the gradients until the next step are added to what is left of the last one, which is not 0."""
         found, own = self._found, weakref.ref(weight)
 
-        def arrived() -> None:
+        def arrived(_gradient: Any) -> None:
             left = getattr(own(), "grad", None)
             found.append(left is not None and bool(left.any()))
 

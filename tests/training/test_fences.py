@@ -108,7 +108,7 @@ CASES = [
     ("training.telemetry.segment_layout", mirror, ["apply", "say"]),
     ("training.telemetry.blocks", blocks, ["read"]),
     ("training.independent.mailbox", mailbox, ["publish", "read"]),
-    ("training.independent.board", board, ["set_place", "place", "listen"]),
+    ("training.independent.mailbox", board, ["set_place", "place", "listen"]),
     ("training.session.gate", gate, ["pause"]),
     ("backends.workers.control", worker, ["post"]),
 ]

@@ -291,6 +291,8 @@ def test_every_option_declares_what_its_text_names():
         "wrap": Names.WRAPPERS,
         "ray_address": Names.SERVER,
         "runs_dir": Names.FOLDER,
+        "on_finding": Names.COMMAND,
+        "on_end": Names.COMMAND,
         "resume": Names.FOLDER,
         "workers": Names.PROCESSES,
         **{f"{name}.threads": Names.PROCESSES for name in ("ppo", "dqn", "iqn", "independent")},

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from ...envs.printable import LINES, printable
 from ..telemetry.findings import Finding
 from ..telemetry.records import MAX_FINDINGS, Severity
@@ -60,8 +62,9 @@ class Diagnosis:
         while self._reported:
             name, text, env = self._reported.popleft()
             evidence.reported[name] = text, env
-        for rule in RULES.values():
-            self._follow(rule, self._found(rule), now)
+        with np.errstate(all="ignore"):
+            for rule in RULES.values():
+                self._follow(rule, self._found(rule), now)
         evidence.forget_moment()
         self.due = time.perf_counter() + max(PERIOD, (time.perf_counter() - begun) / MAX_SHARE)
 

@@ -181,10 +181,12 @@ class StepStatistics:
         self.nan_rewards |= rewards
         self.nan_observations |= observations
         if len(results.ended_envs):
-            self._add_ends(results)
+            with np.errstate(all="ignore"):
+                self._add_ends(results)
         begun = perf_counter()
         if begun >= self._due:
-            self._sample(results, num_actions, bounds)
+            with np.errstate(all="ignore"):  # NaN and infinity are for the script to warn of
+                self._sample(results, num_actions, bounds)
             self._due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
         return rewards | observations
 
@@ -269,7 +271,8 @@ class StepStatistics:
         if begun >= self._observing_due and 0 < seen.shape[2] <= MOST_WIDTH:
             some = min(len(seen), max(2, MOST_NUMBERS // max(1, seen.shape[1] * seen.shape[2])))
             broken = over[:-1] if begins else over[1:] if begins == 0 else over[:-1] | over[1:]
-            self.observed.add(seen[-some:], ~broken[len(seen) - some :])
+            with np.errstate(all="ignore"):
+                self.observed.add(seen[-some:], ~broken[len(seen) - some :])
             self._observing_due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
 
     def begin(self, env: int, observation: object) -> None:

@@ -392,7 +392,8 @@ class RowLog(StepLog):
             return None
         flat = np.frombuffer(b"".join(seen), self._kind).reshape(len(known), -1)
         placed = np.full((*shape, flat.shape[1]), UNKNOWN, np.float32)
-        placed[at[0][known], at[1][known]] = flat
+        with np.errstate(all="ignore"):  # numbers beyond those of single precision become infinite
+            placed[at[0][known], at[1][known]] = flat
         return placed
 
     def _check(self, seen: Any, rows: Any) -> None:

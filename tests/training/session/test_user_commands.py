@@ -55,6 +55,8 @@ def test_a_command_that_fails_or_hangs_is_an_event(monkeypatch):
 
 def test_a_session_runs_the_command_for_its_end(tmp_path):
     """It gets the run, how it ended, its counters and its findings."""
-    run_here(tmp_path, task="noop:length=32", trainer="random", steps=2000, on_end=f"cat > {tmp_path}/end")
+    run_here(
+        tmp_path, task="noop:length=32", trainer="random", backend="inline", steps=2000, on_end=f"cat > {tmp_path}/end"
+    )
     facts = json.loads((tmp_path / "end").read_text())
     assert (facts["state"], facts["findings"] is not None, facts["steps"] >= 2000) == ("completed", True, True)

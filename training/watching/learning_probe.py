@@ -22,7 +22,7 @@ from .called_weights import GradientHook
 from .intercept import UNUSUAL, HookLink, code_around
 from .policy import NOTHING, TEMPLATE
 
-PERIOD, MAX_SHARE = 0.2, 0.002
+PERIOD, MAX_SHARE = 0.3, 0.002
 """Seconds between two steps that are looked at, and the largest share of the time for that."""
 MOST_NUMBERS, MOST_ROWS = 1_000_000, 2048
 """Weights that are looked at, and rows of a matrix of weights that count as units."""
@@ -41,26 +41,37 @@ UNTRAINED, DEAD, NOT_FINITE = "optimizer/without_gradient", "optimizer/dead_unit
 
 
 class Clipping:
-    """Sees what the last call of `clip_grad_norm_` returned, the norm before it, and its limit."""
+    """Sees what a call of `clip_grad_norm_` returns, the norm before it, and its limit, while it is wanted.
+
+    Attributes:
+        wanted: Whether calls are seen.
+    """
 
     def __init__(self) -> None:
         self._function: Any = None
         self._own: Any = None
         self._around: Any = None
         self._last: tuple[Any, Any] | None = None
+        self.wanted = False
 
-    def see(self, function: Any) -> None:
-        """Replace the code of the function by one that notes its calls, until `restore`."""
+    def prepare(self, function: Any) -> None:
+        """Make the code that notes calls of the function."""
         if isinstance(function, FunctionType) and not function.__code__.co_flags & UNUSUAL:
             link = HookLink({"before": NOTHING, "after": NOTHING}, before=NOTHING, after=self._after)
             self._function, self._own = function, function.__code__
-            self._around = function.__code__ = code_around(function, function.__name__, TEMPLATE, link)
+            self._around = code_around(function, function.__name__, TEMPLATE, link)
+
+    def see(self) -> None:
+        """See calls from now on, until `restore`."""
+        self.wanted = True
+        if self._function is not None and self._function.__code__ is self._own:
+            self._function.__code__ = self._around
 
     def restore(self) -> None:
-        """Undo the change, unless somebody else has changed the function since."""
+        """See calls no longer; what somebody else has made of the function since stays."""
+        self.wanted = False
         if self._function is not None and self._function.__code__ is self._around:
             self._function.__code__ = self._own
-        self._function = None
 
     def _after(self, _begun: Any, args: Any, kwargs: Any, result: Any) -> None:
         self._last = result, kwargs.get("max_norm", args[1] if len(args) > 1 else None)
@@ -131,6 +142,7 @@ class LearningProbe:
         self._handles: list[Any] = []
         self._clipping = Clipping()
         self._due = self._begun = 0.0
+        self._followed = False  # whether the next gradient of a weight is awaited
         self._count = self._taken = self._samples = 0
         self._before: list[tuple[Any, Any]] | None = None
         self._row: dict[str, float] = {}
@@ -147,7 +159,7 @@ class LearningProbe:
                 before: Callable[[Any], Any] = optimizers.register_optimizer_step_pre_hook  # type: ignore[union-attr]
                 after: Callable[[Any], Any] = optimizers.register_optimizer_step_post_hook  # type: ignore[union-attr]
                 self._handles = [before(self._on_step), after(self._on_stepped)]
-                self._clipping.see(sys.modules["torch"].nn.utils.clip_grad_norm_)
+                self._clipping.prepare(sys.modules["torch"].nn.utils.clip_grad_norm_)
 
     def remove(self) -> None:
         """Have PyTorch call the hooks no longer."""
@@ -160,14 +172,20 @@ class LearningProbe:
 
     def _on_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self._count += 1
-        if (known := self._steps.get(id(optimizer))) is not None:
+        if self._followed and (known := self._steps.get(id(optimizer))) is not None:
             known.release()
-        if (now := perf_counter()) >= self._due:
-            self._due, self._begun = now + PERIOD, thread_time()
-            try:
-                self._look(optimizer)
-            except Exception:  # weights of a kind that is not known
-                self._before = None
+            self._followed = False
+        if (now := perf_counter()) < self._due:
+            return
+        if not self._clipping.wanted:  # what is clipped before the next step is seen, and that step is looked at
+            self._clipping.see()
+            return
+        self._clipping.restore()
+        self._due, self._begun = now + PERIOD, thread_time()
+        try:
+            self._look(optimizer)
+        except Exception:  # weights of a kind that is not known
+            self._before = None
 
     def _on_stepped(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         before, self._before = self._before, None
@@ -226,6 +244,7 @@ class LearningProbe:
             known.ratios.append(sqrt(changed / size))
         if moved:
             known.follow(min(moved, key=torch.numel))
+            self._followed = True
         self._row = {**self._row, **self._parts()}
 
     def _of_optimizers(self) -> dict[str, float]:

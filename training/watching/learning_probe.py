@@ -160,6 +160,7 @@ class LearningProbe:
                 after: Callable[[Any], Any] = optimizers.register_optimizer_step_post_hook  # type: ignore[union-attr]
                 self._handles = [before(self._on_step), after(self._on_stepped)]
                 self._clipping.prepare(sys.modules["torch"].nn.utils.clip_grad_norm_)
+                self._clipping.see()  # the first step is looked at
 
     def remove(self) -> None:
         """Have PyTorch call the hooks no longer."""

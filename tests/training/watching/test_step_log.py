@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pac.training.diagnosis.all_rules import RULES
+from pac.training.diagnosis.evidence import Evidence
 from pac.training.watching.batch_log import BatchLog
 from pac.training.watching.row_log import RowLog
 from pac.training.watching.step_log import DROPPED, RESET, SMALL_BYTES, TERMINATED, TRUNCATED, small_kind
@@ -187,3 +189,20 @@ def test_numbers_of_an_info_are_only_of_its_own_step():
     note = log.noter(lambda *_: pytest.fail("noted in the slow way"))
     note("step", (None, actions), {}, (OBSERVED, REWARDS, NEVER, NEVER, {}), 0.0)
     assert np.isnan(taken(log).infos[0, 1]).all()
+
+
+def test_observations_of_several_types_are_named():
+    """A script that sometimes returns float64 is told so: networks convert it, or fail."""
+    first = np.zeros(3, np.float32)
+    log = RowLog(1, np.dtype(np.int64), small_kind(first))
+    for observation in (first, first, first.astype(np.float64)):
+        log.note(0, 1, 0.0, observation, 1.0, False, False, {})
+    assert log.kinds == {"float32", "float64"}
+    evidence = Evidence()
+    evidence.stepped.kinds = log.kinds
+    rule = RULES["observation-kind-changes"]
+    found = rule.found(evidence, 1.0)
+    assert found is not None
+    assert rule.sentence.format(**found.numbers) == "observations are sometimes float32 and sometimes float64"
+    evidence.stepped.kinds = set()
+    assert rule.found(evidence, 1.0) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ QUIET_SECONDS = 60.0
 """Seconds of training without the problem, after which a finding has ended."""
 PERIOD, MAX_SHARE = 1.0, 0.001
 """Seconds between two checks, and the largest share of the training thread's time for them."""
+log = logging.getLogger(__name__)
 
 
 class Diagnosis:
@@ -68,34 +70,39 @@ class Diagnosis:
         evidence.forget_moment()
         self.due = time.perf_counter() + max(PERIOD, (time.perf_counter() - begun) / MAX_SHARE)
 
-    def _found(self, rule: Rule) -> Measured | None:
-        """Return what a rule finds; one that fails is not asked again, since the training is to go on."""
+    def _found(self, rule: Rule) -> tuple[Measured, str] | None:
+        """Return what a rule finds, and its sentence; one that fails is not asked again: the training is to go on."""
         tolerance = self.tolerances.get(rule.id, self.tolerances.get(rule.group, 1.0))
         if not tolerance or rule.id in self._broken:
             return None
         try:
-            return rule.found(self.evidence, tolerance)
+            measured = rule.found(self.evidence, tolerance)
+            if measured is None:
+                return None
+            numbers = {"value": measured.value, "threshold": rule.threshold, **measured.numbers}
+            return measured, printable(rule.sentence.format(**numbers), LINES)
         except Exception:
             self._broken.add(rule.id)
+            log.debug("the rule %s failed", rule.id, exc_info=True)
             return None
 
-    def _follow(self, rule: Rule, measured: Measured | None, now: float) -> None:
+    def _follow(self, rule: Rule, finds: tuple[Measured, str] | None, now: float) -> None:
         index = next((index for index, one in enumerate(self.findings) if one.rule == rule.id and one.lasts), None)
-        if measured is None:
+        if finds is None:
             if index is not None and now - self._seen[rule.id] > QUIET_SECONDS:
                 self._put(index, replace(self.findings[index], ended=time.time()))
             return
         self._seen[rule.id] = now
+        measured, text = finds
         severity = measured.severity
         if severity is None:
             severity = Severity(min(Severity.FAULT, rule.severity + (rule.escalates and self.evidence.stuck)))
-        numbers = {"value": measured.value, "threshold": rule.threshold, **measured.numbers}
         self._count += index is None
         found = Finding(
             number=self._count,
             rule=rule.id,
             severity=severity,
-            text=printable(rule.sentence.format(**numbers), LINES),
+            text=text,
             advice=measured.advice or rule.advice,
             value=measured.value,
             threshold=rule.threshold,

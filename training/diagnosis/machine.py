@@ -18,11 +18,12 @@ STRIDE = 5
 """Seconds, and samples of which every so many is kept for long: an hour."""
 RECENT = 60
 """Seconds of which all samples are kept."""
-OWN = f"{os.sep}pac{os.sep}training{os.sep}", f"{os.sep}training{os.sep}watching{os.sep}"
+OWN = str(Path(__file__).parents[1] / "watching") + os.sep
+"""Where the code is that draws a script's environments for viewers."""
 WORK = {
     "render": frozenset({"render", "_render_frame", "render_frame"}),
     "save": frozenset({"save", "dump", "savefig", "to_csv", "savez", "write_video", "imsave", "imwrite", "save_model"}),
-    "log": frozenset({"add_scalar", "add_histogram", "add_image", "add_scalars", "flush", "info", "debug", "print"}),
+    "log": frozenset({"add_scalar", "add_histogram", "add_image", "add_scalars", "_log"}),
 }
 """Names of functions that draw, save and log."""
 
@@ -83,7 +84,7 @@ def work_of(frame: FrameType) -> str:
     """Return what a thread is doing: `render`, `save` or `log` if a function on its stack does; else an empty text."""
     found = ""
     for code in (each.f_code for each in _callers(frame)):
-        if any(part in code.co_filename for part in OWN):
+        if code.co_filename.startswith(OWN):
             return ""  # it draws for viewers
         found = found or next((kind for kind, names in WORK.items() if code.co_name in names), "")
     return found

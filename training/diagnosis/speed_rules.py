@@ -249,17 +249,17 @@ def cpu_quota_used_up(evidence: Evidence) -> Iterator[Measured]:
     "inner-loop-works",
     SPEED,
     Severity.WARNING,
-    sentence="the training {does} in its inner loop: in {value:.0%} of the samples of the last minute",
+    sentence="the script {does} in its inner loop: in {value:.0%} of the samples of the last minute",
     why="What happens at every step costs as often as there are steps.",
     advice="do it every so many steps or episodes, or in another process",
     threshold=0.3,
     unit="of the last minute's seconds",
     source="our choice",
-    needs="a minute; what `watch` and the app draw themselves does not count",
+    needs="a minute of a watched script; what is drawn for viewers does not count",
 )
 def inner_loop_works(evidence: Evidence) -> Iterator[Measured]:
     """The thread that steps the environments is often found drawing, saving or logging."""
     shares, count = evidence.machine.shares(), len(evidence.machine.work)
-    if count >= MINUTE:
+    if evidence.watched and count >= MINUTE:
         for kind, does in WORKS.items():
             yield Measured(shares[kind] / count, {"does": does})

@@ -151,7 +151,7 @@ class StepStatistics:
         self.far = 0
         self.size, self.most, self.negative = 0.0, 0.0, False
         self.random_blocks = self.other_blocks = 0
-        self.seeds: dict[int, tuple[object, int]] = {}
+        self.seeds: dict[int, tuple[int | None, int]] = {}
         self.kinds: set[str] = set()
         self._block: list[NDArray[np.int64]] = []
         self.terms: Array = np.zeros(0)
@@ -217,7 +217,7 @@ class StepStatistics:
             self.terms = terms if self.terms.shape != terms.shape else self.terms + terms
         actions = results.actions[-steps:][decided]
         if num_actions:
-            counts = np.bincount(actions[actions >= 0].astype(np.int64), minlength=num_actions)[:num_actions]
+            counts = _counted(actions, num_actions)
             if self.actions.shape != counts.shape:
                 self.actions = counts
             else:
@@ -233,7 +233,7 @@ class StepStatistics:
     def _test(self, actions: Array, num_actions: int) -> None:
         """Test whether chance explains actions, `(steps, N)`, once enough of them are known."""
         given = actions.astype(np.int64)
-        each = np.bincount(given.ravel(), minlength=num_actions)[:num_actions]
+        each = _counted(given, num_actions)
         again = int((given[1:] == given[:-1]).sum())
         if self._block and len(self._block[0]) != num_actions + 2:
             self._block = []
@@ -249,7 +249,8 @@ class StepStatistics:
             self._block = []
 
     def seed(self, env: int, seed: object) -> None:
-        """Add a reset of an environment, with a seed or None."""
+        """Add a reset of an environment, with a seed or None; what is no whole number is not compared."""
+        seed = int(seed) if isinstance(seed, int | np.integer) else None
         if env < MOST_SEEDS:
             before, count = self.seeds.get(env, (None, 0))
             self.seeds[env] = seed, count + 1 if seed is not None and seed == before else int(seed is not None)
@@ -291,6 +292,12 @@ class StepStatistics:
                 if len(known) >= length and len(set(known[:length])) > 2:
                     groups.setdefault((length, *known[:length]), []).append(env)
         return max(groups.values(), key=len, default=[])
+
+
+def _counted(actions: Array, num_actions: int) -> NDArray[np.int64]:
+    """Return how often each action was taken; scripts may take others, or -1 is in the place of one."""
+    known = actions[(actions >= 0) & (actions < num_actions)].astype(np.int64)
+    return np.bincount(known, minlength=num_actions)
 
 
 def _by_chance(counts: NDArray[np.int64], expected: Array) -> bool:

@@ -1,1 +1,1 @@
-"""Breakpoints with their conditions, and alarms."""
+"""Breakpoints with their conditions."""

@@ -68,7 +68,7 @@ class Notice(IntEnum):
     BREAK = 1
     """A breakpoint hit here at the last step."""
     ALARM = 2
-    """An alarm was raised here in the running episode."""
+    """A problem was found here in the running episode."""
     PLAYED = 3
     """A person made its last step."""
 

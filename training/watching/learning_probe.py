@@ -134,17 +134,18 @@ class OptimizerSteps:
 class LearningProbe:
     """Looks at the steps of all optimizers of this process, from any thread.
 
-    The hooks are called in the threads that learn; `take` in the one that steps the environments. Each value is
-    replaced as a whole, so no lock is needed.
+    The hooks own all of it, in the threads that learn; `take`, in the one that steps the environments, reads `_row`,
+    which is replaced as a whole, and a number. While one thread looks, `_due` keeps others from looking, and what was
+    kept belongs to one optimizer, so no lock is needed.
     """
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
         self._clipping = Clipping()
         self._due = self._begun = 0.0
-        self._followed = False  # whether the next gradient of a weight is awaited
+        self._followed: OptimizerSteps | None = None  # of which the next gradient of a weight is awaited
         self._count = self._taken = self._samples = 0
-        self._before: list[tuple[Any, Any]] | None = None
+        self._before: tuple[Any, list[tuple[Any, Any]]] | None = None  # the optimizer, its weights and what they were
         self._row: dict[str, float] = {}
         self._steps: dict[int, OptimizerSteps] = {}  # by the optimizer's `id`
         self._seen: dict[int, tuple[Any, Any]] = {}  # by weight: a reference, and which rows ever had a gradient
@@ -167,15 +168,19 @@ class LearningProbe:
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.remove()
-        for steps in [*self._steps.values()]:
-            steps.release()
+        self._release()
         self._clipping.restore()
+
+    def _release(self) -> None:
+        """Await no gradient any more."""
+        followed, self._followed = self._followed, None
+        if followed is not None:
+            followed.release()
 
     def _on_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self._count += 1
-        if self._followed and (known := self._steps.get(id(optimizer))) is not None:
-            known.release()
-            self._followed = False
+        if self._followed is not None and self._followed.own() is optimizer:
+            self._release()
         if (now := perf_counter()) < self._due:
             return
         if not self._clipping.wanted:  # what is clipped before the next step is seen, and that step is looked at
@@ -189,9 +194,9 @@ class LearningProbe:
             self._before = None
 
     def _on_stepped(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        before, self._before = self._before, None
-        if before is not None:
-            with suppress(Exception):
+        if self._before is not None and self._before[0] is optimizer:
+            (_, before), self._before = self._before, None
+            with suppress(Exception):  # weights of a kind that is not known
                 self._compare(optimizer, before)
             self._due = perf_counter() + max(PERIOD, (thread_time() - self._begun) / MAX_SHARE)
 
@@ -216,7 +221,7 @@ class LearningProbe:
         rate = float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
         known = {} if rate is None else {RATE: rate}
         self._row = {**known, NORM: sqrt(squares), **self._clipping.take()} if kept else {}
-        self._before = kept
+        self._before = optimizer, kept
 
     def _note(self, weight: Any, gradient: Any) -> None:
         """Note which rows of a matrix, each of which belongs to a unit, have a gradient."""
@@ -244,9 +249,10 @@ class LearningProbe:
         if self._row.get(NORM) and size > 0 and isfinite(changed):
             known.ratios.append(sqrt(changed / size))
         if moved:
+            self._release()
             known.follow(min(moved, key=torch.numel))
-            self._followed = True
-        self._row = {**self._row, **self._parts()}
+            self._followed = known
+        self._row = {**self._row, **self._parts(), **self._of_optimizers()}
 
     def _of_optimizers(self) -> dict[str, float]:
         """Return figures of the optimizers' last steps: of the one that is furthest from what is usual."""
@@ -292,7 +298,4 @@ class LearningProbe:
         if not self._count:
             return {}
         updates, self._taken = self._count - self._taken, self._count
-        found = {UPDATES: float(updates), **self._row}
-        with suppress(Exception):  # weights of a kind that is not known
-            found |= self._of_optimizers()
-        return found
+        return {UPDATES: float(updates), **self._row}

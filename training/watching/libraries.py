@@ -169,7 +169,7 @@ class VectorEnv(Followed):
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
         """Note a reset of all environments, or of those of the mask."""
         seed = kwargs.get("seed")
-        self.log.seeded(0, seed if isinstance(seed, int) else None)  # type: ignore[union-attr]
+        self.log.seeded(0, seed)  # type: ignore[union-attr]
         self.session.begin(self._mask)  # type: ignore[union-attr]
         self.log.begin(observations, self._mask)  # type: ignore[union-attr]
 

@@ -2,6 +2,9 @@
 
 import math
 import os
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from pac.training.diagnosis.all_rules import RULES
 from pac.training.diagnosis.diagnosis import QUIET_SECONDS, Diagnosis
 from pac.training.diagnosis.evidence import FIRST_EPISODE_SECONDS, MIN_EPISODE_SECONDS, patience
 from pac.training.diagnosis.learning_rules import EARLY, LATE
+from pac.training.diagnosis.machine import MachineSample, work_of
 from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from pac.training.diagnosis.speed_rules import MIN_WINDOWS, busy
 from pac.training.telemetry.records import Severity
@@ -92,11 +96,13 @@ def test_a_finding_begins_once_lasts_and_ends(training):
 
 
 def test_a_rule_that_fails_leaves_the_training_alone(training, monkeypatch):
-    """The others are still checked."""
+    """Also if its sentence cannot be made; the others are still checked."""
     monkeypatch.setattr(training.diagnosis.evidence, "learners", None)
+    monkeypatch.setitem(RULES, "reward-scale", replace(RULES["loss-not-finite"], id="bad", sentence="{unknown}"))
+    training.diagnosis.evidence.not_finite = {"loss": math.nan}
     training.diagnosis.report(CHECKPOINT_NOT_WRITTEN, "the disk is full")
     training.diagnosis.check(5.0)
-    assert training.diagnosis.alarms == ["the disk is full"]
+    assert sorted(training.diagnosis.alarms) == ["loss is nan", "the disk is full"]
 
 
 def test_what_others_report_is_a_finding(training):
@@ -290,3 +296,55 @@ def test_little_progress_does_not_excuse_a_policy_without_entropy(training):
     assert found["entropy-collapse"] == Severity.WARNING
     returns.add(np.linspace(40, 60, 100), lengths)
     assert training.diagnosis.evidence.improved_much
+
+
+def test_actions_that_are_no_choices_are_left_out(training):
+    """Of scripts that take others, or where -1 stands for none; one action is still recognized."""
+    stepped = training.diagnosis.evidence.stepped
+    actions = np.array([[0], [-1], [2**40], [3], [0], [1]])
+    stepped._sample(sampled(actions), 2, None)
+    assert stepped.actions.tolist() == [2, 1]
+
+
+def sampled(actions):
+    """Steps with such actions and no reward."""
+    decided = np.ones(actions.shape, np.bool_)
+    return SimpleNamespace(
+        actions=actions, decided=decided, rewards=np.zeros(actions.shape), reward_terms=np.zeros((0, 0, 0))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("memory-grows", {"rss": lambda second: 2**30 + second * 2**23}),
+        ("swapping", {"swapped": lambda _: 900.0}),
+        ("cpu-quota-used-up", {"throttled": lambda _: 0.4}),
+        ("gpu-idle", {"gpu": lambda _: 3.0}),
+        ("one-slow-worker", {"slowest": lambda _: 2.5}),
+        ("inner-loop-works", {}),
+        ("", {}),
+    ],
+)
+def test_what_the_machine_shows_is_found(training, name, changes):
+    """After some minutes; a machine that is well shows nothing."""
+    evidence = training.diagnosis.evidence
+    evidence.watched, healthy = True, {"rss": 2**30, "available": 2**33, "swapped": 0.0, "throttled": 0.0, "gpu": 90.0}
+    for second in range(300):
+        values = {**healthy, **{field: value(second) for field, value in changes.items()}}
+        evidence.machine.add(MachineSample(second, **values))
+        evidence.machine.work.append("save" if name == "inner-loop-works" and second % 2 else "")
+    training.diagnosis.check(300.0)
+    assert [found.rule for found in training.diagnosis.findings] == ([name] if name else [])
+
+
+def test_what_a_script_does_is_known_by_its_functions():
+    """By the functions that call each other; what draws for viewers does not count."""
+
+    def render():
+        return work_of(sys._getframe())
+
+    def save():
+        return work_of(sys._getframe())
+
+    assert (render(), save(), work_of(sys._getframe())) == ("render", "save", "")

@@ -124,3 +124,18 @@ def test_actions_that_are_not_drawn_are_noticed(greedy):
         choices.note(policy.probs)
         choices.chosen((policy.probs.argmax(-1) if greedy else policy.sample()).numpy())
     assert (choices.figures[GREEDY] > 5) is greedy
+
+
+def test_of_several_optimizers_no_hook_is_left():
+    """At most one weight is followed at a time, whichever optimizer makes the next step."""
+    scripts, probe = [Script(), Script()], LearningProbe()
+    probe.install()
+    weights = [weight for script in scripts for weight in script.net.parameters()]
+    for number in range(3 * STEPS):
+        script = scripts[number % 3 > 0]
+        script.optimizer.zero_grad()
+        script.net(torch.randn(16, 4)).square().mean().backward()
+        script.optimizer.step()
+        assert sum(len(weight._backward_hooks or ()) for weight in weights) <= 1
+    probe.remove()
+    assert not any(weight._backward_hooks for weight in weights)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from ...backends import default_num_envs, usable_cores
 from ...envs import PacError
 from ..config import Config
 from ..limits import MAX_ENVS
+from ..loading import effective_settings, trainer_of
 from ..session.host import SessionFailed
 from .facts import Figures, Progress, summary_of
 from .scaling import measure
@@ -33,6 +34,7 @@ class Trial:
         backend: The backend.
         num_envs: Number of environments N.
         workers: Number of workers; None is one per core.
+        settings: Settings of the trainer that differ from the training's, by `trainer.name`.
         rates: Steps per second, of each measurement.
         error: Why they cannot be used; empty if they can.
     """
@@ -40,6 +42,7 @@ class Trial:
     backend: str
     num_envs: int
     workers: int | None
+    settings: Mapping[str, int] = field(default_factory=dict)
     rates: list[float] = field(default_factory=list)
     error: str = ""
 
@@ -52,7 +55,8 @@ class Trial:
     def options(self) -> str:
         """The settings as options of the command line."""
         workers = "" if self.workers is None or self.backend == "inline" else f" --workers {self.workers}"
-        return f"--backend {self.backend} --num-envs {self.num_envs}{workers}"
+        settings = "".join(f" --{name} {value}" for name, value in self.settings.items())
+        return f"--backend {self.backend} --num-envs {self.num_envs}{workers}{settings}"
 
     def alike(self, other: Trial) -> bool:
         """Whether the settings are the same."""
@@ -60,7 +64,7 @@ class Trial:
 
 
 class Tuner:
-    """Searches one setting after the other: the backend, the workers, N, and the workers again.
+    """Searches one setting after the other: the backend, the workers, N, the workers again, and the learner's speed.
 
     Args:
         config: The configuration of the training.
@@ -81,6 +85,7 @@ class Tuner:
     ) -> None:
         self._config, self._seconds, self._progress, self._run, self._clock = config, seconds, progress, run, clock
         self._begun, self._longest = clock(), 0.0
+        self._device, self._trainer, self._settings = "", trainer_of(config), effective_settings(config)
         self.trials: list[Trial] = []
         self.default = self._tried(Trial(config.backend, config.num_envs or default_num_envs(), config.workers))
 
@@ -103,8 +108,12 @@ class Tuner:
         begun = self._clock()
         self._progress(trial.options, min(1.0, (begun - self._begun) / self._seconds))
         changes = {"backend": trial.backend, "num_envs": trial.num_envs, "workers": trial.workers, "seconds": MEASURED}
+        settings = {name.rpartition(".")[2]: value for name, value in trial.settings.items()}
+        changes["settings"] = {**self._config.settings, **settings}
         try:
-            trial.rates.append(float(self._run(self._config.model_copy(update=changes))["sps"] or 0.0))
+            report = self._run(self._config.model_copy(update=changes))
+            self._device = str(report["device"])
+            trial.rates.append(float(report["sps"] or 0.0))
         except (PacError, SessionFailed) as error:
             if trial.rates or not self.trials[1:]:
                 raise
@@ -114,7 +123,14 @@ class Tuner:
     def search(self) -> Trial:
         """Return the best settings that were found in the time."""
         best = self.default
-        for candidates in (self._backends, self._workers, self._counts, self._workers):
+        for candidates in (
+            self._backends,
+            self._workers,
+            self._counts,
+            self._workers,
+            self._threads,
+            self._minibatches,
+        ):
             best = self._best_of(best, candidates)
         if not best.alike(self.default):
             for number in range(1, ROUNDS):
@@ -134,7 +150,7 @@ class Tuner:
 
     def _backends(self, best: Trial) -> Iterator[Trial]:
         for name in BACKENDS:
-            yield Trial(name, best.num_envs, best.workers)
+            yield replace(best, backend=name, rates=[])
 
     def _workers(self, best: Trial) -> Iterator[Trial]:
         """More workers than cores pay if environments wait, for a simulator or a server."""
@@ -142,8 +158,8 @@ class Tuner:
             return
         cores = usable_cores()
         for count in dict.fromkeys((min(best.num_envs, MOST_WORKERS), 4 * cores, 2 * cores, cores, 1)):
-            if count <= best.num_envs:
-                yield Trial(best.backend, best.num_envs, count)
+            if count <= best.num_envs and not (best.workers is None and count == cores):
+                yield replace(best, workers=count, rates=[])
 
     def _counts(self, best: Trial) -> Iterator[Trial]:
         """Ever more environments while that is faster, then fewer than at first."""
@@ -151,14 +167,35 @@ class Tuner:
         count, rate = best.num_envs, best.rate
         while 2 * count <= MAX_ENVS:
             count *= 2
-            trial = Trial(best.backend, count, min(count, MOST_WORKERS) if own else best.workers)
+            trial = replace(best, num_envs=count, workers=min(count, MOST_WORKERS) if own else best.workers, rates=[])
             yield trial
             found = self._tried(trial).rate
             if found <= BETTER * rate:
                 break
             rate = found
         if rate == best.rate and best.num_envs >= 4:
-            yield Trial(best.backend, best.num_envs // 2, best.workers)
+            yield replace(best, num_envs=best.num_envs // 2, rates=[])
+
+    def _threads(self, best: Trial) -> Iterator[Trial]:
+        """Threads of the learner fight with the workers for the cores, or use those that are idle."""
+        known = self._settings.get("threads")
+        for count in dict.fromkeys((1, usable_cores())):
+            if self._device == "cpu" and known is not None and count != (known or usable_cores()):
+                yield self._with(best, "threads", count)
+
+    def _minibatches(self, best: Trial) -> Iterator[Trial]:
+        """A GPU is mostly idle in gradient steps of few decisions. Larger ones change what is learned."""
+        known, most = self._settings.get("minibatch"), self._settings.get("batch", 0)
+        while self._device not in {"", "cpu"} and known is not None and 2 * known <= most:
+            known *= 2
+            trial = self._with(best, "minibatch", known)
+            yield trial
+            if self._tried(trial).rate <= BETTER * best.rate:
+                break
+            best = self._tried(trial)
+
+    def _with(self, trial: Trial, name: str, value: int) -> Trial:
+        return replace(trial, settings={**trial.settings, f"{self._trainer}.{name}": value}, rates=[])
 
 
 def tune(config: Config, *, seconds: float, progress: Progress) -> Figures:
@@ -186,5 +223,5 @@ def tune(config: Config, *, seconds: float, progress: Progress) -> Figures:
 
 def _row(trial: Trial) -> Figures:
     known = {"sps": summary_of(trial.rates)} if trial.rates else {"error": trial.error}
-    facts = {"backend": trial.backend, "num_envs": trial.num_envs, "workers": trial.workers}
+    facts = {name: getattr(trial, name) for name in ("backend", "num_envs", "workers", "settings")}
     return {"options": trial.options, **facts, **known}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from time import perf_counter
@@ -18,6 +19,7 @@ LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
 MANY_EPISODES, MANY_STEPS = 1000, 50_000
 """From how many episodes on it may be, whatever the number of steps; steps after which a policy should have changed."""
+MANY_CHECKS = 300
 LEAST_GAIN = 0.5
 """The share of the way from the first episodes to the best one that is considerable."""
 LEAST_POINTS = 20
@@ -41,11 +43,13 @@ class Evidence:
         windows: The fps of all windows at the present N.
         silence: Seconds of training without an end of an episode, and after how many that is a problem.
         shares: Shares of the training thread's time by phase; empty while unknown.
+        costs: Seconds that each phase took per frame, at the last checks with the present N.
         machine: What is known of the machine.
         scaling: The fps at each N that was measured.
         threads: Threads that PyTorch computes with; 0 without it.
         cores: Cores that this process may use.
         watched: Whether a script is watched.
+        in_turn: Whether one thread steps the environments one after the other.
         reported: What was reported by others since the last check, by the name of its rule.
         main: Whether these environments are those in which the agent learns, and not those of its evaluation.
     """
@@ -59,9 +63,10 @@ class Evidence:
         self.windows: Sequence[float] = ()
         self.silence = (0.0, math.inf)
         self.shares: Mapping[str, float] = {}
+        self.costs: deque[Mapping[str, float]] = deque(maxlen=MANY_CHECKS)
         self.machine = MachineEvidence()
         self.scaling: Sequence[Scaling] = ()
-        self.threads, self.cores, self.watched = 0, usable_cores(), False
+        self.threads, self.cores, self.watched, self.in_turn = 0, usable_cores(), False, False
         self.reported: dict[str, tuple[str, int]] = {}
         self._logged = 0.0
         self._episodes, self._ended = 0, 0.0
@@ -84,6 +89,14 @@ class Evidence:
         if episodes != self._episodes:
             self._episodes, self._ended = episodes, now
         self.silence = now - self._ended, limit
+
+    def spend(self, num_envs: int, shares: Mapping[str, float], fps: float) -> None:
+        """Note what each phase takes of the time at a rate of frames."""
+        if num_envs != self.num_envs:
+            self.costs.clear()
+        self.num_envs, self.shares = num_envs, shares
+        if shares and fps > 0:
+            self.costs.append({phase: share / fps for phase, share in shares.items()})
 
     def forget_moment(self) -> None:
         """Forget what was only true at one moment, after the rules were checked."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from math import isnan
+from math import isfinite, isnan
 from statistics import median
 
 import numpy as np
 
 from ...backends.system.segment import human_bytes
-from ..telemetry.knee import find_knee
+from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.records import Severity
 from .evidence import Evidence
 from .rules import SPEED, Measured, rule
@@ -45,6 +45,11 @@ SCRIPT = (
     "more environments or a faster simulator would not help; profile the script's update, for example with py-spy",
 )
 WORKS = {"render": "draws pictures", "save": "saves files", "log": "logs"}
+NAMES = {"environment": "stepping the environments", "python": "the rest of the loop"}
+"""What else the phases of a step are called."""
+RECENT = 3
+HANDOVER = 50e-6
+"""Seconds per environment and step of a process: `AsyncVectorEnv` of environments that do nothing took 40 us."""
 BUSY = 1.2
 """Programs that want to run, per core, from which on they are named."""
 
@@ -53,7 +58,7 @@ BUSY = 1.2
     "throughput-fell",
     SPEED,
     Severity.WARNING,
-    sentence="throughput is {fps:,.0f}/s, {value:.0%} below the median of {usual:,.0f}/s{busy}",
+    sentence="throughput is {fps:,.0f}/s, {value:.0%} below the median of {usual:,.0f}/s{grew}{busy}",
     why="The same training takes longer than it did.",
     advice="look at the timing (key t) for the phase that grew, and at `top` for other programs",
     threshold=SLOW,
@@ -71,7 +76,18 @@ def throughput_fell(evidence: Evidence) -> Iterator[Measured]:
         if fps < noisy:
             text = busy(os.getloadavg()[0], os.cpu_count() or 1)
             severity = Severity.WARNING if lasting and not text else Severity.NOTE
-            yield Measured(1 - fps / usual, {"fps": fps, "usual": usual, "busy": text}, curve="fps", severity=severity)
+            numbers = {"fps": fps, "usual": usual, "grew": grew(evidence.costs), "busy": text}
+            yield Measured(1 - fps / usual, numbers, curve="fps", severity=severity)
+
+
+def grew(costs: Sequence[Mapping[str, float]]) -> str:
+    """Return which phase takes most of the added time, if that is known."""
+    if len(costs) <= 2 * RECENT:
+        return ""
+    recent, before = list(costs)[-RECENT:], list(costs)[:-RECENT]
+    added = {phase: median(one[phase] for one in recent) - median(one[phase] for one in before) for phase in recent[0]}
+    phase = max(added, key=added.__getitem__)
+    return f"; {NAMES.get(phase) or PHASES_OF.get(phase, (phase,))[0]} grew most" if added[phase] > 0 else ""
 
 
 def busy(load: float, cores: int) -> str:
@@ -120,6 +136,53 @@ def beyond_the_knee(evidence: Evidence) -> Iterator[Measured]:
     knee = find_knee(evidence.scaling)
     if knee is not None and len(evidence.scaling) > 2 and knee.following is not None:
         yield Measured(evidence.num_envs / max(1, knee.most), {"envs": evidence.num_envs, "knee": knee.most})
+
+
+@rule(
+    "below-the-knee",
+    SPEED,
+    Severity.NOTE,
+    sentence="{envs:,} environments are the most that was measured, and the last ones still brought {value:.0f} % each",
+    why="More environments would make more frames per second on this machine.",
+    advice="restart with more environments (keys ] and }), or `pac-tui tune`",
+    threshold=50.0,
+    unit="% of what one environment alone brings",
+    source="the definition of the knee (docs/benchmarks.md)",
+    needs="the fps at N = 1 and at two other N (key v measures them)",
+)
+def below_the_knee(evidence: Evidence) -> Iterator[Measured]:
+    """Environments that were added last pay off, and nobody has measured more of them."""
+    efficiencies = marginal_efficiencies(evidence.scaling)
+    if (
+        efficiencies
+        and isfinite(efficiencies[-1])
+        and len(evidence.scaling) > 2
+        and evidence.scaling[-1].num_envs == evidence.num_envs
+    ):
+        yield Measured(efficiencies[-1], {"envs": evidence.num_envs}, curve="fps")
+
+
+@rule(
+    "environments-in-turn",
+    SPEED,
+    Severity.NOTE,
+    sentence="the {envs:,} environments step one after the other: on {cores} cores, processes could make the script "
+    "up to {value:.1f} times as fast",
+    why="Environments that compute for long only use one core while each waits for the one before it.",
+    advice="gymnasium.vector.AsyncVectorEnv, or Stable-Baselines3's SubprocVecEnv; `pac-tui tune --task ID` measures a "
+    "registered environment at other N and in worker processes",
+    threshold=1.3,
+    unit="times the speed",
+    source="our choice; computed from the time in the environments, the cores, and 50 us per environment and step",
+    needs="a minute of a watched script whose environments are in one process",
+)
+def environments_in_turn(evidence: Evidence) -> Iterator[Measured]:
+    """Processes would divide the time of the environments by the number of cores."""
+    envs, cores = evidence.num_envs, evidence.cores
+    if evidence.in_turn and min(envs, cores) > 1 and len(evidence.windows) >= MIN_WINDOWS:
+        step, share = envs / median(evidence.windows), evidence.shares.get("environment", 0.0)
+        beside = share * step / min(envs, cores) + HANDOVER * envs
+        yield Measured(step / ((1 - share) * step + beside), {"envs": envs, "cores": cores}, curve="fps")
 
 
 @rule(

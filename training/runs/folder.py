@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -32,6 +33,8 @@ WORKERS = "workers.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
+STARTED = r"-\d{4}-\d{6}(-\d+)?"
+"""What follows the name of a watched script in that of its run: the time of its start."""
 WATCHED = "PAC_WATCHED_RUNS"
 """The variable with the folder of watched scripts' runs; if it is empty, they leave none."""
 STARTING = "starting"
@@ -115,13 +118,19 @@ class RunFolder:
     def find(cls, parent: Path, name: str) -> RunFolder:
         """Return the run called `name`, or the one in that folder; `latest` is the one that saved last.
 
+        The name of a watched script is that of its newest run.
+
         Raises:
             UnknownName: There is no such run; the known ones are listed.
             BadParameter: There are no runs at all.
         """
-        for path in (Path(name), parent / name, *((watched_runs() or parent) / name,)):
+        watched = watched_runs() or parent
+        for path in (Path(name), parent / name, watched / name):
             if is_run(path):
                 return cls(path.resolve())
+        scripts = [run for run in cls.each(watched) if re.fullmatch(re.escape(name) + STARTED, run.name)]
+        if scripts:
+            return max(scripts, key=lambda run: run.written)
         runs = cls.all(parent)
         saved = [run for run in runs if run.saved]
         if name == LATEST and saved:

@@ -121,9 +121,9 @@ class Monitor:
         """Check what is wrong with the training, now."""
         diagnosis, counter = self.debugger.diagnosis, self.counter
         evidence = diagnosis.evidence
-        evidence.steps, evidence.num_envs = counter.counts.steps, self.num_envs
+        evidence.steps, mark = counter.counts.steps, counter.mark()
         evidence.windows, evidence.scaling = counter.throughput.windows, counter.throughput.scaling()
-        evidence.shares = counter.throughput.shares(counter.mark())
+        evidence.spend(self.num_envs, counter.throughput.shares(mark), counter.throughput.rates(mark)[0])
         evidence.machine.thread = get_ident()
         torch: Any = sys.modules.get("torch")
         evidence.threads = torch.get_num_threads() if hasattr(torch, "get_num_threads") else 0

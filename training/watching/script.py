@@ -49,6 +49,8 @@ MOST_SAID = 3
 MARK_PERIOD = 10.0  # s between two events about new environments
 SHARE = 0.006
 """The largest share of the training's time for publishing, without drawing."""
+IN_TURN = {"SyncVectorEnv", "DummyVecEnv"}
+"""Vector environments that step one environment after the other."""
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 
 
@@ -439,6 +441,7 @@ class WatchedScript:
         self._probe.figures = {}
         evidence = self.debugger.diagnosis.evidence
         evidence.stepped.kinds = self.step_log.kinds
+        evidence.in_turn = self.step_log.one_by_one or self._shown.kind in IN_TURN
         evidence.main = all(self.counter.counts.steps >= other.counter.counts.steps for other in tuple(_open))
         return found
 

@@ -31,7 +31,9 @@ def tune_training(config: Config, seconds: float, *, json: bool) -> int:
     if result["best"]["options"] == result["default"]["options"]:
         console.print("\nThe settings that you have are the fastest that were found.", markup=False)
     else:
-        console.print(f"\n{result['speedup']:.2f} times as fast:", markup=False)
+        changed = any(name.endswith(".minibatch") for name in result["best"]["settings"])
+        note = "; larger minibatches change what is learned" if changed else ""
+        console.print(f"\n{result['speedup']:.2f} times as fast{note}:", markup=False)
     print(f"pac-tui run {given_options(config)}{result['best']['options']}")
     return 0
 

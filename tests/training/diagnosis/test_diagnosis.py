@@ -18,8 +18,9 @@ from pac.training.diagnosis.evidence import FIRST_EPISODE_SECONDS, MIN_EPISODE_S
 from pac.training.diagnosis.learning_rules import EARLY, LATE
 from pac.training.diagnosis.machine import MachineSample, work_of
 from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
-from pac.training.diagnosis.speed_rules import MIN_WINDOWS, busy
+from pac.training.diagnosis.speed_rules import MIN_WINDOWS, below_the_knee, busy
 from pac.training.telemetry.records import Severity
+from pac.training.telemetry.snapshot import Scaling
 from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import Mark, Throughput
 
@@ -185,6 +186,43 @@ def test_a_noisy_machine_is_no_finding(training):
         assert not training.iterate(fps=700) + training.iterate(4, fps=1000)
     assert not training.iterate(3, fps=700)
     assert training.iterate(3, fps=300)
+
+
+def test_the_phase_that_grew_is_named(training):
+    """Learning takes as long as before, and the environments three times as long."""
+    evidence = training.diagnosis.evidence
+    for fps, share in [(1000.0, 0.5)] * 35 + [(500.0, 0.75)] * 4:
+        evidence.spend(8, {"environment": share, "learner": 1 - share}, fps)
+        training.iterate(fps=fps)
+    (found,) = [text for text in training.begun if "throughput" in text]
+    assert found.endswith("; stepping the environments grew most")
+
+
+@pytest.mark.parametrize(
+    ("share", "fps", "cores", "found"),
+    [
+        (0.9, 800.0, 8, True),  # 8 environments of 1.1 ms
+        (0.9, 800.0, 1, False),
+        (0.3, 800.0, 8, False),
+        (0.9, 80_000.0, 8, False),  # processes would cost more than what they save
+    ],
+)
+def test_slow_environments_in_turn_are_a_finding(training, share, fps, cores, found):
+    """If more cores would make the script considerably faster."""
+    evidence = training.diagnosis.evidence
+    evidence.cores, evidence.in_turn = cores, True
+    evidence.spend(8, {"environment": share, "python": 1 - share}, fps)
+    training.iterate(MIN_WINDOWS + 2, fps=fps)
+    assert any("one after the other" in text for text in training.begun) == found
+
+
+def test_environments_that_still_pay_off_are_a_finding(training):
+    """If nobody has measured more of them; a knee further down is none."""
+    evidence = training.diagnosis.evidence
+    for fps, found in ((380.0, 1), (210.0, 0)):
+        evidence.num_envs = 4
+        evidence.scaling = [Scaling(n, rate, rate, rate, 3, 6.0) for n, rate in ((1, 100.0), (2, 200.0), (4, fps))]
+        assert len([one for one in below_the_knee(evidence) if one.value > RULES["below-the-knee"].threshold]) == found
 
 
 def test_a_busy_machine_is_named():

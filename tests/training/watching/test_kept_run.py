@@ -83,6 +83,14 @@ def test_the_last_state_is_found_by_the_run(watched, tmp_path):
 
 
 @pytest.mark.session
+def test_a_script_is_the_name_of_its_newest_run(watched, tmp_path):
+    """As `attach` knows it while it runs."""
+    session = train()
+    session.close()
+    assert RunFolder.find(tmp_path / "none", session.name).path == only(watched).path
+
+
+@pytest.mark.session
 def test_runs_are_listed_where_their_scripts_were_started(watched, tmp_path, monkeypatch):
     """Beside the others there, and nowhere else."""
     train().close()

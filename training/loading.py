@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..backends import backend_names
+from ..backends import backend_names, default_num_envs
 from ..envs import BadParameter, Parameter, Task, UnknownName, find
 from ..envs.apart import MAKING_LIMIT
 from ..envs.errors import brief
@@ -23,7 +23,7 @@ from .config import RUNS, Config, StrictModel
 from .device import CHOICES
 from .runs.folder import METADATA, RunFolder
 from .settings import explain
-from .trainers import BUILT_IN, default_trainer, trainer_kind, trainer_names, trainer_settings
+from .trainers import BUILT_IN, default_trainer, trainer_kind, trainer_names, trainer_settings, transformed_task
 
 MAX_BYTES = 256 * KIB
 """Size limit of a configuration file."""
@@ -135,6 +135,12 @@ def task_of(config: Config, on_wait: Callable[[float], object] = lambda _seconds
 def effective_settings(config: Config) -> dict[str, Any]:
     """Return all settings of the trainer. This loads the task, whose recommendations override the defaults."""
     return trainer_settings(trainer_of(config), task_of(config), config.settings)
+
+
+def num_envs_of(config: Config) -> int:
+    """Return the number of environments: the configured one, the task's, or the default of this machine."""
+    task = transformed_task(trainer_of(config), task_of(config), effective_settings(config))
+    return config.num_envs or task.num_envs or default_num_envs()
 
 
 def unused_variables(environ: Mapping[str, str], device: str) -> list[str]:

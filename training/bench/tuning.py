@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from ...backends import default_num_envs, usable_cores
+from ...backends import usable_cores
 from ...envs import PacError
 from ..config import Config
 from ..limits import MAX_ENVS
-from ..loading import effective_settings, trainer_of
+from ..loading import effective_settings, num_envs_of, trainer_of
 from ..session.host import SessionFailed
 from .facts import Figures, Progress, summary_of
 from .scaling import measure
@@ -87,7 +87,7 @@ class Tuner:
         self._begun, self._longest = clock(), 0.0
         self._device, self._trainer, self._settings = "", trainer_of(config), effective_settings(config)
         self.trials: list[Trial] = []
-        self.default = self._tried(Trial(config.backend, config.num_envs or default_num_envs(), config.workers))
+        self.default = self._tried(Trial(config.backend, num_envs_of(config), config.workers))
 
     @property
     def _time_left(self) -> bool:

@@ -156,6 +156,11 @@ def overviews(parent: Path, stopped: Callable[[], bool] = lambda: False) -> list
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
 
 
+def overview_of(run: RunFolder) -> RunOverview:
+    """Return what is known of a run on disk, whether or not a session trains it."""
+    return _of_folder(run, None)
+
+
 def _watched_here(training: Mapping[str, FoundSession], stopped: Callable[[], bool]) -> list[RunOverview]:
     """Return the runs of watched scripts that were started in the working directory."""
     folder, here = watched_runs(), str(Path.cwd())

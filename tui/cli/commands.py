@@ -59,8 +59,13 @@ def run(
     report: Path | None = None,
     in_process: bool = False,
     ranks: Annotated[int, Parameter(validator=Number(gte=1, lte=MAX_PROCESSES))] = 1,
+    seeds: str | None = None,
+    parallel: Annotated[int | None, Parameter(validator=Number(gte=1, lte=MAX_PROCESSES))] = None,
 ) -> int:
     """Start training and show it in the app.
+
+    With --seeds, or several values of a setting such as --set ppo.clip=0.1,0.2, all combinations are trained, one per
+    core at a time, and shown on one screen. The same command with the --name that it had continues.
 
     Args:
         flags: The configuration.
@@ -69,11 +74,19 @@ def run(
         report: Write the report as JSON to this file when the session ends.
         in_process: Run the session in a thread of the app's process, for use with a Python debugger.
         ranks: Number of processes that train together, each with its own environments and share of the cores.
+        seeds: Seeds to train with, such as 0..4 or 1,5,7..9.
+        parallel: With several trainings, how many at a time. Default: one per core, or one on a GPU.
     """
     with importing():
         from ...envs import BadParameter
+        from .grid import is_grid, run_grid
         from .ranks import run_ranks
         from .run import run_session
+
+    if is_grid(flags, seeds):
+        if ranks > 1 or in_process or (json and not headless):
+            raise BadParameter("several trainings are neither --ranks nor --in-process, and --json needs --headless")
+        return run_grid(flags, seeds, parallel=parallel, headless=headless, json=json, report=report)
 
     if ranks > 1:
         if not headless:

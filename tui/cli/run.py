@@ -177,6 +177,10 @@ class ProgressLine:
             self._due, self._before = time.monotonic() + QUIET_PERIOD, text
             self._print(text)
 
+    def event(self, text: str) -> None:
+        """Show a line above."""
+        self._print(text)
+
     def end(self) -> None:
         """Remove the line from a terminal."""
         if self._live:

@@ -112,16 +112,14 @@ def show_tasks(*, json: bool) -> int:
 
 def show_config(loaded: Loaded, *, json: bool) -> int:
     """Print the effective configuration as JSON, or as YAML with a comment per line."""
-    from ...backends import default_num_envs, usable_cores
-    from ...training.loading import KEYS, effective_settings, task_of, trainer_of
-    from ...training.trainers import transformed_task
+    from ...backends import usable_cores
+    from ...training.loading import KEYS, effective_settings, num_envs_of, task_of, trainer_of
 
     config, trainer = loaded.config, trainer_of(loaded.config)
     task, settings = task_of(config), effective_settings(config)
-    num_envs = config.num_envs or transformed_task(trainer, task, settings).num_envs or default_num_envs()
     origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
-    config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})
+    config = config.model_copy(update={"num_envs": num_envs_of(config), "workers": config.workers or usable_cores()})
     values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
     if task.wrappers and not config.wrap:
         values["wrap"], origins["wrap"] = list(task.wrappers), f"recommended for {task.name}"

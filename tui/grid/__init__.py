@@ -1,0 +1,1 @@
+"""Several trainings of one command on one screen."""

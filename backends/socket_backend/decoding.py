@@ -13,15 +13,7 @@ from ...envs.fields import Array
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer
 from ..servers.exchange import Connections
-from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, FrameSizes
-
-TAIL_TYPE = np.dtype(
-    {
-        "names": ("reward", "done", *NUMBERS),
-        "formats": ("<f4", "u1", "u1", "<u2", "<u2", "<u2", "u1", "u1", "u1", "u1", "u1"),
-    }
-)
-"""`TAIL`, for NumPy."""
+from .protocol import HEADER, NUMBERS, TAIL, TAIL_TYPE, TERMINATED, TOOK, TRUNCATED, FrameSizes
 
 Pairs = list[tuple[Array, Array]]
 """Destination and source of bytes, `(environments, ...)` each."""

@@ -73,7 +73,6 @@ VERSION = 1
 HEADER = struct.Struct("<BII")
 HEALTH = struct.Struct("<B")
 SPACES = struct.Struct("<ii")
-TAIL = struct.Struct("<fBBHHHBBBBB")
 HELLO_REQ = struct.Struct("<IiQ")
 HELLO_RESP = struct.Struct("<IiQIIIII")
 TOOK = struct.Struct("<QB")
@@ -84,10 +83,21 @@ LONGEST_TEXT = 1024
 ANY = -1
 TERMINATED, TRUNCATED = 1, 2
 
-NUMBERS = ("rank", "life", "gold", "stage", "board_size", "level", "kinds_active", "items_held", "actions_taken")
-"""The info fields of the task in a result, after `done`."""
-LARGEST = (0xFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF)
-"""The largest value of each of them; larger ones are clipped."""
+NUMBERS = {
+    "rank": "B",
+    "life": "H",
+    "gold": "H",
+    "stage": "H",
+    "board_size": "B",
+    "level": "B",
+    "kinds_active": "B",
+    "items_held": "B",
+    "actions_taken": "B",
+}
+"""The info fields of the task in a result, after `done`, and their types for `struct`; larger values are clipped."""
+TAIL = struct.Struct("<fB" + "".join(NUMBERS.values()))
+TAIL_TYPE = np.dtype([("reward", "<f4"), ("done", "u1"), *((name, f"<{code}") for name, code in NUMBERS.items())])
+"""`TAIL`, for NumPy."""
 IN_RESULTS = {"action", "observation", "final_observation", "action_mask", "reward", "terminated", "truncated"}
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Lengths: TypeAlias = Mapping[int, tuple[int, int]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...envs.fields import Array
 from ..servers.hosting import HostedEnvironment
-from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, FrameKind, FrameSizes
+from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, FrameKind, FrameSizes
 
 
 class Responses:
@@ -33,8 +33,8 @@ class Responses:
         self._terminated = host.rows["terminated"].data
         known = {item.name for item in task.info if not item.shape}
         self._numbers = [
-            (np.broadcast_to(host.rows[name] if name in known else 0, task.players).data, most)
-            for name, most in zip(NUMBERS, LARGEST, strict=True)
+            (np.broadcast_to(host.rows[name] if name in known else 0, task.players).data, int(np.iinfo(code).max))
+            for name, code in NUMBERS.items()
         ]
         self._body = sizes.result * task.players
         self._nameless = not known.intersection(NUMBERS)

@@ -1,4 +1,4 @@
-"""Checks of values from other processes against the annotations of functions and dataclasses.
+"""Checks of messages, data from other processes and other machines, against annotations of functions and dataclasses.
 
 The watched script's interpreter may have no package except NumPy, so this uses no library.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-UNIONS = (Union, types.UnionType)
+Arguments: TypeAlias = tuple[Any, ...]
 NOUNS = {int: "a valid integer", float: "a valid number", str: "a valid string", bool: "a valid boolean"}
 
 
@@ -62,28 +62,25 @@ class Length:
 
 
 def checked(value: Any, annotation: Any) -> Any:
-    """Return a value that fits an annotation; a list as a tuple, if that is what is annotated.
+    """Return a value that fits an annotation; a list as a tuple and a mapping as a dataclass, if these are annotated.
 
-    Annotations are `int`, `float`, `str`, `bool`, `None`, lists, tuples of any length, unions, and `Annotated` with
-    `Bounds` and `Length`. Nothing else is converted, except that a float may be given as an integer.
+    Annotations are `int`, `float`, `str`, `bool`, `None`, `Any`, lists, tuples, mappings, dataclasses, literals,
+    unions, and `Annotated` with `Bounds` and `Length`. Nothing else is converted, except that a float may be given as
+    an integer.
 
     Raises:
         InvalidValue: It does not fit.
     """
-    kind = get_origin(annotation)
-    if kind is Annotated:
-        base, *rules = get_args(annotation)
-        value = checked(value, base)
-        for rule in rules:
-            rule.check(value)
+    check = CHECKS.get(get_origin(annotation))
+    return _checked_plain(value, annotation) if check is None else check(value, get_args(annotation))
+
+
+def _checked_plain(value: Any, annotation: Any) -> Any:
+    if annotation is Any:
         return value
-    if kind in UNIONS:
-        return _checked_union(value, get_args(annotation))
-    if kind in {list, tuple}:
-        if not isinstance(value, list | tuple):
-            raise InvalidValue("input should be a valid list")
-        item = get_args(annotation)[0]
-        return kind(checked(part, item) for part in value)
+    if is_dataclass(annotation):
+        kind: Any = annotation
+        return kind(**checked_arguments(kind, _mapping(value)))
     if annotation in {None, type(None)}:
         if value is not None:
             raise InvalidValue("input should be null")
@@ -105,7 +102,21 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _checked_union(value: Any, options: tuple[Any, ...]) -> Any:
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidValue("input should be an object")
+    return value
+
+
+def _checked_annotated(value: Any, arguments: Arguments) -> Any:
+    base, *rules = arguments
+    value = checked(value, base)
+    for rule in rules:
+        rule.check(value)
+    return value
+
+
+def _checked_union(value: Any, options: Arguments) -> Any:
     """Return a value that fits one of several annotations; the error is the one of the first."""
     error = None
     for option in options:
@@ -114,6 +125,41 @@ def _checked_union(value: Any, options: tuple[Any, ...]) -> Any:
         except InvalidValue as other:
             error = error or other
     raise error or InvalidValue("no value fits")
+
+
+def _checked_list(value: Any, arguments: Arguments) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise InvalidValue("input should be a valid list")
+    return [checked(part, arguments[0]) for part in value]
+
+
+def _checked_tuple(value: Any, arguments: Arguments) -> tuple[Any, ...]:
+    if ... in arguments:
+        return tuple(_checked_list(value, arguments))
+    if not isinstance(value, list | tuple) or len(value) != len(arguments):
+        raise InvalidValue(f"input should be a list of {len(arguments)} items")
+    return tuple(map(checked, value, arguments))
+
+
+def _checked_mapping(value: Any, arguments: Arguments) -> dict[str, Any]:
+    return {checked(key, arguments[0]): checked(part, arguments[1]) for key, part in _mapping(value).items()}
+
+
+def _checked_literal(value: Any, choices: Arguments) -> Any:
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidValue(f"input should be one of {', '.join(choices)}")
+    return value
+
+
+CHECKS: Mapping[Any, Callable[[Any, Arguments], Any]] = {
+    Annotated: _checked_annotated,
+    Union: _checked_union,
+    types.UnionType: _checked_union,
+    list: _checked_list,
+    tuple: _checked_tuple,
+    Mapping: _checked_mapping,
+    Literal: _checked_literal,
+}
 
 
 @cache
@@ -126,8 +172,8 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
     return inspect.signature(function).parameters
 
 
-def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *, skip: int) -> dict[str, Any]:
-    """Return keyword arguments that fit the annotations of a function.
+def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *, skip: int = 0) -> dict[str, Any]:
+    """Return keyword arguments that fit the annotations of a function or of a dataclass.
 
     Args:
         skip: Number of its first parameters, which the caller passes by position.
@@ -149,7 +195,7 @@ def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *,
             raise _of(name, error) from None
     for name, item in named.items():
         if name not in found and item.default is item.empty:
-            raise _of(name, InvalidValue("missing required argument"))
+            raise _of(name, InvalidValue("field required"))
     return found
 
 

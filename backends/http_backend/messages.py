@@ -9,23 +9,25 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ...envs import Task, UnknownName
+from ...envs import BadParameter, Task, UnknownName
+from ...envs.errors import brief
+from ...envs.family import Parameter
 from ...envs.fields import Array
+from ...envs.schema import Bounds, InvalidValue, checked_arguments
 from ...envs.task import LOOKED_AT, MASK_64
 from ...envs.unknown import is_unknown, spelled
 from ..servers.hosting import HostedEnvironment
 
-Action: TypeAlias = int | float | list[int] | list[float]
-LONGEST = 80
-"""Number of characters of an invalid value in its error message."""
+Action: TypeAlias = float | list[float]
 
 
-class EnvRequest(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class EnvRequest:
     """The keys of every request about an environment.
 
     Attributes:
@@ -34,40 +36,64 @@ class EnvRequest(BaseModel):
         look: Whether environments that draw on request draw their board.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     env: int = 0
     fields: bool = False
     look: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class ResetRequest(EnvRequest):
     """Starts the next episode, or the given one; with `seed`, the first one of that seed."""
 
-    seed: int | None = Field(None, ge=0, le=MASK_64)
-    episode: int | None = Field(None, ge=0, le=MASK_64 >> 1)
+    seed: Annotated[int, Bounds(ge=0, le=MASK_64)] | None = None
+    episode: Annotated[int, Bounds(ge=0, le=MASK_64 >> 1)] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class StepRequest(EnvRequest):
     """Steps an environment with one seat."""
 
     action: Action
 
 
+@dataclass(frozen=True, kw_only=True)
 class StepMultiRequest(EnvRequest):
     """Steps an environment with an action per seat."""
 
     actions: list[Action]
 
 
-def refusal(error: ValidationError, kind: type[BaseModel]) -> str:
-    """Return why a request is invalid, in one sentence."""
-    item = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-    place = str(item["loc"][0]) if item["loc"] else ""
-    if item["type"] == "extra_forbidden":
-        return str(UnknownName("key", place, kind.model_fields))
-    given = "" if item["type"] in {"json_invalid", "missing"} else f", got {item['input']!r:.{LONGEST}}"
-    return f"{place or 'the body'}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
+Kind = TypeVar("Kind", bound=EnvRequest)
+
+
+def request_of(kind: type[Kind], given: Any) -> Kind:
+    """Return a request of a kind.
+
+    Args:
+        given: The value of a body in JSON.
+
+    Raises:
+        BadParameter: It is not such a request.
+    """
+    known = {item.name for item in fields(kind)}
+    if not isinstance(given, dict):
+        raise BadParameter(f"the body: expected a JSON object, got {brief(given)}")
+    if unknown := next((name for name in given if name not in known), None):
+        raise UnknownName("key", unknown, known)
+    try:
+        return kind(**checked_arguments(kind, given))
+    except InvalidValue as error:
+        shown = f", got {brief(given[error.name])}" if error.name in given else ""
+        raise BadParameter(f"{error.name}: {error}{shown}") from None
+
+
+def parsed(kind: type[EnvRequest], query: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a query gives, each value as the type of the key's default.
+
+    Raises:
+        BadParameter: A value has another type.
+    """
+    return {name: Parameter(name, getattr(kind, name, "")).parse(text) for name, text in query.items()}
 
 
 def health(hosts: Sequence[HostedEnvironment]) -> Mapping[str, Any]:

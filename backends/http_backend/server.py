@@ -13,17 +13,18 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from aiohttp import web
-from pydantic import ValidationError
 
 from ...envs import BadParameter, EnvironmentFailed, PacError, Task, find
+from ...envs.errors import brief
+from ...envs.files import parse_json
 from ..core.errors import BackendBusy, BackendUnavailable
 from ..servers.hosting import EnvironmentServer, HostedEnvironment, ending_signals
 from ..workers.control import IDLE, Link
 from . import messages
-from .messages import Action, EnvRequest, ResetRequest, StepMultiRequest, StepRequest
+from .messages import Action, EnvRequest, Kind, ResetRequest, StepMultiRequest, StepRequest
 
 ENDPOINTS = "GET /health, GET /spaces, GET or POST /observe, POST /reset, POST /step, POST /step-multi"
 HOME = "127.0.0.1"
@@ -34,7 +35,6 @@ KEEP = 7 * 24 * 3600.0
 END_CHECK_INTERVAL = 0.1
 """Time between two checks whether to end, in s."""
 
-Kind = TypeVar("Kind", bound=EnvRequest)
 Answer = Callable[[Kind, HostedEnvironment], Mapping[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -140,13 +140,8 @@ class HttpServer(EnvironmentServer):
         """Return a handler that parses the request, finds its environment and calls `answer`."""
 
         async def handle(request: web.Request) -> web.Response:
-            try:
-                if request.method == "GET":
-                    asked = kind.model_validate_strings(dict(request.query))
-                else:
-                    asked = kind.model_validate_json(await _body(request) or b"{}")
-            except ValidationError as error:
-                raise BadParameter(messages.refusal(error, kind)) from None
+            given = messages.parsed(kind, request.query) if request.method == "GET" else await _body(request)
+            asked = messages.request_of(kind, given)
             return _json_response(answer(asked, self._host(asked.env)))
 
         return handle
@@ -180,7 +175,7 @@ class HttpServer(EnvironmentServer):
 
     def _stepped(self, asked: EnvRequest, host: HostedEnvironment, actions: list[Action]) -> Mapping[str, Any]:
         if not self._task.action.shape and not all(isinstance(action, int) for action in actions):
-            raise BadParameter(f"an action is a whole number, got {actions!r:.{messages.LONGEST}}")
+            raise BadParameter(f"an action is a whole number, got {brief(actions)}")
         begun = time.monotonic_ns()
         host.request_boards(watched=asked.look)
         host.step(actions)
@@ -189,16 +184,18 @@ class HttpServer(EnvironmentServer):
         return messages.result(host, asked, time.monotonic_ns() - begun)
 
 
-async def _body(request: web.Request) -> bytes:
-    """Return a request's body. Any failure to read it is an error of the client.
+async def _body(request: web.Request) -> Any:
+    """Return the JSON of a request's body, an empty object if there is none. Any failure is an error of the client.
 
     Raises:
-        BadParameter: It is not encoded as its headers say, or the client closed the connection.
+        BadParameter: It is not JSON, or not encoded as its headers say, or the client closed the connection.
     """
     try:
-        return await request.read()
+        return parse_json(await request.read() or b"{}")
     except web.HTTPException:
         raise
+    except ValueError as error:
+        raise BadParameter(f"the body: {error}") from None
     except Exception:
         raise BadParameter("the body could not be read: send all of it, encoded as the headers say") from None
 

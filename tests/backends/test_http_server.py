@@ -147,7 +147,9 @@ def test_requests_without_the_token_are_refused(counter):
 @pytest.mark.parametrize(
     ("status", "asked", "part"),
     [
-        (400, ("POST", "/step", "{"), "invalid JSON"),
+        (400, ("POST", "/step", "{"), "not JSON"),
+        (400, ("POST", "/step", '{"action": NaN}'), "NaN"),
+        (400, ("POST", "/step", "[" * 9999), "nested"),
         (400, ("POST", "/step", "[1]"), "object"),
         (400, ("POST", "/step", {}), "action: field required"),
         (400, ("POST", "/step", {"actoin": 1}), "Did you mean action?"),
@@ -160,7 +162,7 @@ def test_requests_without_the_token_are_refused(counter):
         (400, ("POST", "/step", {"action": 1, "env": 2}), "expected an environment from 0 to 1"),
         (400, ("POST", "/step-multi", {"actions": [1, 2]}), "one per seat"),
         (400, ("POST", "/reset", {"seed": -1}), "seed: "),
-        (400, ("GET", "/observe?env=x", None), "env: "),
+        (400, ("GET", "/observe?env=x", None), "env expects a whole number"),
         (400, ("GET", "/observe?enw=1", None), "Did you mean env?"),
         (404, ("GET", "/nothing", None), "POST /step"),
         (405, ("GET", "/step", None), "POST /step"),

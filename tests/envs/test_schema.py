@@ -1,13 +1,24 @@
 """Values from other processes, checked against annotations."""
 
 import math
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pytest
 
-from pac.training.schema import Bounds, InvalidValue, Length, checked, checked_arguments
+from pac.envs.schema import Bounds, InvalidValue, Length, checked, checked_arguments
 
 Index = Annotated[int, Bounds(ge=0, lt=8)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a message may contain."""
+
+    kind: Literal["a", "b"]
+    span: tuple[int, float] = (0, 1.0)
+    more: tuple["Part", ...] = ()
 
 
 @pytest.mark.parametrize(
@@ -18,10 +29,12 @@ Index = Annotated[int, Bounds(ge=0, lt=8)]
         (2, float, 2),
         ([1, 2], tuple[Index, ...], (1, 2)),
         (["a"], Annotated[list[str], Length(1, 2)], ["a"]),
+        ({"a": [1]}, Mapping[str, list[int]], {"a": [1]}),
+        ({"kind": "a", "span": [1, 2], "more": [{"kind": "b"}]}, Part, Part("a", (1, 2), (Part("b"),))),
     ],
 )
 def test_a_value_that_fits_is_returned(value, annotation, found):
-    """A list as a tuple, if that is wanted."""
+    """A list as a tuple and an object as a dataclass, if that is wanted."""
     assert checked(value, annotation) == found
 
 
@@ -38,10 +51,15 @@ def test_a_value_that_fits_is_returned(value, annotation, found):
         ("ab", Annotated[str, Length(most=1)]),
         ({}, tuple[int, ...]),
         ("1", Index | None),
+        ([1], tuple[int, int]),
+        ({"kind": ["a"]}, Part),
+        ({"kind": "a", "more": [{"kind": "c"}]}, Part),
+        ({"kind": "a", "other": 1}, Part),
+        ({"a": None}, Mapping[str, int]),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused(value, annotation):
-    """Of another type, outside of the range, not a number, or no text."""
+    """Of another type, outside of the range, not a number, no text, incomplete or with more than is declared."""
     with pytest.raises(InvalidValue):
         checked(value, annotation)
 

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 
 from pac.envs import find
-from pac.training.telemetry.description import describe, rebuilt
+from pac.envs.schema import checked
+from pac.training.telemetry.description import Description, describe
 from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
 
 from ..toys import FACTS
@@ -33,5 +34,5 @@ def test_the_first_known_figure_is_chosen():
 def test_telemetry_contains_them():
     """The header of the telemetry contains them unchanged."""
     about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **FACTS)
-    again = rebuilt(asdict(about))
+    again = checked(asdict(about), Description)
     assert (again.units, again.figures) == (SOLVER, (NASH, RETURN))

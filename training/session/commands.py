@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from ...envs import PacError
+from ...envs.schema import Bounds, InvalidValue, Length, checked_arguments
 from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
 from ..past.rewinder import save_state
 from ..runs.folder import STATES
-from ..schema import Bounds, InvalidValue, Length, checked_arguments
 from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
@@ -108,7 +108,7 @@ class BaseCommands:
 
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Set what the viewer displays; only this is published in detail."""
-        found = ViewRequest(**checked_arguments(ViewRequest, look, skip=0))
+        found = ViewRequest(**checked_arguments(ViewRequest, look))
         viewer.look = found = replace(found, seat=min(found.seat, self._services.task.players - 1))
         self._services.update_view()
         if found.focus is not None and (found.back or found.last):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any
 
 from ...envs import Field, Panel, Task
@@ -97,18 +96,6 @@ class Description:
         """What a seat is called on screen: `seat 2/8`, or its name and `2/8`."""
         name = self.agents[seat] if seat < len(self.agents) else "seat"
         return f"{name} {seat + 1}/{self.players}"
-
-
-@cache
-def _adapter() -> Any:
-    from pydantic import TypeAdapter  # only viewers read descriptions; a watched script's interpreter may lack it
-
-    return TypeAdapter(Description)
-
-
-def rebuilt(parts: Mapping[str, Any]) -> Description:
-    """Return the description of which `dataclasses.asdict` returned `parts`, after checking them."""
-    return _adapter().validate_python(parts)  # type: ignore[no-any-return]
 
 
 def describe(task: Task, **facts: Any) -> Description:

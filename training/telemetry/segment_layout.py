@@ -19,9 +19,10 @@ from ...backends.system.segment import Segment
 from ...envs import Field, PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
+from ...envs.schema import checked
 from . import records
 from .declared import Range, Record
-from .description import Description, rebuilt
+from .description import Description
 from .moments import moment_record, terms_width
 
 MAGIC = 0x50414354
@@ -234,7 +235,7 @@ def read_description(header: Mapping[str, Any]) -> tuple[Description, int]:
     Raises:
         MALFORMED: It describes no session.
     """
-    about, num_envs = rebuilt(header["description"]), index(header["num_envs"])
+    about, num_envs = checked(header["description"], Description), index(header["num_envs"])
     fields = {item.name: item for item in (about.action, about.observation, *about.boards)}
     for item in fields.values():
         if np.dtype(item.dtype).kind not in "biuf" or min(item.shape, default=0) < 0:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
+from ...envs.schema import Bounds, Length
 from ...envs.unknown import unknown_in
-from ..schema import Bounds, Length
 from ..trainer import PolicyOutput
 from .declared import decoded
 from .description import Description

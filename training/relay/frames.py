@@ -5,13 +5,18 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import IO, NamedTuple
+from importlib.metadata import version
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import PacError
+from ...envs.files import parse_json
+from ...envs.schema import checked
+from ..telemetry.segment_layout import VERSION
 
 PROTOCOL = 2
 """Version of the messages."""
@@ -49,6 +54,51 @@ class Kind(IntEnum):
     """The session has ended. Without data."""
     COMMAND = 7
     """JSON: a command to the session, with a number. The only kind that is sent to the relay."""
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first message: the versions that both sides must have in common, and the session.
+
+    Attributes:
+        protocol: Version of the messages.
+        telemetry: Version of the telemetry.
+        version: Of pac-tui.
+        run: The name of its run.
+        pid: The session's process.
+        ranks: The numbers and processes of the ranks of its training on that machine.
+    """
+
+    protocol: int
+    telemetry: int
+    version: str
+    run: str
+    pid: int
+    ranks: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def read(cls, data: bytes) -> Hello:
+        """Return what the other side sent.
+
+        Raises:
+            BadRelay: Its version differs, or the data is something else.
+        """
+        own = versions()
+        try:
+            found = parse_json(data)
+            if any(found[key] != own[key] for key in ("protocol", "telemetry")):
+                raise BadRelay(
+                    f"pac-tui there has version {str(found.get('version'))[:40]}, and here {own['version']}: install "
+                    "the same version on both sides"
+                )
+            return checked(found, cls)  # type: ignore[no-any-return]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BadRelay("the other side is not a relay of pac-tui") from error
+
+
+def versions() -> dict[str, Any]:
+    """Return the versions that both sides must have in common."""
+    return {"protocol": PROTOCOL, "telemetry": VERSION, "version": version("pac-tui")}
 
 
 class Frame(NamedTuple):

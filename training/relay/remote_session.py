@@ -20,12 +20,11 @@ from ...envs import BadParameter, PacError
 from ...envs.files import parse_json
 from ...envs.printable import printable
 from ..runs.sessions import UNKNOWN_EXIT_CODE, ForeignSession
-from ..session.control import CommandRefused, ControlServer
+from ..session.control import CommandRefused, ControlServer, accepted
 from ..session.viewers import Viewers
 from ..telemetry.records import Phase
 from ..telemetry.segment_layout import MALFORMED, MappedSegment, blocks_of, create_segment, read_description
-from .frames import BadRelay, Bytes, Frame, Kind, apply_changes, read_frame, write_frame
-from .sender import versions
+from .frames import BadRelay, Bytes, Frame, Hello, Kind, apply_changes, read_frame, write_frame
 
 MOST_BYTES = 256 << 20
 """Maximum bytes of telemetry of a remote session. 10,000 environments have about 60 MB."""
@@ -99,32 +98,6 @@ class Mirror:
                 state["now"] += 1e-3
 
 
-def hello_of(data: bytes, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the versions and the session that the other side names.
-
-    Raises:
-        BadRelay: Its version differs, or the data is something else.
-    """
-    wrong = BadRelay("the other side is not a relay of pac-tui")
-    try:
-        found = dict(parse_json(data))
-    except MALFORMED as error:
-        raise wrong from error
-    if "protocol" not in found:
-        raise wrong
-    if any(found.get(key) != own[key] for key in ("protocol", "telemetry")):
-        raise BadRelay(
-            f"pac-tui there has version {str(found.get('version'))[:40]}, and here {own['version']}: install the same "
-            "version on both sides"
-        )
-    try:
-        name, pid = str(found["run"]), int(found["pid"])
-        ranks = [(int(rank), int(each)) for rank, each in found["ranks"]][:MOST_RANKS]
-    except MALFORMED as error:
-        raise wrong from error
-    return {**found, "run": name, "pid": pid, "ranks": ranks}
-
-
 START_LIMIT = 60.0
 """Maximum seconds until the first picture, including the time to type a password."""
 ANSWER_LIMIT = 8.0
@@ -194,7 +167,7 @@ class RemoteSession(ForeignSession):
         self._over = False
         self._heard = 0.0  # when the last message came
         self.pid, self.name = 0, ""
-        self.ranks: list[tuple[int, int]] = []
+        self.ranks: Sequence[tuple[int, int]] = ()
         self._server: ControlServer | None = None
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
@@ -254,11 +227,7 @@ class RemoteSession(ForeignSession):
                 raise CommandRefused(f"there is no connection to {self.host} now; try again when it is back")
             if command in REPEATED:
                 self._repeated[command] = dict(request)
-        if not answer.pop("ok", False):
-            refused = CommandRefused(str(answer.get("error", "")))
-            refused.title = str(answer.get("title", "Not now"))[:TAIL]
-            raise refused
-        return {**answer, "host": self.host} if command in WITH_PATHS else answer
+        return {**accepted(answer), "host": self.host} if command in WITH_PATHS else accepted(answer)
 
     def _asked(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer to a command; None if there is no connection, or no answer."""
@@ -312,9 +281,8 @@ class RemoteSession(ForeignSession):
                     raise RelayFailed(f"{self.host}: {said or f'the relay ended with code {process.returncode}'}")
                 if first.kind is not Kind.HELLO:
                     raise BadRelay("the other side is not a relay of pac-tui")
-                about = hello_of(first.data, versions())
-                self.pid, self.name = about["pid"], printable(about["run"])
-                self.ranks = about["ranks"]
+                about = Hello.read(first.data)
+                self.pid, self.name, self.ranks = about.pid, printable(about.run), about.ranks[:MOST_RANKS]
                 threading.Thread(target=self._end_silence, args=(process,), daemon=True).start()
                 for request in list(self._repeated.values()):
                     write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": 0, "request": request}).encode())

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from contextlib import suppress
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,10 +18,9 @@ from ...envs import PacError
 from ...envs.entries import FolderEntry
 from ...envs.files import open_binary, parse_json
 from ..runs.sessions import FoundSession, ranks_of
-from ..session.control import CommandRefused, SessionClient
+from ..session.control import CommandRefused, SessionClient, refusal_of
 from ..telemetry.blocks import TelemetryReader
-from ..telemetry.segment_layout import VERSION
-from .frames import MAX_FRAME, PROTOCOL, Bytes, Frame, Kind, changes, read_frame, write_frame
+from .frames import MAX_FRAME, Bytes, Frame, Hello, Kind, changes, read_frame, versions, write_frame
 
 PERIOD, TICK = 0.1, 0.01
 """Seconds between two messages with changes; the same for `SOON` seconds after a command."""
@@ -58,8 +57,8 @@ class Relay:
     def hello(self) -> None:
         """Send the versions and the name of the session."""
         about = self._reader.description
-        ranks = [[one.rank, one.pid] for one in ranks_of(self._found)]
-        self._send(Kind.HELLO, {**versions(), "run": about.run, "pid": self._found.pid, "ranks": ranks})
+        ranks = tuple((one.rank, one.pid) for one in ranks_of(self._found))
+        self._send(Kind.HELLO, asdict(Hello(**versions(), run=about.run, pid=self._found.pid, ranks=ranks)))
 
     def run(self) -> None:
         """Send changes until the session ends or the other side disconnects."""
@@ -94,9 +93,9 @@ class Relay:
     def _answer(self, frame: Frame) -> None:
         asked = parse_json(frame.data)
         try:
-            answer: dict[str, Any] = {"ok": True, **self._client.call(**asked["request"])}
+            answer = {"ok": True, **self._client.call(**asked["request"])}
         except CommandRefused as error:
-            answer = {"ok": False, "title": error.title, "error": str(error)}
+            answer = refusal_of(error)
         self._hurry = time.monotonic() + SOON
         self._woken.set()
         self._send(Kind.ANSWER, {"number": asked["number"], "answer": answer})
@@ -156,8 +155,3 @@ class Relay:
         with self._lock:
             self._sent_at = time.monotonic()
             return write_frame(self._output, kind, data)
-
-
-def versions() -> dict[str, Any]:
-    """Return the versions that both sides must have in common."""
-    return {"protocol": PROTOCOL, "telemetry": VERSION, "version": version("pac-tui")}

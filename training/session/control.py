@@ -22,6 +22,7 @@ from .viewers import Viewer, Viewers
 
 SOCKET = "control.sock"
 MAX_LINE = 65_536
+MAX_TITLE = 300
 MAX_CONNECTIONS = 64
 RETRY_DELAY = 0.1  # s until the next attempt to accept a connection after the system refused one
 TIMEOUT = 10.0
@@ -41,10 +42,35 @@ class SocketNotCreated(PacError):
     title = "No socket"
 
 
+class NoRoom(PacError):
+    """The session cannot serve another viewer."""
+
+    title = "No room"
+
+
 class CommandRefused(PacError):
     """The session refuses a command."""
 
     title = "Not now"
+
+
+def refusal_of(error: Exception) -> dict[str, Any]:
+    """Return the answer to a command that raised an error."""
+    title, text = (error.title, str(error)) if isinstance(error, PacError) else ("Command failed", "")
+    return {"ok": False, "title": title, "error": text or f"{type(error).__name__}: {error}"}
+
+
+def accepted(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of an answer.
+
+    Raises:
+        CommandRefused: The command was refused; the text says why.
+    """
+    if not answer.get("ok"):
+        refused = CommandRefused(str(answer.get("error", "")))
+        refused.title = str(answer.get("title", CommandRefused.title))[:MAX_TITLE]
+        raise refused
+    return {name: value for name, value in answer.items() if name != "ok"}
 
 
 class ControlServer:
@@ -81,19 +107,19 @@ class ControlServer:
                 self._closed.wait(RETRY_DELAY)
                 continue
             if len(self._viewers) >= MAX_CONNECTIONS:
-                self._reject(connection, f"limit of {MAX_CONNECTIONS} viewers reached; close one of them")
+                self._reject(connection, NoRoom(f"limit of {MAX_CONNECTIONS} viewers reached; close one of them"))
                 continue
             try:
                 OwnThread(self._serve, "viewer", (out_of_reach(connection),)).start()
             except RuntimeError as error:
-                self._reject(connection, str(error))
+                self._reject(connection, NoRoom(str(error)))
 
     @staticmethod
-    def _reject(connection: socket.socket, reason: str) -> None:
-        """Close a connection that cannot be served; its first command gets the reason as its answer."""
+    def _reject(connection: socket.socket, error: Exception) -> None:
+        """Close a connection that cannot be served; its first command gets the error as its answer."""
         with connection, suppress(OSError):
             connection.settimeout(0)
-            connection.sendall(json.dumps({"ok": False, "title": "No room", "error": reason}).encode() + b"\n")
+            connection.sendall(json.dumps(refusal_of(error)).encode() + b"\n")
 
     def _serve(self, connection: socket.socket) -> None:
         viewer = Viewer()
@@ -111,10 +137,8 @@ class ControlServer:
     def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
         try:
             return {"ok": True, **(self._handle(viewer, _request(line)) or {})}
-        except PacError as error:
-            return {"ok": False, "title": error.title, "error": str(error)}
         except Exception as error:
-            return {"ok": False, "title": "Command failed", "error": f"{type(error).__name__}: {error}"}
+            return refusal_of(error)
 
     def close(self) -> None:
         """Stop listening."""
@@ -181,11 +205,7 @@ class SessionClient:
             raise SessionGone("the session has closed the connection")
         if not isinstance(answer, dict):
             raise SessionGone("the session gives no answers to commands")
-        if not answer.pop("ok", False):
-            refused = CommandRefused(str(answer.get("error")))
-            refused.title = str(answer.get("title"))
-            raise refused
-        return dict(answer)
+        return accepted(answer)
 
     def close(self) -> None:
         """Close the connection."""

@@ -11,7 +11,7 @@ import pytest
 from pac.backends.system.segment import new_directory, remove_directory
 from pac.envs import find
 from pac.training.relay import sender
-from pac.training.relay.frames import Kind
+from pac.training.relay.frames import Kind, versions
 from pac.training.relay.remote_session import RemoteSession
 from pac.training.session.control import ControlServer
 from pac.training.session.viewers import Viewers
@@ -64,7 +64,7 @@ def test_the_last_state_and_the_rest_of_the_log_arrive(tmp_path, ending):
     sent = io.BytesIO()
     found: Any = SimpleNamespace(directory=ending.directory, pid=1)
     relay = sender.Relay(found, sent)
-    relay._send(Kind.HELLO, {**sender.versions(), "run": "r", "pid": 1, "ranks": []})
+    relay._send(Kind.HELLO, {**versions(), "run": "r", "pid": 1, "ranks": []})
     relay.run()
     relay._client.close()
     (tmp_path / "sent").write_bytes(sent.getvalue())

@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from pac.envs import BadParameter
-from pac.training.relay.frames import Kind, write_frame
+from pac.training.relay.frames import Kind, versions, write_frame
 from pac.training.relay.remote_session import RelayFailed, RemoteSession, relay_command
-from pac.training.relay.sender import versions
 from pac.training.session.control import CommandRefused, SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase

@@ -19,7 +19,7 @@ from cyclopts import App, Parameter, validators
 
 from pac.envs import BadParameter, PacError
 from pac.envs.files import MIB, UnreadableFile, read_json
-from pac.training.bench.facts import Figures, facts
+from pac.training.bench.facts import Results, facts
 from pac.training.config import RUNS, Config
 from pac.training.exits import DONE, FAILED
 from pac.tui.cli import commands
@@ -30,7 +30,7 @@ from pac.tui.cli.show import show_json
 from pac.tui.terminal.output import guard_streams
 from pac.tui.terminal.progress import progress_bar
 
-from . import shown  # noqa: F401 - adds how figures are printed
+from . import shown  # noqa: F401 - adds how results are printed
 from .parts import COMPARISONS, PARTS
 
 LIMIT = 16 * MIB
@@ -236,8 +236,8 @@ def everything(
 
     if output is not None:
         check_writable("--output", output)
-    results: Figures = {"facts": facts()}
-    measures: dict[str, Callable[..., Figures]] = {
+    results: Results = {"facts": facts()}
+    measures: dict[str, Callable[..., Results]] = {
         **PARTS,
         "peers": partial(PARTS["peers"], python=peer_python),
     }

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pac.training.bench.facts import Figures, Progress
-from pac.training.bench.measured_process import figures_of
+from pac.training.bench.facts import Progress, Results
+from pac.training.bench.measured_process import results_of
 
 if TYPE_CHECKING:
     from pac.training.session.session import Session
@@ -20,7 +20,7 @@ SAMPLE = 0.02  # s between two readings of the counters
 LIMIT = 300.0  # s in addition to the training time, because hold'em may build its card abstraction first
 
 
-def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> Figures:
+def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> Results:
     """Train with periodic checkpoints.
 
     Args:
@@ -36,15 +36,15 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
     Raises:
         MeasurementFailed: A training failed.
     """
-    figures: Figures = {"every": every}
+    results: Results = {"every": every}
     for number, (task, num_envs) in enumerate(TASKS.items()):
         progress(task, number / len(TASKS))
         seconds = every * (times + 0.5)
-        figures[task] = figures_of(_measure, task, num_envs, every, seconds, limit=seconds + LIMIT)
-    return figures
+        results[task] = results_of(_measure, task, num_envs, every, seconds, limit=seconds + LIMIT)
+    return results
 
 
-def _measure(task: str, num_envs: int, every: float, seconds: float) -> Figures:
+def _measure(task: str, num_envs: int, every: float, seconds: float) -> Results:
     """Train in this process; read the counters, separately while a checkpoint is written."""
     from pac.backends.system.segment import own_directory
     from pac.training.config import Config
@@ -55,7 +55,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float) -> Figures:
         return _watched(Session(config, own_directory(), headless=True), seconds, Path(folder))
 
 
-def _watched(session: Session, seconds: float, folder: Path) -> Figures:
+def _watched(session: Session, seconds: float, folder: Path) -> Results:
     counts, checkpoints = session.counter.counts, session.checkpoints
     reports: list[dict[str, Any]] = []
     training = threading.Thread(target=lambda: reports.append(session.run()), name="training")

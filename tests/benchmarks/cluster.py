@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pac.envs.fields import Array
-from pac.training.bench.facts import Figures, Progress, ratios_of, summary_of
+from pac.training.bench.facts import Progress, Results, ratios_of, summary_of
 from pac.training.bench.measured_process import CORES, MeasurementFailed, last_line, measured_cores
 from pac.training.bench.turns import alternate
 
@@ -88,7 +88,7 @@ ASSUMPTIONS = (
 
 def simulate(
     ranks: Sequence[int], network: Network, *, check: bool, seconds: float = 8.0, rounds: int = 7, progress: Progress
-) -> Figures:
+) -> Results:
     """Predict decisions per second and efficiency for several numbers of ranks.
 
     Args:
@@ -111,7 +111,7 @@ def simulate(
     sizes = lone[0][0]["sizes"]
     noted = [np.array([parts for rank in found for parts in rank["seconds"]]) for found in lone]
     costs = Costs(noted, sizes)
-    result: Figures = {
+    result: Results = {
         "costs": {
             "iteration": costs.computing(1),
             "iterations": sum(map(len, noted)),
@@ -135,7 +135,7 @@ def simulate(
     return result
 
 
-def _row(costs: Costs, network: Network, ranks: int) -> Figures:
+def _row(costs: Costs, network: Network, ranks: int) -> Results:
     computing, summing, alone = costs.computing(ranks), costs.summing(ranks, network), costs.computing(1)
     return {
         "ranks": ranks,
@@ -146,7 +146,7 @@ def _row(costs: Costs, network: Network, ranks: int) -> Figures:
     }
 
 
-def _lone_ranks(seconds: float) -> list[Figures]:
+def _lone_ranks(seconds: float) -> list[Results]:
     """Train in one process per core at the same time; return the times that each has measured."""
     given = json.dumps([TASK, NUM_ENVS, seconds, SETTINGS | {"epochs": EPOCHS}])
     command = [sys.executable, "-P", "-m", "tests.benchmarks.lone_rank", given]

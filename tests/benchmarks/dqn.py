@@ -14,8 +14,8 @@ import numpy as np
 from pac.backends.core.layout import Layout
 from pac.envs import Field, Task
 from pac.envs.fields import DECIDES, Array
-from pac.training.bench.facts import Figures, Progress, ratios_of, summary_of
-from pac.training.bench.measured_process import figures_of
+from pac.training.bench.facts import Progress, Results, ratios_of, summary_of
+from pac.training.bench.measured_process import results_of
 from pac.training.bench.turns import alternate, rate_of
 
 OURS, SB3 = "ours", "sb3"
@@ -29,7 +29,7 @@ IMAGE, FRAMES, GATHERED = (84, 84), 4, 256
 CAPACITY, SHARE, ROWS = 1_000_000, 10, 8
 
 
-def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) -> Figures:
+def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) -> Results:
     """Measure gradient steps and a replay.
 
     Args:
@@ -45,14 +45,14 @@ def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) ->
     Raises:
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
-    found: Figures = {}
+    found: Results = {}
     for number, part in enumerate((gradient_steps, replay)):
         progress(f"DQN, {part.__name__.replace('_', ' ')}", number / 2)
-        found[part.__name__] = figures_of(part, seconds, rounds, limit=4 * seconds * rounds + LIMIT)
+        found[part.__name__] = results_of(part, seconds, rounds, limit=4 * seconds * rounds + LIMIT)
     return found
 
 
-def gradient_steps(seconds: float, rounds: int) -> Figures:
+def gradient_steps(seconds: float, rounds: int) -> Results:
     """Return the gradient steps per second of both sides, alternating in this process."""
     import torch
 
@@ -146,7 +146,7 @@ def _sb3_update() -> Callable[[], object]:
     return lambda: model.train(gradient_steps=1, batch_size=BATCH)
 
 
-def replay(seconds: float, rounds: int) -> Figures:
+def replay(seconds: float, rounds: int) -> Results:
     """Return the memory of a replay of images, and the speed of gathering stacks relative to a copy."""
     from pac.training.device import keep_memory
     from pac.training.replay.settings import ReplaySettings

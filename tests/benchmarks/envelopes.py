@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 from pac.training.bench.scaling import training
 from pac.training.config import Config
 from pac.training.runs.folder import RunFolder
@@ -33,7 +33,7 @@ LEAST = 0.05
 """Minimum margin at both ends, as a share of the range over all points."""
 
 
-def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, progress: Progress) -> Figures:
+def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, progress: Progress) -> Results:
     """Train each task, with and without overlap, and compare the medians over seeds with the envelopes.
 
     Args:
@@ -48,7 +48,7 @@ def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, 
     """
     envelopes = json.loads(FILE.read_text())
     curves = _trained(tasks, seeds, progress)
-    found: Figures = {}
+    found: Results = {}
     for (task, kind), each in curves.items():
         curve = _medians(each)
         outside = [
@@ -61,7 +61,7 @@ def check_envelopes(*, tasks: Sequence[str] = tuple(STEPS), seeds: int = SEEDS, 
     return {**found, "comparisons": _comparisons(tasks, curves), "within": within}
 
 
-def record_envelopes(*, tasks: Sequence[str] = tuple(STEPS), progress: Progress) -> Figures:
+def record_envelopes(*, tasks: Sequence[str] = tuple(STEPS), progress: Progress) -> Results:
     """Train each task with `RECORDED_SEEDS` seeds, with and without overlap, and write the envelopes.
 
     Returns:
@@ -76,9 +76,9 @@ def record_envelopes(*, tasks: Sequence[str] = tuple(STEPS), progress: Progress)
     return {"file": str(FILE), "final": final, "comparisons": _comparisons(tasks, curves)}
 
 
-def _trained(tasks: Sequence[str], seeds: int, progress: Progress) -> dict[tuple[str, str], list[list[Figures]]]:
+def _trained(tasks: Sequence[str], seeds: int, progress: Progress) -> dict[tuple[str, str], list[list[Results]]]:
     """Train each task in each of the `KINDS`; return the points of all seeds."""
-    found: dict[tuple[str, str], list[list[Figures]]] = {}
+    found: dict[tuple[str, str], list[list[Results]]] = {}
     trainings = [(task, kind) for task in tasks for kind in KINDS]
     for number, (task, kind) in enumerate(trainings):
         found[task, kind] = []
@@ -88,15 +88,15 @@ def _trained(tasks: Sequence[str], seeds: int, progress: Progress) -> dict[tuple
     return found
 
 
-def _final(curves: Sequence[Sequence[Figures]]) -> list[float]:
+def _final(curves: Sequence[Sequence[Results]]) -> list[float]:
     return [points[-1]["mean"] for points in curves]
 
 
-def _comparisons(tasks: Sequence[str], curves: Mapping[tuple[str, str], Sequence[Sequence[Figures]]]) -> Figures:
+def _comparisons(tasks: Sequence[str], curves: Mapping[tuple[str, str], Sequence[Sequence[Results]]]) -> Results:
     return {task: comparison_of(*(_final(curves[task, kind]) for kind in KINDS)) for task in tasks}
 
 
-def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Figures:
+def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Results:
     """Compare the final mean returns without and with overlap.
 
     Returns:
@@ -108,7 +108,7 @@ def comparison_of(plain: Sequence[float], overlap: Sequence[float]) -> Figures:
     return {"difference": difference, "seed_range": seed_range, "equal": difference < seed_range}
 
 
-def envelope_of(curves: Sequence[Sequence[Figures]]) -> list[Figures]:
+def envelope_of(curves: Sequence[Sequence[Results]]) -> list[Results]:
     """Return an envelope around the points of several trainings."""
     means = [[point["mean"] for point in points] for points in zip(*curves, strict=True)]
     whole = max(map(max, means)) - min(map(min, means))
@@ -119,7 +119,7 @@ def envelope_of(curves: Sequence[Sequence[Figures]]) -> list[Figures]:
     return found
 
 
-def _points(task: str, settings: Mapping[str, Any], seed: int) -> list[Figures]:
+def _points(task: str, settings: Mapping[str, Any], seed: int) -> list[Results]:
     """Train in a process of its own; return the mean return of the last 100 episodes at `POINTS` times."""
     config = Config(
         task=task,
@@ -142,5 +142,5 @@ def _points(task: str, settings: Mapping[str, Any], seed: int) -> list[Figures]:
     ]
 
 
-def _medians(curves: Sequence[Sequence[Figures]]) -> list[float]:
+def _medians(curves: Sequence[Sequence[Results]]) -> list[float]:
     return [median(point["mean"] for point in points) for points in zip(*curves, strict=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from statistics import median
 
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.scaling import measure
 from pac.training.bench.turns import alternate
 from pac.training.config import Config
@@ -17,7 +17,7 @@ TASK, NUM_ENVS = "drmario", 16
 EVERY, EPISODES = 10, 20
 
 
-def evaluation_cost(*, seconds: float = 20.0, pairs: int = 5, progress: Progress) -> Figures:
+def evaluation_cost(*, seconds: float = 20.0, pairs: int = 5, progress: Progress) -> Results:
     """Train with and without evaluation, alternately.
 
     Args:

@@ -20,14 +20,14 @@ from pac.envs.autochess.views import RoundMemory, new_work
 from pac.envs.driver import NativeEnvironments
 from pac.envs.registry import find
 from pac.envs.task import allocate
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 from pac.training.bench.games.engine import choose
 
 SEED = 7
 QUANTILES = (50, 95, 99)
 
 
-def measure_fights(*, seconds: float = 10.0, players: tuple[int, ...] = (1, 8), progress: Progress) -> Figures:
+def measure_fights(*, seconds: float = 10.0, players: tuple[int, ...] = (1, 8), progress: Progress) -> Results:
     """Measure games of one environment with random legal actions on one core.
 
     Args:
@@ -39,7 +39,7 @@ def measure_fights(*, seconds: float = 10.0, players: tuple[int, ...] = (1, 8), 
         For each number of players the quantiles of a fight's duration in microseconds, the share of the time of all
         steps that was spent on fights, and games per second with fights and as they would be if fights took no time.
     """
-    found: Figures = {}
+    found: Results = {}
     for number, seats in enumerate(players):
         progress(f"fights, {seats} players", number / len(players))
         _measured(seats, 0.1)  # compiles
@@ -47,7 +47,7 @@ def measure_fights(*, seconds: float = 10.0, players: tuple[int, ...] = (1, 8), 
     return found
 
 
-def _measured(players: int, seconds: float) -> Figures:
+def _measured(players: int, seconds: float) -> Results:
     task = find(f"autochess:players={players}")
     buffers = allocate(task, 1, 2)
     envs = cast("NativeEnvironments", task.make(0, 1, buffers, SEED))

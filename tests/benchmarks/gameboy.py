@@ -20,7 +20,7 @@ from pac.envs.gameboy.games import find_game
 from pac.envs.gameboy.layout import HIDDEN
 from pac.envs.registry import find
 from pac.training.bench.backends.rates import SLOTS, random_stepper
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.games.engine import play_rate
 from pac.training.bench.measured_process import measured_cores
 from pac.training.bench.turns import alternate, compared, rate_of
@@ -43,7 +43,7 @@ ends: [{outcome: over, address: 0xC004, equals: 1}]
 
 def measure_gameboy(
     *, roms: Sequence[Path] = (), repeat: int = 5, seconds: float = 1.0, frames: int = FRAMES, progress: Progress
-) -> Figures:
+) -> Results:
     """Measure each ROM `repeat` times, in turn with PyBoy where it is installed, and compare `frames` of both.
 
     Returns:
@@ -51,7 +51,7 @@ def measure_gameboy(
         `games/ratio`.
     """
     files = {name: own_bytes(name) for name in DIGESTS} | {path.stem: path.read_bytes() for path in roms}
-    figures: Figures = {}
+    results: Results = {}
     for number, (name, data) in enumerate(files.items()):
         progress(name, number / (len(files) + len(DIGESTS)))
         sides: dict[str, Callable[[], float]] = {
@@ -60,24 +60,24 @@ def measure_gameboy(
         if find_spec("pyboy") is not None:
             sides["pyboy"] = partial(played_per_second, partial(emulate_pyboy, data, LONGEST), seconds)
         summaries = {side: summary_of(rates) for side, rates in alternate(sides, repeat).items()}
-        figures[name] = dict(summaries)
+        results[name] = dict(summaries)
         if "pyboy" in summaries:
-            figures[name]["ratio"] = summaries["frames_per_second"]["median"] / summaries["pyboy"]["median"]
-            figures[name]["compared_frames"] = frames
-            figures[name]["differing_frames"] = compare_frames(data, name, frames).differ
-    if ratios := [figures[path.stem]["ratio"] for path in roms if "ratio" in figures[path.stem]]:
-        figures["games"] = {"count": len(ratios), "ratio": median(ratios)}
+            results[name]["ratio"] = summaries["frames_per_second"]["median"] / summaries["pyboy"]["median"]
+            results[name]["compared_frames"] = frames
+            results[name]["differing_frames"] = compare_frames(data, name, frames).differ
+    if ratios := [results[path.stem]["ratio"] for path in roms if "ratio" in results[path.stem]]:
+        results["games"] = {"count": len(ratios), "ratio": median(ratios)}
     for number, name in enumerate(DIGESTS):
         progress(f"steps of {name}", (len(files) + number) / (len(files) + len(DIGESTS)))
         rates = [play_rate(f"gameboy:game={name}", seconds) for _ in range(repeat)]
-        figures[name]["steps_per_second"] = summary_of(rates)
+        results[name]["steps_per_second"] = summary_of(rates)
     if find_spec("pyboy") is not None:
         progress("many environments", 0.99)
-        figures["steps"] = async_ratio(repeat, seconds)
-    return figures
+        results["steps"] = async_ratio(repeat, seconds)
+    return results
 
 
-def async_ratio(rounds: int, seconds: float) -> Figures:
+def async_ratio(rounds: int, seconds: float) -> Results:
     """Compare `shm` with PyBoy in Gymnasium's AsyncVectorEnv, in turn on the same two cores with random actions.
 
     A step is 24 frames of the cartridge `catch`, of which the last one is drawn and packed.

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from pac.envs import PacError
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.scaling import training
 from pac.training.bench.turns import alternate
 from pac.training.config import Config
@@ -40,7 +40,7 @@ WARM_UP = 30
 """Gradient steps of an agent before the measurement, during which processes start and kernels are loaded."""
 
 
-def compare(*, seconds: float = 20.0, rounds: int = 3, progress: Progress) -> Figures:
+def compare(*, seconds: float = 20.0, rounds: int = 3, progress: Progress) -> Results:
     """Train two agents in each way in turn, with the same replay ratio.
 
     Args:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from pac.envs import PacError, find
 from pac.envs.cuda import Kernel, fight_kernel, ptx_of, step_kernels, unavailable
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 
 TASKS = (
     "drmario",
@@ -45,7 +45,7 @@ FOUND = {
 
 def measure_kernels(
     *, names: tuple[str, ...] = (*TASKS, FIGHT), targets: tuple[int, ...] = TARGETS, progress: Progress
-) -> Figures:
+) -> Results:
     """Compile kernels for GPUs.
 
     Args:
@@ -62,7 +62,7 @@ def measure_kernels(
     """
     if reason := unavailable():
         raise PacError(f"{reason}.")
-    rows: list[Figures] = []
+    rows: list[Results] = []
     for number, name in enumerate(names):
         progress(name, number / len(names))
         for label, kernel in kernels_of(name).items():
@@ -79,8 +79,8 @@ def kernels_of(name: str) -> dict[str, Kernel]:
     return {name if len(kernels) == 1 else f"{name}, {part}": kernel for part, kernel in kernels.items()}
 
 
-def assembled(ptx: str, target: int) -> Figures:
-    """Assemble PTX for an architecture; return the assembler's figures, summed over its functions."""
+def assembled(ptx: str, target: int) -> Results:
+    """Assemble PTX for an architecture; return the assembler's results, summed over its functions."""
     with TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx)
@@ -91,9 +91,9 @@ def assembled(ptx: str, target: int) -> Figures:
             return {"error": f"not assembled within {TIMEOUT} s"}
     if done.returncode:
         return {"error": done.stderr.partition("error")[2].strip(" :").partition("\n")[0]}
-    figures: Figures = {name: sum(map(int, form.findall(done.stderr))) for name, form in FOUND.items()}
-    figures["registers"] = max(map(int, FOUND["registers"].findall(done.stderr)))
-    return figures | {"occupancy": occupancy(figures["registers"])}
+    results: Results = {name: sum(map(int, form.findall(done.stderr))) for name, form in FOUND.items()}
+    results["registers"] = max(map(int, FOUND["registers"].findall(done.stderr)))
+    return results | {"occupancy": occupancy(results["registers"])}
 
 
 def assembler() -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from pac.backends.core.status import WorkerState
 from pac.backends.system.segment import own_directory
 from pac.envs import BadParameter, Task, find
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.measured_process import MeasurementFailed, last_line
 from pac.training.config import Config
 from pac.training.loading import effective_settings, trainer_of
@@ -100,7 +100,7 @@ def learning(
     sb3: bool = False,
     cleanrl: bool = False,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Train with each seed, and play with the most likely actions from time to time.
 
     Args:
@@ -131,10 +131,10 @@ def learning(
     sides = _sides(config, sb3=sb3, cleanrl=cleanrl)
     if cleanrl and trainer_of(config) in DQN:
         config = config.model_copy(update={"settings": {**CLEANRL_SETTINGS, **config.settings}})
-    runs: dict[str, list[Figures]] = {side: [] for side in sides}
+    runs: dict[str, list[Results]] = {side: [] for side in sides}
     for number in range(seeds * len(sides)):
         side, seed = sides[number % len(sides)], config.seed + number // len(sides)
-        points: list[Figures] = []
+        points: list[Results] = []
         for point in _points(side, config.model_copy(update={"seed": seed}), checks):
             points.append(point)
             share = min(1.0, point["decisions"] / checks.steps)
@@ -166,10 +166,10 @@ def _sides(config: Config, *, sb3: bool, cleanrl: bool) -> list[str]:
     return [OURS, *[SB3] * sb3, *[CLEANRL] * cleanrl]
 
 
-def summary(runs: list[Figures], goal: float | None) -> Figures:
-    """Return the figures of the runs of one side; see `learning`."""
+def summary(runs: list[Results], goal: float | None) -> Results:
+    """Return the results of the runs of one side; see `learning`."""
     means = [[point["mean"] for point in run["points"]] for run in runs]
-    found: Figures = {
+    found: Results = {
         "runs": runs,
         "final": summary_of([mean[-1] for mean in means]),
         "best": summary_of(list(map(max, means))),
@@ -183,7 +183,7 @@ def summary(runs: list[Figures], goal: float | None) -> Figures:
     return found
 
 
-def _points(side: str, config: Config, checks: Checks) -> Iterator[Figures]:
+def _points(side: str, config: Config, checks: Checks) -> Iterator[Results]:
     """Train in a process of its own; yield its points."""
     command = [sys.executable, "-P", "-m", __spec__.name, side, config.model_dump_json(), json.dumps(asdict(checks))]
     with (

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 
-Report: TypeAlias = Callable[[Figures], None]
+Report: TypeAlias = Callable[[Results], None]
 EPISODES = 20
 PLAYED_SEED = 1_000_000
 """Seed of the episodes that are played, which no training has."""

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 from pac.training.config import Config
 from pac.training.dqn.settings import DqnSettings
 from pac.training.settings import scheduled
 
 from .learning_checks import EPISODES, PLAYED_SEED, Checks, LearningCurve, Report
 
-SB3_SETTINGS: Mapping[tuple[str, str], Figures] = {
+SB3_SETTINGS: Mapping[tuple[str, str], Results] = {
     ("ppo", "CartPole-v1"): {
         "num_envs": 8,
         "n_steps": 32,

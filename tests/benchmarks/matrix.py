@@ -11,7 +11,7 @@ from typing import Any
 
 from pac.backends import BACKENDS, BackendUnavailable
 from pac.envs import PacError, find
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.scaling import training
 from pac.training.config import Config
 from pac.training.loading import trainer_of
@@ -79,7 +79,7 @@ def matrix(
     steps: int = 32_768,
     repeat: int = 1,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Train with every combination, with the same budget and seed, alternately, `repeat` times.
 
     Args:
@@ -101,7 +101,7 @@ def matrix(
     """
     absent = {combination.name: reason for combination in combinations if (reason := _reason_of_absence(combination))}
     available = [combination for combination in combinations if combination.name not in absent]
-    sessions: dict[Combination, list[Figures]] = {combination: [] for combination in available}
+    sessions: dict[Combination, list[Results]] = {combination: [] for combination in available}
     total = repeat * len(available)
     for number in range(total):
         combination = available[number % len(available)]
@@ -128,7 +128,7 @@ def matrix(
     }
 
 
-def network(config: Config) -> Figures:
+def network(config: Config) -> Results:
     """Return the kind and size of PPO's network for the task. This loads PyTorch."""
     from pac.training.ppo.policy import build_network
     from pac.training.ppo.settings import PpoSettings
@@ -156,8 +156,8 @@ def _reason_of_absence(combination: Combination) -> str:
     return ""
 
 
-def _session(config: Config, combination: Combination, steps: int) -> Figures:
-    """Run one session and return its figures."""
+def _session(config: Config, combination: Combination, steps: int) -> Results:
+    """Run one session and return its results."""
     changes = {
         "task": combination.spec(config.task),
         "backend": combination.transport,
@@ -199,7 +199,7 @@ def _systems(session: SessionProcess) -> Iterator[Any]:
         time.sleep(SAMPLE_PERIOD)
 
 
-def _row(combination: Combination, sessions: Sequence[Figures]) -> Figures:
+def _row(combination: Combination, sessions: Sequence[Results]) -> Results:
     middle = {key: _median(found[key] for found in sessions) for key in sessions[0]}
     return {
         "name": combination.name,
@@ -217,7 +217,7 @@ def _median(values: Iterator[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _ratio(sessions: dict[Combination, list[Figures]], key: str) -> float | None:
+def _ratio(sessions: dict[Combination, list[Results]], key: str) -> float | None:
     if FIRST not in sessions or LAST not in sessions:
         return None
     pairs = zip(sessions[FIRST], sessions[LAST], strict=True)

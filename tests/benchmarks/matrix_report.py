@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 
 from .chart import Group, bar_chart
 from .matrix import COMBINATIONS
@@ -15,7 +15,7 @@ from .table import measured_on
 HEAD = "| combination | steps/s | target | rollout only | games/s | CPU | memory | GPU | VRAM | mean return |"
 
 
-def write_matrix(result: Figures, folder: Path) -> dict[str, str]:
+def write_matrix(result: Results, folder: Path) -> dict[str, str]:
     """Write `DATE-matrix.md`, `.json` and `.svg` into `folder`; return their paths by ending."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = time.strftime("%Y%m%d-%H%M%S-matrix")
@@ -29,7 +29,7 @@ def write_matrix(result: Figures, folder: Path) -> dict[str, str]:
     return {ending: str(folder / f"{stem}.{ending}") for ending in texts}
 
 
-def matrix_markdown(result: Figures, picture: str = "") -> str:
+def matrix_markdown(result: Results, picture: str = "") -> str:
     """Return the table, the ratios, the machine and, if a file name is given, the picture."""
     known = result["network"]
     summary = (
@@ -55,7 +55,7 @@ def matrix_markdown(result: Figures, picture: str = "") -> str:
     return "\n".join([*lines, "", measured_on(result["facts"]), ""])
 
 
-def matrix_svg(result: Figures) -> str:
+def matrix_svg(result: Results) -> str:
     """Return a bar chart of the rates, with the targets."""
     rates = {row["name"]: (row["sps"], row["rollout_sps"]) for row in result["rows"]}
     combinations = [combination for combination in COMBINATIONS if combination.name in rates]
@@ -64,7 +64,7 @@ def matrix_svg(result: Figures) -> str:
     return bar_chart(title, ("training", "rollout only"), groups, "target")
 
 
-def _line(row: Figures) -> str:
+def _line(row: Results) -> str:
     cells = (
         row["name"],
         _number(row["sps"]),

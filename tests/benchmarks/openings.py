@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 from textual.pilot import Pilot
 
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 from pac.training.bench.scaling import training
 from pac.training.config import Config
 from pac.training.session.host import SessionProcess
@@ -78,7 +78,7 @@ OPENINGS = {
 }
 
 
-def measure_openings(*, rounds: int = 100, progress: Progress) -> Figures:
+def measure_openings(*, rounds: int = 100, progress: Progress) -> Results:
     """Open and close everything by its keys in the app, which shows a training in another process.
 
     Args:

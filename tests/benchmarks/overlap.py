@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from pac.backends import usable_cores
 from pac.training.bench.alone import started
-from pac.training.bench.facts import Figures, Progress
-from pac.training.bench.measured_process import figures_of
+from pac.training.bench.facts import Progress, Results
+from pac.training.bench.measured_process import results_of
 from pac.training.bench.turns import alternate, compared
 
 from .peer import work_for
@@ -100,7 +100,7 @@ CASES = {
 }
 
 
-def measure_overlap(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Figures:
+def measure_overlap(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Results:
     """Measure PPO with and without `overlap` on environments that wait, over HTTP, and with both cores busy.
 
     Args:
@@ -110,21 +110,21 @@ def measure_overlap(*, seconds: float = 4.0, rounds: int = 7, progress: Progress
 
     Returns:
         Per case: environment steps per second of `plain` and `overlap` (median, min, max), `ratio`, the median over
-        the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' figures; `busy_cores`, how
+        the rounds, the `epochs`, the share of the time that `plain` learns, and the lanes' results; `busy_cores`, how
         many cores both ways keep busy, with workers and servers; `limit`, the ratio at which the work of `plain` would
         keep all cores busy.
 
     Raises:
         MeasurementFailed: A measurement failed.
     """
-    found: Figures = {}
+    found: Results = {}
     for number, name in enumerate(CASES):
         progress(f"overlap, {name}", number / len(CASES))
-        found[name] = figures_of(compare, name, seconds, rounds, limit=20 * seconds * rounds + LIMIT)
+        found[name] = results_of(compare, name, seconds, rounds, limit=20 * seconds * rounds + LIMIT)
     return found
 
 
-def compare(name: str, seconds: float, rounds: int) -> Figures:
+def compare(name: str, seconds: float, rounds: int) -> Results:
     """Measure both ways of a case in this process, in turn."""
     case = CASES[name]
     with ExitStack() as stack:
@@ -183,7 +183,7 @@ def balanced_epochs(probe: Training) -> tuple[int, float]:
 
 
 def rate(measured: Training, seconds: float) -> tuple[float, dict[str, float]]:
-    """Return the environment steps per second of whole iterations, and the figures of the last one and `busy_cores`."""
+    """Return the environment steps per second of whole iterations, and the results of the last one and `busy_cores`."""
     trainer = measured.trainer
     before, computed, begun = trainer.steps, cpu_seconds(), time.perf_counter()
     while True:

@@ -26,7 +26,7 @@ from pac.envs.frames.views import views
 from pac.envs.native import compiler
 from pac.envs.packed import packed_distances, unpack_pixels
 from pac.envs.task import allocate
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 from pac.training.bench.ppo_parts import ppo_parts
 from pac.training.bench.turns import alternate, rate_of, timed
 from pac.training.device import keep_memory
@@ -38,7 +38,7 @@ LARGE, STEPS = 8_192, 128
 THIRD = np.float32(1 / 3)
 
 
-def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE), progress: Progress) -> Figures:
+def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE), progress: Progress) -> Results:
     """Measure packed pixels on one thread.
 
     Args:
@@ -55,7 +55,7 @@ def measure_packed(*, rounds: int = 15, num_envs: tuple[int, ...] = (256, LARGE)
     task, random = find(NAME), np.random.default_rng(0)
     shape = task.observation.stored_shape
     progress("decoding", 0.0)
-    found: Figures = {"decoding": _decoding(task, random.integers(0, 256, (FRAMES, *shape), np.uint8), rounds)}
+    found: Results = {"decoding": _decoding(task, random.integers(0, 256, (FRAMES, *shape), np.uint8), rounds)}
     progress("distance", 0.1)
     found["distance"] = _distance(
         random.integers(0, 256, (COMPARED, *shape), np.uint8), task.observation.shape[-1], rounds
@@ -121,7 +121,7 @@ WITHOUT_TABLE = {
 }
 
 
-def _decoding(task: Task, images: Array, rounds: int) -> Figures:
+def _decoding(task: Task, images: Array, rounds: int) -> Results:
     """Compare the network's decoding with the fastest code without a table, both at once and in chunks."""
     stored, decode = torch.from_numpy(images), DecodePixels(task.observation)
     for name, other in WITHOUT_TABLE.items():
@@ -153,7 +153,7 @@ def _decoding(task: Task, images: Array, rounds: int) -> Figures:
 # -- distances --------------------------------------------------------------------------------------------------------
 
 
-def _distance(images: Array, width: int, rounds: int) -> Figures:
+def _distance(images: Array, width: int, rounds: int) -> Results:
     """Compare the table of byte pairs with unpacking and subtracting, in parts that fit into a cache."""
     goal = images[0].copy()
     shades = unpack_pixels(goal, width)
@@ -174,7 +174,7 @@ def _distance(images: Array, width: int, rounds: int) -> Figures:
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _memory(task: Task) -> Figures:
+def _memory(task: Task) -> Results:
     """Return the bytes of two rollouts, and of their observations and last observations."""
     slots = 2 * (STEPS + 1)
     layout = Layout(task, LARGE, slots, rollouts=2)
@@ -202,7 +202,7 @@ def draw_all(table: Array, num_envs: int) -> None:
         kernels.draw_picture(scene_of(v, env), v.observation[0, env])
 
 
-def _engine(task: Task, num_envs: int) -> Figures:
+def _engine(task: Task, num_envs: int) -> Results:
     buffers = allocate(task, num_envs, 2)
     envs = GAME(task, 0, num_envs, buffers, 0)
     envs.reset(np.ones(num_envs, np.bool_), 0)

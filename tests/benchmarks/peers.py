@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 
 from pac.training.bench.backends.rates import async_ratio
-from pac.training.bench.facts import Figures, Progress, core_times, ratios_of, stolen, summary_of
+from pac.training.bench.facts import Progress, Results, core_times, ratios_of, stolen, summary_of
 from pac.training.bench.measured_process import MeasuredProcess, NotInstalled, measured_cores
 
 from . import peer as peer_module
@@ -48,7 +48,7 @@ def compare_peers(
     num_envs: int = NUM_ENVS,
     python: str | None = None,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Step the same environments with every peer in turn.
 
     Args:
@@ -69,7 +69,7 @@ def compare_peers(
         MeasurementFailed: A peer did not answer.
     """
     cores = measured_cores()
-    result: Figures = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
+    result: Results = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
     for index, (name, cost) in enumerate(COSTS.items()):
         environment = f"burn:{peer_module.work_for(cost)}" if cost else name
         with ExitStack() as stack:
@@ -87,9 +87,9 @@ def compare_peers(
                 for peer, rates in _take_turns([running[peer] for peer in turns], 1, seconds).items():
                     turns[peer] += rates
         for peer, rates in (survey | turns).items():
-            figures = summary_of(rates)
-            row = {"peer": peer, "environment": name, "num_envs": num_envs, "sps": figures.pop("median")}
-            result["rows"].append(row | figures)
+            results = summary_of(rates)
+            row = {"peer": peer, "environment": name, "num_envs": num_envs, "sps": results.pop("median")}
+            result["rows"].append(row | results)
         noise = _noise(turns["loop"], stolen(before, core_times(cores)))
         result["by_environment"][name] = {"fastest_peer": fastest, **_compared(turns, fastest, len(cores)), **noise}
     return result
@@ -97,7 +97,7 @@ def compare_peers(
 
 def measure_peers(
     *, rounds: int = 40, async_rounds: int = 7, python: Path | None = None, progress: Progress
-) -> Figures:
+) -> Results:
     """Compare `shm` with other vector environments, and on drmario with Gymnasium's AsyncVectorEnv."""
     result = compare_peers(rounds=rounds, python=str(python) if python else None, progress=progress)
     progress("AsyncVectorEnv", 0.99)
@@ -130,7 +130,7 @@ def _start_peers(
             absent[name] = str(error)
 
 
-def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
+def _compared(samples: Samples, fastest: str, cores: int) -> Results:
     """Return the medians of the ratios within each round."""
     over = {name: ratios_of(samples["shm"], samples[name])["ratio"] for name in ("loop", "loops", fastest)}
     return {
@@ -141,7 +141,7 @@ def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
     }
 
 
-def _noise(rates: Sequence[float], steal: float | None) -> Figures:
+def _noise(rates: Sequence[float], steal: float | None) -> Results:
     """Return how much other programs disturbed the measurement."""
     low, middle, high = np.percentile(rates, (10, 50, 90)).tolist()
     spread = (high - low) / middle

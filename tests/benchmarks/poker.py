@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pac.backends import usable_cores
 from pac.envs.poker.cards.abstraction import card_abstraction
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.measured_process import MeasuredProcess, NotInstalled, measured_cores
 from pac.training.bench.turns import compared
 
@@ -52,7 +52,7 @@ def compare_solvers(
     long: float = 5.0,
     seeds: int = 5,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Measure the speed of every pair, then the strategies of one pair after some seconds.
 
     Args:
@@ -72,7 +72,7 @@ def compare_solvers(
     """
     progress("card abstraction", 0.0)
     card_abstraction(solvers.BUCKETS, workers=usable_cores())
-    result: Figures = {"cores": measured_cores(), "absent": {}}
+    result: Results = {"cores": measured_cores(), "absent": {}}
     steps = len(PAIRS) + 1
     for number, (name, sides) in enumerate(PAIRS.items()):
         progress(name, number / steps)
@@ -92,7 +92,7 @@ def compare_solvers(
 
 def _in_turn(
     sides: Sequence[Side], requests: Sequence[tuple[float, ...]], absent: dict[str, str]
-) -> list[list[Figures]] | None:
+) -> list[list[Results]] | None:
     """Return the answers of each side to all requests, asked in turn; None if a side is absent."""
     with ExitStack() as stack:
         running: list[MeasuredProcess] = []
@@ -103,7 +103,7 @@ def _in_turn(
                 absent[side.solver.partition(" ")[0]] = f"{error}; the extra [peers] has it"
                 return None
             stack.callback(running[-1].close)
-        answers: list[list[Figures]] = [[] for _ in running]
+        answers: list[list[Results]] = [[] for _ in running]
         for request in requests:
             for process, received in zip(running, answers, strict=True):
                 received.append(process.measure(*request))

@@ -14,7 +14,7 @@ from functools import partial
 
 from pac.backends.system.cores import usable_cores
 from pac.envs import BadParameter
-from pac.training.bench.facts import Figures, Progress, ratios_of, summary_of
+from pac.training.bench.facts import Progress, Results, ratios_of, summary_of
 from pac.training.bench.turns import alternate
 
 TASK, NUM_ENVS, RANKS = "drmario", 32, 2
@@ -25,7 +25,7 @@ SIDES = {"two_ranks": (2, 1), "one_core": (1, 1), "two_cores": (1, 2)}
 """The ranks of each side, and how many times the environments and decisions of one core each rank has."""
 
 
-def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress) -> Figures:
+def measure_ranks(*, seconds: float = 20.0, rounds: int = 5, progress: Progress) -> Results:
     """Train on `drmario` with each side in turn. Sides with two cores have twice the environments and decisions.
 
     Args:
@@ -64,7 +64,7 @@ def settings(times: int) -> tuple[str, ...]:
     return tuple(part for name, value in sizes.items() for part in (f"--ppo.{name}", str(value)))
 
 
-def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int) -> Figures:
+def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int) -> Results:
     """Train on `drmario` in one process per rank; return the report of rank 0.
 
     Args:
@@ -84,5 +84,5 @@ def train(ranks: int, num_envs: int, seconds: float, *settings: str, cores: int)
             done = subprocess.run([*command, *options, *several], cwd=folder, capture_output=True, check=True)
         finally:
             os.sched_setaffinity(0, before)
-    report: Figures = json.loads(done.stdout)
+    report: Results = json.loads(done.stdout)
     return report

@@ -15,7 +15,7 @@ from typing import Any
 from pac.backends import make
 from pac.envs import BadParameter, find
 from pac.training.bench.backends.rates import SLOTS, random_stepper
-from pac.training.bench.facts import Figures, Progress
+from pac.training.bench.facts import Progress, Results
 from pac.training.bench.turns import alternate, compared, portion, rate_of
 
 from .peer import Burn, work_for
@@ -28,7 +28,7 @@ Step = Callable[[], int]
 """Steps all environments, and returns the number of environment steps."""
 
 
-def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Figures:
+def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) -> Results:
     """Start a cluster of two nodes with one CPU each on this machine, and measure collecting with random actions.
 
     Args:
@@ -45,7 +45,7 @@ def measure_ray(*, seconds: float = 4.0, rounds: int = 7, progress: Progress) ->
     """
     if find_spec("ray") is None:
         raise BadParameter("this benchmark needs Ray; install pac-tui[ray]")
-    found: Figures = {"nodes": NODES, "num_envs": NUM_ENVS, "absent": {}}
+    found: Results = {"nodes": NODES, "num_envs": NUM_ENVS, "absent": {}}
     with _cluster() as address:
         for number, (peer, burn) in enumerate(BURNS.items()):
             try:
@@ -72,7 +72,7 @@ def _cluster() -> Iterator[str]:
         cluster.shutdown()
 
 
-def _compare(peer: str, address: str, work: int, *, seconds: float, rounds: int, progress: Progress) -> Figures:
+def _compare(peer: str, address: str, work: int, *, seconds: float, rounds: int, progress: Progress) -> Results:
     """Measure `ray` and a peer in turn. Both sides' processes exist only while they are measured."""
 
     def rate(side: str) -> float:

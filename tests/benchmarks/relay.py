@@ -15,7 +15,7 @@ from statistics import median
 
 import psutil
 
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.measured_process import MeasurementFailed
 from pac.training.bench.scaling import training
 from pac.training.bench.terminal import KEYS, Screen, key_times, rate, summary_of_keys, wait_until_it_runs
@@ -33,7 +33,7 @@ SETTLE = 2.0
 """Seconds after the app has connected or left before a window begins."""
 
 
-def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, progress: Progress) -> Figures:
+def measure_relay(*, seconds: float = 8.0, rounds: int = 7, presses: int = 60, progress: Progress) -> Results:
     """Show a training of 16 environments on a 120x40 terminal through a relay on this machine.
 
     Args:

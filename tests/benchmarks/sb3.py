@@ -15,8 +15,8 @@ from statistics import median
 
 from pac.envs import find
 from pac.training.bench.alone import started
-from pac.training.bench.facts import Figures, Progress, summary_of
-from pac.training.bench.measured_process import figures_of
+from pac.training.bench.facts import Progress, Results, summary_of
+from pac.training.bench.measured_process import results_of
 from pac.training.bench.turns import alternate
 from pac.training.config import Config
 
@@ -27,7 +27,7 @@ TASK, NUM_ENVS, BACKEND = "drmario", 16, "threads"
 LIMIT = 120.0  # s in addition to the training time
 
 
-def compare(*, seconds: float = 8.0, pairs: int = 3, progress: Progress) -> Figures:
+def compare(*, seconds: float = 8.0, pairs: int = 3, progress: Progress) -> Results:
     """Train alternately with both; return their decisions per second and the ratios of the medians.
 
     Args:
@@ -42,7 +42,7 @@ def compare(*, seconds: float = 8.0, pairs: int = 3, progress: Progress) -> Figu
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
     sides = {
-        side: partial(figures_of, function, seconds, limit=seconds + LIMIT)
+        side: partial(results_of, function, seconds, limit=seconds + LIMIT)
         for side, function in (("ours", measure_ours), ("sb3", measure_sb3))
     }
     samples = alternate(sides, pairs, progress)
@@ -57,16 +57,16 @@ def compare(*, seconds: float = 8.0, pairs: int = 3, progress: Progress) -> Figu
     }
 
 
-def _ratio(samples: dict[str, list[Figures]], key: str) -> Figures:
+def _ratio(samples: dict[str, list[Results]], key: str) -> Results:
     ours, theirs = ([run[key] for run in samples[side]] for side in ("ours", "sb3"))
     return {"ours": summary_of(ours), "sb3": summary_of(theirs), "ratio": median(ours) / median(theirs)}
 
 
-def _figures(decisions: int, rollout: float, update: float) -> Figures:
+def _figures(decisions: int, rollout: float, update: float) -> Results:
     return {"rollout_sps": decisions / rollout, "training_sps": decisions / (rollout + update)}
 
 
-def measure_ours(seconds: float) -> Figures:
+def measure_ours(seconds: float) -> Results:
     """Measure our side for `seconds` after one iteration."""
     with started("ppo", find(TASK), SETTINGS, NUM_ENVS, BACKEND) as (trainer, timer):
         trainer.iterate()
@@ -78,7 +78,7 @@ def measure_ours(seconds: float) -> Figures:
     return _figures(trainer.learner.decisions - before, whole - update, update)
 
 
-def measure_sb3(seconds: float) -> Figures:
+def measure_sb3(seconds: float) -> Results:
     """Measure SB3-contrib for `seconds` after one iteration."""
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.callbacks import BaseCallback

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pac.envs import Task
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 from pac.training.bench.measured_process import MeasurementFailed
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pac.training.ppo.policy import PpoPolicy
 
-SETTINGS: Figures = {
+SETTINGS: Results = {
     "learning_rate": 3e-4,
     "gamma": 0.99,
     "gae_lambda": 0.95,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pac.training.bench.facts import Figures
-from pac.tui.cli.bench_show import FORMS, figure, numbers, say_absent
+from pac.training.bench.facts import Results
+from pac.tui.cli.bench_show import FORMS, numbers, say_absent, shown_value
 from pac.tui.cli.show import console, show_table
 
 
-def kernels(result: Figures) -> None:
+def kernels(result: Results) -> None:
     """Print a row per kernel and architecture."""
     table = numbers("kernel", "target", "registers", "stack", "spilled", "occupancy", "")
     for row in result["rows"]:
-        figures = [str(row.get(name, "")) for name in ("registers", "stack_bytes", "spill_stores")]
+        results = [str(row.get(name, "")) for name in ("registers", "stack_bytes", "spill_stores")]
         share = f"{100 * row['occupancy']:.0f} %" if "occupancy" in row else ""
-        table.add_row(row["kernel"], row["target"], *figures, share, row.get("error", ""))
+        table.add_row(row["kernel"], row["target"], *results, share, row.get("error", ""))
     show_table(table)
 
 
-def cluster(result: Figures) -> None:
+def cluster(result: Results) -> None:
     """Print the measured costs, a row per number of ranks, and the assumptions of the model."""
     costs, network = result["costs"], result["network"]
     console.print("This is a model, not a measurement.", style="bold")
@@ -44,7 +44,7 @@ def cluster(result: Figures) -> None:
         )
 
 
-def learning(result: Figures) -> None:
+def learning(result: Results) -> None:
     """Print the mean returns per side, and when the goal was reached."""
     what = "{task}: mean return of 20 episodes after {steps:,} decisions, N = {num_envs}".format(**result)
     console.print(what, style="bold")
@@ -58,7 +58,7 @@ def learning(result: Figures) -> None:
     show_table(table)
 
 
-def peers(result: Figures) -> None:
+def peers(result: Results) -> None:
     """Print each peer on each environment, the ratios, and the training."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Steps per second, N = {result['rows'][0]['num_envs']}, all on cores {cores}", style="bold")
@@ -88,7 +88,7 @@ def peers(result: Figures) -> None:
         console.print(f"{what}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
 
 
-def poker(result: Figures) -> None:
+def poker(result: Results) -> None:
     """Print each measured pair."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Solvers, medians, all on cores {cores}", style="bold")
@@ -96,8 +96,8 @@ def poker(result: Figures) -> None:
     for name, pair in result.items():
         if isinstance(pair, Mapping) and "ratio" in pair:
             unit = "" if "seconds" in pair else " it/s"
-            figures = [f"{figure(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
-            table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
+            results = [f"{shown_value(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
+            table.add_row(name, *results, f"{pair['ratio']:.2f}x")
     show_table(table)
     say_absent(result)
 

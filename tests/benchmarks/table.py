@@ -6,26 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 
 PERCENT, RATE = "{:.1f} %".format, "{:,.0f} /s".format
 MICROSECONDS, MILLISECONDS, SECONDS = "{:.1f} us".format, "{:.0f} ms".format, "{:.2f} s".format
 
 
-def _times(figure: float) -> str:
-    return f"{figure:.2f}x" if figure < 9.995 else f"{figure:.1f}x"
+def _times(number: float) -> str:
+    return f"{number:.2f}x" if number < 9.995 else f"{number:.1f}x"
 
 
-def _share(figure: float) -> str:
-    return PERCENT(100 * figure)
+def _share(number: float) -> str:
+    return PERCENT(100 * number)
 
 
-def _megabytes(figure: float) -> str:
-    return f"{figure / 1e6:.0f} MB"
+def _megabytes(number: float) -> str:
+    return f"{number / 1e6:.0f} MB"
 
 
-def _gigabytes(figure: float) -> str:
-    return f"{figure / 1e9:.1f} GB"
+def _gigabytes(number: float) -> str:
+    return f"{number / 1e9:.1f} GB"
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Row:
         """Whether the bound is a maximum rather than a minimum."""
         return self.aim <= self.bound
 
-    def passed(self, figure: float) -> bool:
+    def passed(self, number: float) -> bool:
         """Whether the bound is reached."""
-        return figure <= self.bound if self.most else figure >= self.bound
+        return number <= self.bound if self.most else number >= self.bound
 
 
 ROWS = {
@@ -155,7 +155,7 @@ ROWS = {
         3,
     ),
     "relay/bits_per_second/median": Row(
-        "bits/s of a relay, 16 boards on a 120x40 terminal", 1e6, 2e5, lambda figure: f"{figure / 1e3:.0f} kbit/s"
+        "bits/s of a relay, 16 boards on a 120x40 terminal", 1e6, 2e5, lambda number: f"{number / 1e3:.0f} kbit/s"
     ),
     "relay/p95": Row("key to screen through a relay, 95th percentile", 150, 80, MILLISECONDS),
     "relay/ratio": Row(
@@ -245,7 +245,7 @@ ROWS = {
 """The rows by the keys under which the results contain their values."""
 
 
-def value_at(results: Figures, place: str) -> float | None:
+def value_at(results: Results, place: str) -> float | None:
     """Return the value that the keys in `place` lead to, or None if it was not measured."""
     found: Any = results
     for key in place.split("/"):
@@ -253,20 +253,20 @@ def value_at(results: Figures, place: str) -> float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def markdown(results: Figures) -> str:
+def markdown(results: Results) -> str:
     """Return the table in Markdown, followed by the machine and the versions."""
     lines = ["| measurement | result | bound | goal |", "|---|---|---|---|"]
     for place, row in ROWS.items():
-        figure = value_at(results, place)
-        measured = "not measured" if figure is None else row.show(figure)
-        if figure is not None and not row.passed(figure):
+        number = value_at(results, place)
+        measured = "not measured" if number is None else row.show(number)
+        if number is not None and not row.passed(number):
             measured += " (missed)"
         sign = "<=" if row.most else ">="
         lines.append(f"| {row.what} | {measured} | {sign} {row.show(row.bound)} | {row.show(row.aim)} |")
     return "\n".join([*lines, "", measured_on(results["facts"])])
 
 
-def measured_on(facts: Figures) -> str:
+def measured_on(facts: Results) -> str:
     """Return the machine, the versions, the revision and the time in one line."""
     versions = ", ".join(f"{name} {found}" for name, found in facts["versions"].items() if found)
     return f"{facts['cpu']}, {facts['cores']} cores, {versions}, revision {facts['revision']}, {facts['time']}."

@@ -63,11 +63,11 @@ def test_checkpoints(capsys):
     """The pauses of checkpoints and the rates are measured for a solver and a learner."""
     found = json_of(capsys, "checkpoints")
     for task in ("holdem", "drmario"):
-        figures = found[task]
-        assert figures["longest_pause_ms"] == max(figures["pauses_ms"]) > 0
-        assert figures["rate_between"] > 0
-        assert figures["megabytes"] > 0
-        assert 0 <= figures["share_saving"] < 1
+        results = found[task]
+        assert results["longest_pause_ms"] == max(results["pauses_ms"]) > 0
+        assert results["rate_between"] > 0
+        assert results["megabytes"] > 0
+        assert 0 <= results["share_saving"] < 1
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def results(**parts):
 
 @pytest.mark.parametrize("place", ROWS)
 def test_rows_find_their_values(place):
-    """Each row of the table contains its figure and whether its bound is reached."""
+    """Each row of the table contains its shown_value and whether its bound is reached."""
     row = ROWS[place]
     nested: object = row.aim
     for key in reversed(place.split("/")):
@@ -117,7 +117,7 @@ def test_rows_find_their_values(place):
 
 
 def test_the_table_marks_missed_bounds():
-    """A figure that misses its bound is marked, and a missing one stays empty."""
+    """A shown_value that misses its bound is marked, and a missing one stays empty."""
     slow = {"burn-20us": {"shm_over_loop": 1.2}}
     lines = markdown(results(peers={"by_environment": slow, "async": {"ratio": 12.0}})).splitlines()
     (python,) = (line for line in lines if "over a plain loop" in line)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pac.envs import BadParameter, find
-from pac.training.bench.facts import Figures
+from pac.training.bench.facts import Results
 from pac.training.config import Config
 from pac.training.lone_training import LoneTraining, maker
 from pac.training.trainer import Context, Timer
@@ -27,7 +27,7 @@ def test_each_seed_is_a_training_of_its_own():
     config = Config(task="CartPole-v1", steps=32, seed=4, num_envs=2, settings=FEW)
     runs = learning(config, seeds=2, progress=lambda _what, _share: None)["sides"][OURS]["runs"]
     curves = [[(point["decisions"], point["mean"]) for point in run["points"]] for run in runs]
-    again: list[Figures] = []
+    again: list[Results] = []
     train_ours(config.model_copy(update={"seed": 5}), Checks(32, 32 / 20), again.append)
     assert [run["seed"] for run in runs] == [4, 5]
     assert curves[1] == [(point["decisions"], point["mean"]) for point in again] != curves[0]
@@ -61,7 +61,7 @@ def test_dqn_of_others_trains_alternately(trainer, other, ends):
 @pytest.mark.session
 def test_a_ppo_written_as_cleanrls_learns():
     """Its mean return rises within a few updates; the clock stops while it plays."""
-    points: list[Figures] = []
+    points: list[Results] = []
     train_cleanrl_ppo(Config(task="CartPole-v1", seed=1), Checks(4096, 2048), points.append)
     assert [point["decisions"] for point in points] == [2048, 4096]
     assert points[-1]["mean"] > 60

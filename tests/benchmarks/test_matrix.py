@@ -38,7 +38,7 @@ def test_the_ratio_is_that_of_its_ends():
 
 
 def test_the_report_contains_rates_targets_and_gaps():
-    """Each combination is a line with its figures and its target, or with the reason why it was not measured."""
+    """Each combination is a line with its results and its target, or with the reason why it was not measured."""
     text = matrix_markdown(result(absent={"shm, N=32, cuda": "no GPU"}, rollout_ratio=41.25))
     assert "| http, N=1, cpu | 1,000 | 670 | 1,200 | 1.50 | 97 % | 300 MB | N/A | N/A | -0.25 |" in text
     assert "| shm, N=32, cuda | N/A: no GPU |" in text
@@ -81,7 +81,7 @@ def test_a_chart_draws_longer_bars_for_more():
 @pytest.mark.session
 @pytest.mark.slow
 def test_each_combination_is_a_session():
-    """A combination that runs has all figures; one that cannot run has a reason."""
+    """A combination that runs has all results; one that cannot run has a reason."""
     config = Config(task="noop:length=20", settings={"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 8})
     combinations = (Combination("inline", 2), Combination("carrier pigeon", 1))
     found = matrix(config, combinations, steps=2048, progress=lambda _what, _share: None)

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from ..config import Config
-from .facts import Figures, Progress, summary_of
+from .facts import Progress, Results, summary_of
 from .measured_process import MeasurementFailed
 from .scaling import measure
 from .terminal import COLUMNS, KEYS, LINES, app_on_terminal, drain, key_times, on_terminal, summary_of_keys
@@ -29,7 +29,7 @@ LIMIT = 90.0  # s in addition to the training time
 PAUSE = 0.31  # s between two key presses, not a multiple of any period of the app
 
 
-def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progress: Progress) -> Figures:
+def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progress: Progress) -> Results:
     """Train alternately headless and with the app on a 200x60 terminal, which shows all boards.
 
     Returns:
@@ -85,7 +85,7 @@ def _app_load(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, 
     return 100 * (last[1] - first[1]) / max(SAMPLE, last[0] - first[0]), peak
 
 
-def key_latency(*, num_envs: int = 64, presses: int = 100, progress: Progress) -> Figures:
+def key_latency(*, num_envs: int = 64, presses: int = 100, progress: Progress) -> Results:
     """Press keys during training and measure the time from each key to the last byte of the change on screen.
 
     Returns:
@@ -104,7 +104,7 @@ def key_latency(*, num_envs: int = 64, presses: int = 100, progress: Progress) -
     return {"num_envs": num_envs, **summary_of_keys(times), "by_key": by_key}
 
 
-def start_up(*, repetitions: int = 5, progress: Progress) -> Figures:
+def start_up(*, repetitions: int = 5, progress: Progress) -> Results:
     """Measure the time in seconds from the start of the process to the first screen and to the first moving board."""
     screens, boards = [], []
     progress("starting the app", 0.0)

@@ -15,7 +15,7 @@ from ...backends.core.base import Backend
 from ...envs import find
 from ..config import Config
 from .backends.rates import RandomLegal
-from .facts import Figures, Progress
+from .facts import Progress, Results
 from .ppo_parts import ppo_parts
 from .scaling import measure
 from .turns import alternate, compared, portion
@@ -26,7 +26,7 @@ SLOTS = 17
 
 def measure_device(
     *, seconds: float = 1.0, training: float = 15.0, rounds: int = 7, large: int = 8_192, progress: Progress
-) -> Figures:
+) -> Results:
     """Measure the device backend on the CPU with two threads.
 
     Args:
@@ -40,7 +40,7 @@ def measure_device(
         `steps` and `ppo` with the rates of both sides and their `ratio`, the median over pairs; for each N in `parts`
         the rates and seconds of the parts of PPO, and the memory.
     """
-    found: Figures = {"task": TASK, "num_envs": NUM_ENVS, "workers": WORKERS}
+    found: Results = {"task": TASK, "num_envs": NUM_ENVS, "workers": WORKERS}
     found["steps"] = _steps(seconds, rounds, portion(progress, 0, 3))
     found["ppo"] = _training(training, rounds, portion(progress, 1, 3))
     found["parts"] = {}
@@ -51,7 +51,7 @@ def measure_device(
     return found
 
 
-def _steps(seconds: float, rounds: int, progress: Progress) -> Figures:
+def _steps(seconds: float, rounds: int, progress: Progress) -> Results:
     """Return placements per second with random legal actions; choosing them is not counted."""
     with (
         closing(make(TASK, NUM_ENVS, "threads", strict=True, workers=WORKERS, slots=SLOTS)) as threads,
@@ -76,7 +76,7 @@ def _rate(envs: Backend, seconds: float) -> float:
     return steps / spent
 
 
-def _training(seconds: float, rounds: int, progress: Progress) -> Figures:
+def _training(seconds: float, rounds: int, progress: Progress) -> Results:
     """Return steps per second of whole PPO trainings."""
     plain = Config(task=TASK, num_envs=NUM_ENVS, workers=WORKERS, device="cpu", seconds=seconds, checkpoint_every=0)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..config import Config
 from ..telemetry.blocks import TelemetryReader
-from .facts import Figures, Progress
+from .facts import Progress, Results
 from .scaling import training
 from .terminal import Screen, rate, wait_until_it_runs
 from .turns import compared, portion
@@ -77,7 +77,7 @@ def drawing_cost(
     seconds: float = 15.0,
     rounds: int = 4,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Train in four environments of one worker, alternately with and without the app, which shows all boards.
 
     Args:
@@ -95,7 +95,7 @@ def drawing_cost(
     }
 
 
-def _cost(milliseconds: float, seconds: float, rounds: int, progress: Progress) -> Figures:
+def _cost(milliseconds: float, seconds: float, rounds: int, progress: Progress) -> Results:
     config = Config(
         task=f"{__name__}:{Rendered.__name__}:milliseconds={milliseconds}",
         trainer="random",

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ...backends import usable_cores
 
-Figures: TypeAlias = dict[str, Any]
+Results: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with the current measurement and the share that is done, 0 to 1."""
 
@@ -23,7 +23,7 @@ STEAL = 7
 PACKAGES = ("pac-tui", "torch", "numba", "numpy", "gymnasium", "textual", "stable-baselines3", "sb3-contrib")
 
 
-def facts() -> Figures:
+def facts() -> Results:
     """Return versions, machine, revision and time."""
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
@@ -35,7 +35,7 @@ def facts() -> Figures:
     }
 
 
-def summary_of(samples: Sequence[float]) -> Figures:
+def summary_of(samples: Sequence[float]) -> Results:
     """Return the median, the minimum, the maximum and the number of measurements."""
     return {
         "median": median(samples),
@@ -45,7 +45,7 @@ def summary_of(samples: Sequence[float]) -> Figures:
     }
 
 
-def ratios_of(ours: Sequence[float], others: Sequence[float]) -> Figures:
+def ratios_of(ours: Sequence[float], others: Sequence[float]) -> Results:
     """Return the median, the minimum and the maximum of the ratios of pairs."""
     ratios = [one / other for one, other in zip(ours, others, strict=True)]
     return {"ratio": median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}

@@ -18,7 +18,7 @@ from ...backends.device.budget import budget_of
 from ...backends.device.memory import DeviceMemory
 from ...envs import PacError, Task, find
 from .alone import started
-from .facts import Figures, Progress
+from .facts import Progress, Results
 from .turns import rate_of, timed
 
 SLOTS = 33
@@ -41,7 +41,7 @@ def measure_gpu(
     envs: tuple[int, ...] = (256, 8_192, 65_536),
     seconds: float = 3.0,
     progress: Progress,
-) -> Figures:
+) -> Results:
     """Measure environments in the memory of a device.
 
     Args:
@@ -59,7 +59,7 @@ def measure_gpu(
     """
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise PacError(f"PyTorch {torch.__version__} finds no GPU; this benchmark needs one.")
-    rows: list[Figures] = []
+    rows: list[Results] = []
     cases = [(find(name), count) for name in tasks for count in envs]
     for number, (task, count) in enumerate(cases):
         progress(f"{task.name}, N = {count:,}", number / len(cases))
@@ -71,7 +71,7 @@ def measure_gpu(
     return {"device": name, "rows": rows}
 
 
-def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures:
+def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Results:
     with closing(make(task, num_envs, "device", slots=SLOTS, device=device, strict=True)) as envs:
         actions = RandomLegalOnDevice(task, cast("DeviceMemory", envs.buffer))
 
@@ -88,7 +88,7 @@ def _measured(task: Task, num_envs: int, device: str, seconds: float) -> Figures
         begun = time.perf_counter()
         envs.start()
         step(1)
-        found: Figures = {"first_step_seconds": time.perf_counter() - begun}
+        found: Results = {"first_step_seconds": time.perf_counter() - begun}
         one, _ = timed(partial(step, 1))
         several = max(1, min(SLOTS - 1, round(seconds / one)))
         found["steps_per_second"] = rate_of(partial(step, several), seconds)
@@ -122,7 +122,7 @@ class RandomLegalOnDevice:
         fields["action"][slot] = keys.argmax(dim=1)
 
 
-def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Figures:
+def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool) -> Results:
     """Return the steps per second of whole PPO, after two iterations, and the peak GPU memory in bytes so far."""
     steps = SLOTS - 1
     decisions = steps * num_envs
@@ -143,7 +143,7 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float, *, graph: bool)
             iterations += 1
         _wait(device)
         rate = iterations * decisions / (time.perf_counter() - begun)
-        found: Figures = {"ppo_graph_steps_per_second" if graph else "ppo_steps_per_second": rate}
+        found: Results = {"ppo_graph_steps_per_second" if graph else "ppo_steps_per_second": rate}
         if device != "apart":
             found["peak_gpu_bytes"] = torch.cuda.max_memory_allocated()
     return found

@@ -113,7 +113,7 @@ class MeasuredProcess:
         return answer
 
 
-def figures_of(function: Callable[..., Any], *arguments: object, limit: float) -> Any:
+def results_of(function: Callable[..., Any], *arguments: object, limit: float) -> Any:
     """Call a function in a process of its own, with arguments that JSON can contain, and return its result.
 
     Raises:

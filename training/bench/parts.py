@@ -8,7 +8,7 @@ from typing import Any
 
 from ...envs.openmp import unavailable
 from ...envs.task import load
-from .facts import Figures, Progress
+from .facts import Progress, Results
 
 WATCHED = 1.0
 """Default seconds of training of each half of a pair."""
@@ -28,15 +28,15 @@ class Benchmark:
     quick: dict[str, Any]
     help: str = ""
 
-    def __call__(self, *, quick: bool, progress: Progress, **options: Any) -> Figures:
+    def __call__(self, *, quick: bool, progress: Progress, **options: Any) -> Results:
         """Run the benchmark; `options` override those of a full or quick run."""
-        figures: Figures = self.load()(progress=progress, **((self.quick if quick else {}) | options))
-        return figures
+        results: Results = self.load()(progress=progress, **((self.quick if quick else {}) | options))
+        return results
 
-    def load(self) -> Callable[..., Figures]:
+    def load(self) -> Callable[..., Results]:
         """Import the function; load OpenMP before PyTorch does, so that its threads sleep, as in a session."""
         unavailable()
-        found: Callable[..., Figures] = load(self.function)
+        found: Callable[..., Results] = load(self.function)
         return found
 
 

@@ -24,7 +24,7 @@ from ..ppo.storage import RolloutStorage
 from ..ppo.update import STATISTICS, Coefficients, PpoBatch, PpoLearner, update
 from ..ranks import SingleRank
 from ..trainer import Timer
-from .facts import Figures
+from .facts import Results
 from .turns import timed
 
 DECISIONS = 8_192
@@ -34,7 +34,7 @@ MINIBATCH = 1_024
 CPU = torch.device("cpu")
 
 
-def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int = 1) -> Figures:
+def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int = 1) -> Results:
     """Measure one rollout and one update with one epoch, and their parts.
 
     Args:
@@ -47,7 +47,7 @@ def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int =
     settings = PpoSettings.for_task(
         task, {"batch": steps * num_envs, "minibatch": MINIBATCH, "epochs": 1, "threads": threads}
     )
-    found: Figures = {}
+    found: Results = {}
     generator, compute = torch.Generator().manual_seed(0), ComputeThreads(CPU, threads)
     policy = placed(PpoPolicy(task, settings, generator), CPU)
     envs = make(task, num_envs, backend, strict=True, slots=steps + 1, seed=0, workers=threads)
@@ -75,7 +75,7 @@ def ppo_parts(task: Task, num_envs: int, backend: str = "inline", threads: int =
 
 def _update(
     policy: PpoPolicy, settings: PpoSettings, collected: Rollout, generator: torch.Generator, threads: ComputeThreads
-) -> Figures:
+) -> Results:
     """Learn from a rollout as PPO does; return the seconds of the advantages and of an epoch."""
     data = collected.storage.data()
     gae_seconds, (advantages, returns) = timed(

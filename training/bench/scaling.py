@@ -13,11 +13,11 @@ from ..config import Config
 from ..session.host import SessionProcess, launch
 from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.snapshot import Scaling
-from .facts import Figures, Progress, summary_of
+from .facts import Progress, Results, summary_of
 from .turns import alternate
 
 
-def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: int, progress: Progress) -> Figures:
+def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: int, progress: Progress) -> Results:
     """Train at each N in turn, `repeat` times. The baseline is the median fps at N = 1, which is always measured.
 
     Args:
@@ -74,13 +74,13 @@ def training(config: Config) -> Iterator[SessionProcess]:
                 session.kill()
 
 
-def measure(config: Config) -> Figures:
+def measure(config: Config) -> Results:
     """Run one session to its limit and return its report."""
     with training(config) as session:
         return session.report()
 
 
-def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Figures:
+def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Results:
     fps = median(samples)
     return {
         "num_envs": count,

@@ -21,7 +21,7 @@ import psutil
 
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.records import Phase
-from .facts import Figures, summary_of
+from .facts import Results, summary_of
 from .measured_process import MeasurementFailed
 
 COLUMNS, LINES = 200, 60
@@ -128,7 +128,7 @@ def key_times(
     return times
 
 
-def summary_of_keys(times: Mapping[str, Sequence[float]]) -> Figures:
+def summary_of_keys(times: Mapping[str, Sequence[float]]) -> Results:
     """Return the number of `presses`, a summary of their `milliseconds`, and the 95th percentile."""
     every = sorted(value for values in times.values() for value in values)
     p95 = every[min(len(every) - 1, round(0.95 * len(every)))]

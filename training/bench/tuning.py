@@ -13,7 +13,7 @@ from ..config import Config
 from ..limits import MAX_ENVS
 from ..loading import effective_settings, num_envs_of, trainer_of
 from ..session.host import SessionFailed
-from .facts import Figures, Progress, summary_of
+from .facts import Progress, Results, summary_of
 from .scaling import measure
 
 MEASURED = 2.5
@@ -80,7 +80,7 @@ class Tuner:
         seconds: float,
         progress: Progress,
         *,
-        run: Callable[[Config], Figures] = measure,
+        run: Callable[[Config], Results] = measure,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config, self._seconds, self._progress, self._run, self._clock = config, seconds, progress, run, clock
@@ -198,7 +198,7 @@ class Tuner:
         return replace(trial, settings={**trial.settings, f"{self._trainer}.{name}": value}, rates=[])
 
 
-def tune(config: Config, *, seconds: float, progress: Progress) -> Figures:
+def tune(config: Config, *, seconds: float, progress: Progress) -> Results:
     """Return the fastest settings that were found in some seconds, and everything that was measured.
 
     Returns:
@@ -221,7 +221,7 @@ def tune(config: Config, *, seconds: float, progress: Progress) -> Figures:
     }
 
 
-def _row(trial: Trial) -> Figures:
+def _row(trial: Trial) -> Results:
     known = {"sps": summary_of(trial.rates)} if trial.rates else {"error": trial.error}
     facts = {name: getattr(trial, name) for name in ("backend", "num_envs", "workers", "settings")}
     return {"options": trial.options, **facts, **known}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from .facts import Figures, Progress, ratios_of, summary_of
+from .facts import Progress, Results, ratios_of, summary_of
 
 Result = TypeVar("Result")
 
@@ -24,7 +24,7 @@ def alternate(
     return found
 
 
-def compared(rates: Mapping[str, list[float]], ours: str, other: str) -> Figures:
+def compared(rates: Mapping[str, list[float]], ours: str, other: str) -> Results:
     """Return a summary of each side's rates, and the ratio of two sides within each round."""
     return {side: summary_of(found) for side, found in rates.items()} | ratios_of(rates[ours], rates[other])
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
-from .facts import Figures, Progress, summary_of
+from .facts import Progress, Results, summary_of
 from .measured_process import MeasuredProcess, MeasurementFailed
 from .parts import WATCHED
 from .terminal import Screen, drain, on_terminal
@@ -58,7 +58,7 @@ while not stop.exists():
 """Imports what trainings import, and steps until the file `stop` exists."""
 
 
-def watch_startup(*, pairs: int = 7, progress: Progress) -> Figures:
+def watch_startup(*, pairs: int = 7, progress: Progress) -> Results:
     """Start a script alternately with and without `pac-tui watch`.
 
     Returns:
@@ -118,7 +118,7 @@ SETTLING = 0.15  # s: what became due while a process was stopped is done in the
 Turn = dict[str, float]
 
 
-def watch_cost(*, seconds: float = WATCHED, pairs: int = 24, rounds: int = 7, progress: Progress) -> Figures:
+def watch_cost(*, seconds: float = WATCHED, pairs: int = 24, rounds: int = 7, progress: Progress) -> Results:
     """Train in several loops, each with `watch` and without, unattached and with the app attached.
 
     A pair is `seconds` of training with `watch` and as many without, in processes that are stopped meanwhile.
@@ -129,8 +129,8 @@ def watch_cost(*, seconds: float = WATCHED, pairs: int = 24, rounds: int = 7, pr
         environments, over that without `watch`, per round; and `startup`, what `watch_startup` returns.
     """
     ways = [(loop, attached) for loop in measurable() for attached in (False, True)]
-    added: dict[str, dict[str, Figures]] = {}
-    cpu: dict[str, dict[str, Figures]] = {}
+    added: dict[str, dict[str, Results]] = {}
+    cpu: dict[str, dict[str, Results]] = {}
     for number, (loop, attached) in enumerate(ways):
         who = "attached" if attached else "nobody"
         progress(f"{loop}, {who}", number / (len(ways) + 2))

@@ -8,30 +8,30 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...training.bench.facts import Figures, facts
+from ...training.bench.facts import Results, facts
 from ...training.exits import DONE
 from .show import console, flat, listed, plain_table, show_json, show_table
 
 BAR = 30
 
 
-def show(name: str, result: Figures, *, json: bool) -> int:
-    """Print the figures of a benchmark, or one JSON object with the machine as well; return the exit code."""
+def show(name: str, result: Results, *, json: bool) -> int:
+    """Print the results of a benchmark, or one JSON object with the machine as well; return the exit code."""
     if json:
         return show_json({"benchmark": name, **result, "facts": facts()})
     FORMS.get(name, _listed)(result)
     return DONE
 
 
-def _listed(result: Figures) -> None:
-    """Print figures, nested names joined by points."""
+def _listed(result: Results) -> None:
+    """Print results, nested names joined by points."""
     shown = listed("", "")
     for key, value in flat(result).items():
-        shown.add_row(key, figure(value))
+        shown.add_row(key, shown_value(value))
     show_table(shown)
 
 
-def scaling(result: Figures) -> None:
+def scaling(result: Results) -> None:
     """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
     table = numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "marginal", "", "")
@@ -55,7 +55,7 @@ def scaling(result: Figures) -> None:
         console.print(f"Knee: {result['knee_sentence']}.")
 
 
-def _repetitions(result: Figures) -> str:
+def _repetitions(result: Results) -> str:
     count = result["rows"][0]["fps"]["repetitions"]
     return f"{count} measurement{'s' * (count > 1)} of {result['seconds']:g} s"
 
@@ -66,7 +66,7 @@ def bar(share: float) -> str:
     return "█" * whole + " ▏▎▍▌▋▊▉"[rest].strip()
 
 
-def transports(result: Figures) -> None:
+def transports(result: Results) -> None:
     """Print the round-trip times of each backend."""
     console.print(f"{result['task']}: a step of all environments", style="bold")
     table = numbers("transport", "N", "p50", "p95", "p99", "steps/s")
@@ -79,7 +79,7 @@ def transports(result: Figures) -> None:
     say_absent(result)
 
 
-def traces(result: Figures) -> None:
+def traces(result: Results) -> None:
     """Print the hash of each backend's trace and the first difference."""
     console.print("{task}, seed {seed}, N = {num_envs}".format(**result), style="bold")
     table = plain_table("transport", "hash", "")
@@ -98,15 +98,15 @@ def traces(result: Figures) -> None:
         console.print(f"{compared}: all identical.")
 
 
-FORMS: dict[str, Callable[[Figures], None]] = {
+FORMS: dict[str, Callable[[Results], None]] = {
     "scaling": scaling,
     "transports": transports,
     "traces": traces,
 }
-"""Functions that print the figures of a benchmark; those of others are listed."""
+"""Functions that print the results of a benchmark; those of others are listed."""
 
 
-def say_absent(result: Figures) -> None:
+def say_absent(result: Results) -> None:
     """Print what was not measured, and why."""
     for name, reason in result["absent"].items():
         console.print(f"{name} was not measured: {reason}", style="dim")
@@ -120,7 +120,7 @@ def numbers(first: str, *others: str) -> Table:
     return table
 
 
-def figure(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a number with separators and significant digits only."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

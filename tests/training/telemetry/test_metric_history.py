@@ -1,4 +1,4 @@
-"""Figures of iterations, as readers of telemetry see them."""
+"""Results of iterations, as readers of telemetry see them."""
 
 import pytest
 

@@ -14,7 +14,7 @@ from ..commands import kill_all, start, tidy
 ENVS, BATCH, ITERATIONS, SEEDS, LAST = 8, 512, 20, 5, 5
 """Environments of all ranks; decisions of an iteration, which is one minibatch; the last iterations are compared."""
 EXACT = ("loss/policy", "loss/value", "loss/entropy", "grad_norm", "approx_kl", "explained_variance", "value_mean")
-"""Figures that ranks compute together."""
+"""Results that ranks compute together."""
 ALIKE = ("loss/value", "loss/entropy", "value_mean", "rate/done")
 LIMIT = 250.0
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ....backends.factory import make
 from ....envs import Task
 from ....envs.actions import random_actions
-from ..facts import Figures, ratios_of
+from ..facts import Results, ratios_of
 from ..turns import alternate, rate_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RandomLegal:
             )
 
 
-def async_ratio(*, rounds: int) -> Figures:
+def async_ratio(*, rounds: int) -> Results:
     """Compare `shm` with Gymnasium's AsyncVectorEnv on the same environments with random legal actions.
 
     Returns:

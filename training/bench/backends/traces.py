@@ -15,7 +15,7 @@ from ....backends.core.errors import BackendUnavailable
 from ....backends.factory import BACKENDS, make
 from ....envs import BadParameter, Task, find
 from ....envs.fields import Array
-from ..facts import Figures
+from ..facts import Results
 from .rates import RandomLegal
 
 REFERENCE = "inline"
@@ -30,7 +30,7 @@ def compare_traces(
     seed: int = 0,
     backends: Sequence[str] = (),
     progress: Callable[[str, float], None] = lambda _what, _share: None,
-) -> Figures:
+) -> Results:
     """Step every backend with the same random legal actions until `games` games have ended.
 
     All fields of a step are compared (observation, mask, reward and its terms, terminated, truncated, frames, outcome,
@@ -90,7 +90,7 @@ def compare_traces(
 
 def _play(
     traces: Sequence[Trace], games: int, choose: RandomLegal, progress: Callable[[str, float], None]
-) -> tuple[int, int, Figures | None]:
+) -> tuple[int, int, Results | None]:
     """Play until `games` have ended or something differs; return steps, games and the first difference."""
     reference = traces[0].envs
     for trace in traces:
@@ -107,7 +107,7 @@ def _play(
     return steps, played, difference
 
 
-def _look(traces: Sequence[Trace], step: int) -> Figures | None:
+def _look(traces: Sequence[Trace], step: int) -> Results | None:
     """Add the current step to all traces; return the first difference from the reference."""
     for trace in traces:
         trace.add()
@@ -147,7 +147,7 @@ class Trace:
         """Whether both have the same bytes so far."""
         return bool(self.hash.digest() == other.hash.digest())
 
-    def difference(self, other: Trace) -> Figures:
+    def difference(self, other: Trace) -> Results:
         """Return the field and the environment of the first difference in the current step."""
         for item in self._fields:
             rows = np.flatnonzero((self.row_bytes(item.name) != other.row_bytes(item.name)).any(axis=1))

@@ -12,7 +12,7 @@ from ....backends.core.base import Backend
 from ....backends.core.errors import BackendUnavailable
 from ....backends.factory import BACKENDS, make
 from ....envs import Task, find
-from ..facts import Figures, Progress
+from ..facts import Progress, Results
 from ..turns import portion
 from .rates import RandomLegal
 
@@ -22,7 +22,7 @@ WARM_UP = 20
 """Steps before a block that are not counted, because workers sleep after a long wait."""
 
 
-def compare_transports(*, task: str = "noop", trips: int = 10_000, progress: Progress) -> Figures:
+def compare_transports(*, task: str = "noop", trips: int = 10_000, progress: Progress) -> Results:
     """Measure steps of 1 and of 32 environments with random legal actions, in alternating blocks.
 
     Args:
@@ -37,7 +37,7 @@ def compare_transports(*, task: str = "noop", trips: int = 10_000, progress: Pro
     """
     known = find(task)
     known.prepare()
-    rows: list[Figures] = []
+    rows: list[Results] = []
     absent: dict[str, str] = {}
     for index, num_envs in enumerate(COUNTS):
         rows += _at(known, num_envs, trips, absent, portion(progress, index, len(COUNTS)))
@@ -52,7 +52,7 @@ def compare_transports(*, task: str = "noop", trips: int = 10_000, progress: Pro
     }
 
 
-def _at(task: Task, num_envs: int, trips: int, absent: dict[str, str], progress: Progress) -> list[Figures]:
+def _at(task: Task, num_envs: int, trips: int, absent: dict[str, str], progress: Progress) -> list[Results]:
     """Measure every backend that runs `task` at one N."""
     count = max(1, trips // num_envs // BLOCKS)
     with ExitStack() as stack:
@@ -85,7 +85,7 @@ def _trips(envs: Backend, choose: RandomLegal, count: int) -> list[int]:
     return times
 
 
-def _row(envs: Backend, times: list[int]) -> Figures:
+def _row(envs: Backend, times: list[int]) -> Results:
     p50, p95, p99 = (np.percentile(times, [50, 95, 99]) / 1000).tolist()
     row: dict[str, Any] = {"transport": envs.name, "num_envs": envs.environments, "workers": len(envs.workers)}
     row |= {"trips": len(times), "p50_us": p50, "p95_us": p95, "p99_us": p99}

@@ -13,7 +13,7 @@ from ....envs.fields import DECIDES, Array
 from ....envs.native import below, compiler
 from ....envs.registry import find
 from ....envs.task import allocate
-from ..facts import Figures, Progress, summary_of
+from ..facts import Progress, Results, summary_of
 from ..turns import alternate, rate_of
 
 RUNS = 5
@@ -85,7 +85,7 @@ def play_rate(spec: str, seconds: float, *, episodes: bool = False) -> float:
     return median(rate_of(work, seconds / RUNS, thread_time) for _ in range(RUNS))
 
 
-def measure_engine(*, repeat: int = 5, seconds: float = 2.0, progress: Progress) -> Figures:
+def measure_engine(*, repeat: int = 5, seconds: float = 2.0, progress: Progress) -> Results:
     """Measure each game `repeat` times, in turn; return the summaries of the rates."""
     rates = {
         "placements_per_second": partial(play_rate, "drmario", seconds),

@@ -12,7 +12,7 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainers import trainer_kind
 from ..training.units import RETURN, Units, first_of, plural
-from .drawing.numbers import age, figure, whole
+from .drawing.numbers import age, readable, whole
 
 NEWLINE = "\n"
 IDLE = 3.0
@@ -45,7 +45,7 @@ def progress_text(snapshot: Snapshot, start: Progress) -> str:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
     goal = first_of(about.figures, snapshot.metrics)
     if goal != RETURN and goal.name in snapshot.metrics:
-        parts.append(f"{goal.title} {figure(snapshot.metrics[goal.name])}")
+        parts.append(f"{goal.title} {readable(snapshot.metrics[goal.name])}")
     return " · ".join(parts)
 
 
@@ -83,7 +83,7 @@ def report_text(report: Mapping[str, Any]) -> str:
         ", ".join(
             (
                 f"{whole(report['fps'])} {units.fps}",
-                f"{figure(report['fps_per_env'])} {units.fps} per {units.environment}",
+                f"{readable(report['fps_per_env'])} {units.fps} per {units.environment}",
                 f"{whole(report['sps'])} {units.sps}",
             )
         ),
@@ -97,7 +97,7 @@ def report_text(report: Mapping[str, Any]) -> str:
         )
     if not units.episodes:
         known = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
-        lines += [", ".join(f"{title} {figure(value)}" for title, value in known)] if known else []
+        lines += [", ".join(f"{title} {readable(value)}" for title, value in known)] if known else []
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
     lines += [f"event: {event.partition(NEWLINE)[0]}" for event in report["events"]]

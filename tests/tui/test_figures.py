@@ -8,7 +8,7 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
 from pac.tui.views.base import ViewUpdate
 from pac.tui.views.curves import Curves, all_curves
-from pac.tui.views.figures import Entry, pairs, shows_scaling, throughput
+from pac.tui.views.number_rows import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.frames import frames_of
 from pac.tui.views.workers import event_rows
 

@@ -13,7 +13,7 @@ from ...envs.fields import Array
 from ...envs.unknown import is_unknown
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment, MomentSource, RecentSteps
-from ..drawing.numbers import decimal, figure, percent, whole
+from ..drawing.numbers import decimal, percent, readable, whole
 from ..drawing.styles import (
     ACCENT,
     BRIGHT,
@@ -92,7 +92,7 @@ def strips(about: Description, line: RecentSteps, width: int) -> list[Row]:
 
 
 def _number(values: NDArray[np.float32]) -> str:
-    return "" if is_unknown(float(values[-1])) else figure(float(values[-1]))
+    return "" if is_unknown(float(values[-1])) else readable(float(values[-1]))
 
 
 def _strip(name: str, shares: NDArray[np.float64], colors: list[str], newest: str) -> Row:

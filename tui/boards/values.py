@@ -10,7 +10,7 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import ShapedPanel
-from ..drawing.numbers import figure, short
+from ..drawing.numbers import readable, short
 from ..drawing.styles import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, spread, styled, width_of
 from .cells import legible
 from .scale import Scale
@@ -56,7 +56,7 @@ class ValueRenderer:
         index, most, *values = (float(number) for number in row)
         label, count = self._labels[int(index)], shown(len(values), scale.columns)
         text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
-        number = styled(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
+        number = styled(text if len(values) > 1 else f"{readable(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
         wide = len(number.text)
         name = min(self._longest, LABEL, max(LABEL // 2, scale.columns - wide - 2 - LEAST_BAR))
         if scale.columns - wide < LABEL or not self._bars:
@@ -83,7 +83,7 @@ def heading(names: Sequence[str], width: int) -> str:
 
 def compact(value: float) -> str:
     """Return a number in less than a column's width."""
-    text = figure(value)
+    text = readable(value)
     if len(text) < COLUMN:
         return text
     if abs(value) < 1:
@@ -120,7 +120,7 @@ class ThresholdRenderer:
         """Return label and value of the first entries, as many as fit into `width` columns."""
         pieces: list[Segment] = []
         for index in self.order(board):
-            text = f"{self._labels[index]} {figure(float(board[index]))} "
+            text = f"{self._labels[index]} {readable(float(board[index]))} "
             if width_of(pieces) + len(text) > width + 1:
                 break
             counts = self.reached(index, float(board[index])) > 0
@@ -138,7 +138,7 @@ class ThresholdRenderer:
         steps, reached = self._steps[index], self.reached(index, value)
         following = steps[min(reached, len(steps) - 1)]
         color = self._color(index) if reached else FAINT
-        number = styled(f"{figure(value)}/{figure(following)}".rjust(COLUMN), TEXT if reached else FAINT)
+        number = styled(f"{readable(value)}/{readable(following)}".rjust(COLUMN), TEXT if reached else FAINT)
         name = scale.columns - COLUMN - 1 if scale.name == "tight" else LABEL - 2
         label = styled(fit(self._labels[index], name), color, bold=bool(reached))
         wide = scale.columns - name - COLUMN - 2

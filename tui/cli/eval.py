@@ -19,7 +19,7 @@ from ...training.exits import DONE
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
-from ..drawing.numbers import figure
+from ..drawing.numbers import readable
 from ..terminal.modes import borrowed_terminal, check_terminal
 from ..terminal.output import json_text
 from ..terminal.progress import progress_bar
@@ -100,9 +100,9 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
     console.print(f"{found['run']}: {found['task']} after {found['steps']:,} steps, with {actions}", markup=False)
     table = plain_table("measured", "mean", f"95 % of {episodes:,} episodes")
     figures = dict(found["evaluation"])
-    interval = " to ".join(figure(figures.pop(f"return_{end}", None)) for end in ("low", "high"))
+    interval = " to ".join(readable(figures.pop(f"return_{end}", None)) for end in ("low", "high"))
     for name, value in figures.items():
-        table.add_row(name, figure(value), interval if name == "return" else "")
+        table.add_row(name, readable(value), interval if name == "return" else "")
     show_table(table)
     code = _show_list(evaluated) if listed else DONE
     where = [] if config.runs_dir == RUNS else ["--runs-dir", str(config.runs_dir)]
@@ -127,7 +127,7 @@ def _print_episodes(found: Mapping[str, Any], command: Sequence[str]) -> None:
     table = plain_table("return", "length", "end", "environment", "episode", "seed")
     for episode in played[:BEST] + (played[BEST:][-BEST:]):
         table.add_row(
-            figure(episode["returns"][0]),
+            readable(episode["returns"][0]),
             f"{episode['length']:,}",
             episode["outcome"] or "",
             f"{episode['environment']:,}",

@@ -20,7 +20,7 @@ from ...training.runs.overview import RunOverview, goal_of, live_facts, overview
 from ...training.runs.removal import Removal, check_removal, remove
 from ...training.telemetry.findings import gravest_first
 from ...training.units import STEPPED, Figure, Units, plural
-from ..drawing.numbers import figure
+from ..drawing.numbers import readable
 from ..drawing.spark import sparkline
 from .flags import OPTIONS, Json
 from .show import console, flat, listed, plain_table, show_json, show_table
@@ -72,7 +72,7 @@ def _cells(run: RunOverview) -> tuple[str, ...]:
         str(run.metadata.get("num_envs", "")),
         f"{run.metadata.get(units.over, 0):,} {units.counted}",
         f"{run.metadata.get('episodes', 0):,}" if units.episodes else "",
-        f"{goal.title} {figure(values[-1])}" if values else "",
+        f"{goal.title} {readable(values[-1])}" if values else "",
         sparkline(values, log=goal.log),
         run.state,
         _when(run.metadata.get("started", run.when)),

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SIGNS, SOFT, Row, fit, styled
-from ..views.figures import hint
+from ..views.number_rows import hint
 from .dialog import ListDialog
 from .prompt import KeyedInput
 

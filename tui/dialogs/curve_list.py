@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from ..curve_options import CurveOptions
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, SIGNS, SOFT, Row, fit, styled
-from ..views.figures import hint
+from ..views.number_rows import hint
 from .dialog import ListDialog
 
 SCALE = 12

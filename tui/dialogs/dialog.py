@@ -16,7 +16,7 @@ from ..drawing.panels import FRAME, framed
 from ..drawing.plain import Modal
 from ..drawing.styles import ACCENT, RED, Row, styled
 from ..drawing.widgets import TextLines
-from ..views.figures import hint, wrapped
+from ..views.number_rows import hint, wrapped
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.numbers import alike
 from ..drawing.styles import FAINT, SOFT, TONES, Row, styled
-from ..views.figures import hint
+from ..views.number_rows import hint
 from .dialog import ListDialog
 from .episode_rows import EpisodeRow, chosen, columns_of, heading, line, rows_of
 from .prompt import KeyedInput

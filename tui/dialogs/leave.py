@@ -9,7 +9,7 @@ from textual.binding import BindingType
 
 from ..drawing.panels import FRAME
 from ..drawing.styles import BRIGHT, SOFT, Row, fit, styled, width_of
-from ..views.figures import wrapped
+from ..views.number_rows import wrapped
 from .dialog import PanelDialog
 
 KEY = 8

@@ -15,7 +15,7 @@ from ..drawing.styles import ACCENT, BRIGHT, FAINT, RED, SOFT, TEXT, YELLOW, Row
 from ..keys import GROUPS, Key, owner_of, rebound, swapped, table
 from ..preferences import Preferences, are_kept, path, preferences
 from ..preferences_file import keep
-from ..views.figures import wrapped
+from ..views.number_rows import wrapped
 from .dialog import ListDialog
 from .prompt import KeyPrompt
 

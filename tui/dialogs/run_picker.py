@@ -16,7 +16,7 @@ from textual.worker import get_current_worker
 from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
 from ..drawing.styles import Row
-from ..views.figures import hint
+from ..views.number_rows import hint
 from .dialog import ListDialog
 from .run_rows import columns_of, curve, facts, heading, line
 

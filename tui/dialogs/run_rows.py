@@ -10,7 +10,7 @@ import numpy as np
 from ...training.runs.folder import DIED
 from ...training.runs.overview import DAMAGED, LIVE, RunOverview
 from ..drawing.chart import Line, Plot, chart
-from ..drawing.numbers import age, clock, figure, short, whole
+from ..drawing.numbers import age, clock, readable, short, whole
 from ..drawing.panels import FRAME
 from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
 from ..drawing.styles import (
@@ -30,7 +30,7 @@ from ..drawing.styles import (
     fit_ends,
     styled,
 )
-from ..views.figures import hint, wrapped
+from ..views.number_rows import hint, wrapped
 from .episode_rows import cell
 
 STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": SOFT, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
@@ -80,8 +80,8 @@ def line(run: RunOverview, table: Columns, now: float, *, selected: bool, ticked
         "state": (run.state, STATES.get(run.state, TEXT)),
         "N": (short(run.metadata["num_envs"]) if "num_envs" in run.metadata else "", TEXT),
         "done": (short(run.metadata[run.units.over]) if run.units.over in run.metadata else "", TEXT),
-        "best": (figure(run.best) if run.best is not None else "", TEXT),
-        "last": (figure(values[-1]) if values else "", BRIGHT),
+        "best": (readable(run.best) if run.best is not None else "", TEXT),
+        "last": (readable(values[-1]) if values else "", BRIGHT),
         "age": (age(now - run.when), SOFT),
         "": (sparkline(values, log=run.goal.log, blocks=BLOCKS if SIGNS.braille else PLAIN_BLOCKS), CYAN),
     }
@@ -100,7 +100,7 @@ def facts(run: RunOverview, width: int) -> list[Row]:
     metadata, goal, units = run.metadata, run.goal, run.units
     seconds = [float(row["seconds"]) for row in run.rows if "seconds" in row]
     values = [value for _, value in run.points("seconds")]
-    best = f", best {figure(run.best)}" if run.best is not None else ""
+    best = f", best {readable(run.best)}" if run.best is not None else ""
     device = f" on {metadata['device']}" if metadata.get("device") else ""
     known = {
         "task": str(metadata.get("task", "")),
@@ -111,7 +111,7 @@ def facts(run: RunOverview, width: int) -> list[Row]:
         "episodes": whole(metadata.get("episodes")) if units.episodes else "",
         "trained": clock(seconds[-1]) if seconds else "",
         "started": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(metadata.get("started", run.when)))),
-        goal.title: figure(values[-1]) + best if values else "",
+        goal.title: readable(values[-1]) + best if values else "",
         "folder": str(run.folder or "none"),
     }
     return [

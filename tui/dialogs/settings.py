@@ -12,7 +12,7 @@ from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, YELLOW, Ro
 from ..drawing.theme import NO_COLOR
 from ..preferences import Preferences, Rates, Tolerances, are_kept, path, preferences
 from ..preferences_file import keep
-from ..views.figures import wrapped
+from ..views.number_rows import wrapped
 from .dialog import ListDialog
 
 LABEL = 20

@@ -33,7 +33,7 @@ from ..drawing.styles import (
     fit,
     styled,
 )
-from ..views.figures import hint, scaling_curve
+from ..views.number_rows import hint, scaling_curve
 from .dialog import SessionDialog
 
 MOST_COLUMNS, MARGIN = 90, 3

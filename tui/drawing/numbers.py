@@ -50,7 +50,7 @@ def spoken(name: str) -> str:
     return printable(name).replace("_per_second", "/s")
 
 
-def figure(value: float | None) -> str:
+def readable(value: float | None) -> str:
     """Return a number of any size in about seven characters: `0.00030`, `12.5`, `3.20e-05`, `12.30M`."""
     if not known(value):
         return special(value)
@@ -67,12 +67,12 @@ def figure(value: float | None) -> str:
 def alike(values: Iterable[float]) -> Callable[[float], str]:
     """Return what formats the numbers of a column, with as many digits as the largest of `values` needs.
 
-    Numbers of which all are integers, or all are small, or some are in millions, are formatted as by `figure`.
+    Numbers of which all are integers, or all are small, or some are in millions, are formatted as by `readable`.
     """
     found = [value for value in values if known(value)]
     largest = max(map(abs, found), default=0.0)
     if not 0.1 <= largest < 1e7 or all(value == int(value) for value in found):
-        return figure
+        return readable
     digits = 0 if largest >= 1000 else 2 if largest >= 10 else 3
     return lambda value: steady(value, digits) if known(value) else special(value)
 

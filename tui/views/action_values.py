@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...training.trainer import PolicyOutput
 from ..drawing.numbers import decimal, percent
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, LINE, SIGNS, SOFT, Row, blank, fit, styled
-from .figures import Entry, pair
+from .number_rows import Entry, pair
 
 NAME, NUMBER, LEAST_STRIP = 14, 9, 6
 EXPLAINED = "80 % of returns"

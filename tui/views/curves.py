@@ -12,7 +12,7 @@ from ...training.telemetry.snapshot import Curve, Snapshot
 from ...training.units import LENGTH, RETURN, first_of, plural
 from ..curve_options import CurveOptions, Extent, Over, axis_of, nearest, smoothed
 from ..drawing.chart import Chart, Line, Plot, Reals, chart, sparkline
-from ..drawing.numbers import figure
+from ..drawing.numbers import readable
 from ..drawing.panels import Rows, Section
 from ..drawing.styles import (
     ACCENT,
@@ -31,7 +31,7 @@ from ..drawing.styles import (
     styled,
 )
 from .base import ViewUpdate
-from .figures import ONLY_CURVES, REPEATED, hint, known, one_frame
+from .number_rows import ONLY_CURVES, REPEATED, hint, known, one_frame
 
 FIRST = (RETURN.name, LENGTH.name)
 RATES = ("fps", "sps")
@@ -227,14 +227,14 @@ def values_at(lines: Sequence[Line], options: CurveOptions, place: float, slack:
     if options.smoothing:
         colors[-1] = FAINT
     return tuple(
-        styled(f"{'  ' if at else ''}{'-' if value is None else figure(value)}", color)
+        styled(f"{'  ' if at else ''}{'-' if value is None else readable(value)}", color)
         for at, (value, color) in enumerate(zip(values, colors, strict=True))
     )
 
 
 def latest(snapshot: Snapshot, name: str) -> str:
     """Return the latest value of a metric as text."""
-    return figure(snapshot.metrics.get(name))
+    return readable(snapshot.metrics.get(name))
 
 
 def title_of(snapshot: Snapshot, name: str) -> tuple[str, str]:

@@ -7,12 +7,12 @@ from ...training.diagnosis.rules import SPEED
 from ...training.telemetry.findings import Finding, gravest_first
 from ...training.telemetry.records import Severity
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
-from ..drawing.numbers import age, figure, whole
+from ..drawing.numbers import age, readable, whole
 from ..drawing.panels import Section, column
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, blank, fit, spread, styled
 from .base import LinesView, ViewUpdate
 from .curves import Curves
-from .figures import wrapped
+from .number_rows import wrapped
 
 COLORS = {Severity.NOTE: SOFT, Severity.WARNING: YELLOW, Severity.FAULT: RED}
 LIST_SHARE, LEAST_LIST, LEAST_CURVE = 0.4, 3, 6
@@ -104,7 +104,7 @@ def evidence_rows(found: Finding, width: int, now: float) -> list[Row]:
     limit = "at least" if rule is not None and rule.below else "at most"
     unit = f" {rule.unit}" if rule is not None and rule.unit else ""
     if found.threshold:
-        measured = f"measured {figure(found.value)}; usual is {limit} {figure(found.threshold)}{unit}; "
+        measured = f"measured {readable(found.value)}; usual is {limit} {readable(found.threshold)}{unit}; "
     else:
         measured = ""
     since = f"{measured}since step {whole(found.step)}, {age(now - found.began)} ago"

@@ -17,7 +17,7 @@ from ..boards import BoardGrid, Renderer, renderer_for
 from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.widgets import TextLines
-from . import environment_rows, figures, goal
+from . import environment_rows, goal, number_rows
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .environment_rows import replayed
@@ -168,7 +168,7 @@ class EnvironmentView(BaseView):
         snapshot, env, about = update.snapshot, update.env, update.snapshot.description
         tall = self._tall
         seat = environment_rows.seat_of(snapshot)
-        learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
+        learning = self._keeping("learning", lambda *room: number_rows.learning(snapshot, room[0]))
         known: dict[str, Section] = {}
         if not replayed(snapshot):  # an episode has no speed
             known["perf"] = Section("Perf", lambda width, _: environment_rows.perf(snapshot, env, width))
@@ -179,7 +179,7 @@ class EnvironmentView(BaseView):
             known["line goal"] = goal.section(update, self._curves, 1)
             known["high goal"] = goal.section(update, self._curves, HIGH_GOAL)
             known["trainer"] = Section("Trainer", learning)
-        if set(about.info) - set(figures.REPEATED):
+        if set(about.info) - set(number_rows.REPEATED):
             known["info"] = Section("Info", lambda width, _: environment_rows.info(snapshot, env, width))
         if not about.units.episodes:
             return known

@@ -18,11 +18,11 @@ from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
 from ...training.trainer import PolicyOutput
 from ...training.units import plural
-from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
+from ..drawing.numbers import NA, decimal, percent, readable, spoken, whole
 from ..drawing.panels import beside
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, styled
 from .action_values import action_values
-from .figures import REPEATED, Entry, hint, one_frame, pair, pairs, sign_of, speeds
+from .number_rows import REPEATED, Entry, hint, one_frame, pair, pairs, sign_of, speeds
 
 COLUMN, LABEL = 8, 7
 REPLAY = "replay"
@@ -168,7 +168,7 @@ def action_name(description: Description, action: int) -> str:
 def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The task's own scalars."""
     entries = [
-        Entry(spoken(name), figure(value))
+        Entry(spoken(name), readable(value))
         for name, value in zip(snapshot.description.info, snapshot.info[env].tolist(), strict=False)
         if name not in REPEATED
     ]

@@ -13,7 +13,7 @@ from ...training.telemetry.snapshot import Snapshot
 from ..boards import BoardFrame
 from ..drawing.numbers import decimal
 from ..drawing.styles import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW, mixed
-from .figures import sign_of
+from .number_rows import sign_of
 
 OUTCOME_SECONDS, OUTCOME_EPISODES = 1.0, 0.5
 """How long an outcome is shown at most, in seconds and in episodes."""

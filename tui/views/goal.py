@@ -13,7 +13,7 @@ from ..drawing.panels import Section
 from ..drawing.styles import BRIGHT, FAINT, GREEN, RED, SIGNS, SOFT, Row, blank, spread, styled, width_of
 from .base import ViewUpdate
 from .curves import Curves
-from .figures import hint
+from .number_rows import hint
 
 RECENT = 0.25
 """The part of the training over which the change is measured."""

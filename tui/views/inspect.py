@@ -15,7 +15,7 @@ from ...envs.spaces.names import labels_of
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.numbers import age, decimal, figure, percent, spoken, whole
+from ..drawing.numbers import age, decimal, percent, readable, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns, pages, shares
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .action_values import action_values
@@ -30,7 +30,7 @@ from .environment_rows import (
     replayed,
     seat_of,
 )
-from .figures import Entry, hint, pair, pairs, wrapped
+from .number_rows import Entry, hint, pair, pairs, wrapped
 from .observation import LEVELS, PLAIN_LEVELS, observed, planes
 
 WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
@@ -237,7 +237,7 @@ def histogram(spread: Any, width: int, mark: float = math.nan) -> Row:
     counts, low, high = spread["counts"].astype(float), float(spread["low"]), float(spread["high"])
     if not counts.any() or not math.isfinite(low + high):
         return (styled(fit("none yet", width), FAINT),)
-    ends = f"{figure(low)} ", f" {figure(high)}"
+    ends = f"{readable(low)} ", f" {readable(high)}"
     room = min(len(counts), width - sum(map(len, ends)))
     if room < LEAST_BINS:
         ends, room = ("", ""), min(len(counts), width)
@@ -266,7 +266,7 @@ def stated(about: Description, moment: Moment, width: int) -> list[Row]:
         missing = hint("the scalars of this step are not stored", width) if about.info else []
         return [*pairs(entries, width), *missing]
     scalars = zip(about.info, moment.info.tolist(), strict=False)
-    return pairs([*entries, *(Entry(spoken(name), figure(value)) for name, value in scalars)], width)
+    return pairs([*entries, *(Entry(spoken(name), readable(value)) for name, value in scalars)], width)
 
 
 def legal(about: Description, moment: Moment, width: int) -> list[Row]:

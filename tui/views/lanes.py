@@ -28,7 +28,7 @@ from ..drawing.styles import (
     styled,
     width_of,
 )
-from .figures import COLORS, NAMES
+from .number_rows import COLORS, NAMES
 
 NAME = 16
 OTHERS = (CYAN, YELLOW, BRIGHT, GREEN, MAGENTA, ACCENT, ORANGE)

@@ -32,7 +32,7 @@ from .curves import (
     value_near,
     values_at,
 )
-from .figures import hint
+from .number_rows import hint
 
 MOST = 12
 CHART = (36, 8)

@@ -11,7 +11,7 @@ from ..drawing.panels import FRAME, framed
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, SOFT, TEXT, YELLOW, Row, fit, styled
 from ..keys import shown as key_shown
 from .base import LinesView, ViewUpdate
-from .figures import hint
+from .number_rows import hint
 
 TITLE = "Output"
 SOURCE, SIGN = 10, 2

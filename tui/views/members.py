@@ -36,7 +36,7 @@ from ..drawing.styles import (
 )
 from .base import LinesView, ViewUpdate
 from .curves import has_points, lines_of, plot_of
-from .figures import COLORS, NAMES, hint, shares, stacked
+from .number_rows import COLORS, NAMES, hint, shares, stacked
 from .header_footer import PHASES
 from .status_message import HEADS
 

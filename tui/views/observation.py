@@ -14,9 +14,9 @@ from ...envs.packed import BRIGHTEST
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
-from ..drawing.numbers import figure
+from ..drawing.numbers import readable
 from ..drawing.styles import CYAN, FAINT, LINE, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
-from .figures import hint
+from .number_rows import hint
 from .images import channels_first, image_rows, images_in
 
 NAME = 14
@@ -177,7 +177,7 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
         (styled(fit("" if first else name, wide), SOFT), *Segment.simplify(signs[first : first + room]))
         for first in range(0, len(signs), room)
     ]
-    counted, span = f"{len(values)} values", f"{figure(low)} to {figure(high)}"
+    counted, span = f"{len(values)} values", f"{readable(low)} to {readable(high)}"
     text = f"{counted}, {span}" if len(counted) + len(span) + 2 <= width else span
     row: Row = (blank(max(0, min(wide, width - len(text)))), styled(text, FAINT))
     broken = len(values) - np.count_nonzero(np.isfinite(values))
@@ -192,5 +192,5 @@ def _label(width: int) -> int:
 def _number(name: str, value: float, most: float, width: int, wide: int) -> Row:
     """A name in `wide` columns, a bar and a number."""
     room, color = max(0, width - wide - 11), CYAN if value >= 0 else RED
-    number = styled(f"{figure(value):>11}", TEXT) if math.isfinite(value) else styled(f"{value:>11}", RED, bold=True)
+    number = styled(f"{readable(value):>11}", TEXT) if math.isfinite(value) else styled(f"{value:>11}", RED, bold=True)
     return (styled(fit(name, wide), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

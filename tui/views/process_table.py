@@ -9,9 +9,9 @@ from ...training.telemetry.metric_names import metric_name
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import plural
-from ..drawing.numbers import NA, figure, percent, whole
+from ..drawing.numbers import NA, percent, readable, whole
 from ..drawing.styles import FAINT, GREEN, MAGENTA, RED, TEXT, YELLOW, Row, fit, styled
-from .figures import hint
+from .number_rows import hint
 
 COLUMNS = {
     "process": 17,
@@ -118,8 +118,8 @@ def _learning(snapshot: Snapshot, learner: int) -> dict[str, str]:
         "lag": NA if versions is None else f"{whole(versions)}/{whole(steps)}",
         "replay": percent(None if filled is None else 100 * filled),
         "age": whole(found("sample_age")),
-        "loss": figure(found("loss")),
-        "epsilon": figure(found("epsilon")),
+        "loss": readable(found("loss")),
+        "epsilon": readable(found("epsilon")),
     }
 
 

@@ -12,7 +12,7 @@ from ..drawing.styles import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row,
 from ..drawing.widgets import TextLines
 from ..keys import shown
 from .base import ViewUpdate
-from .figures import wrapped
+from .number_rows import wrapped
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 HEADS = {

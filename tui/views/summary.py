@@ -12,13 +12,13 @@ from ...envs.fields import Array
 from ...training.telemetry.description import Description, ShapedPanel
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardFrame, BoardGrid, GridLayout, Notes, Renderer, ThresholdRenderer, renderer_for
-from ..drawing.numbers import figure, short, spoken
+from ..drawing.numbers import readable, short, spoken
 from ..drawing.panels import FRAME, Section, column, columns, framed, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.styles import FAINT, SOFT, TEXT, Row, styled
 from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
-from . import figures, goal
+from . import goal, number_rows
 from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .diagnosis import summary_section
@@ -128,16 +128,16 @@ class SummaryView(BaseView):
         snapshot, height = update.snapshot, self._side.size.height
         high = height >= HIGH
         tall = height >= TALL
-        sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width, scaled=not tall))]
-        if tall and figures.shows_scaling(snapshot):
+        sections = [Section("Throughput", lambda width, _: number_rows.throughput(snapshot, width, scaled=not tall))]
+        if tall and number_rows.shows_scaling(snapshot):
             curve = HIGH_CURVE_LINES if high else CURVE_LINES
-            sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width, curve)))
+            sections.append(Section("Scaling", lambda width, _: number_rows.scaling(snapshot, width, curve)))
         found = summary_section(snapshot, FINDING_LINES if tall else 1, notes=tall)
         wrong = [] if found is None else [found]
         if snapshot.description.units.episodes:
-            sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
+            sections.append(Section("Episodes", lambda width, _: number_rows.episodes(snapshot, width)))
         if tall:
-            sections.append(Section("Trainer", lambda width, _: figures.learning(snapshot, width)))
+            sections.append(Section("Trainer", lambda width, _: number_rows.learning(snapshot, width)))
             more = self.curves[1 + self._capacity :]
             lines, room = HIGH_GOAL if high else GOAL, height - taken([*wrong, *sections], *self._side.size) - 2
             if more and room >= lines + LEAST_CHARTS + 2:
@@ -169,7 +169,7 @@ class SummaryView(BaseView):
         names = self.curves[1:] if self._side.display else self.curves
         times = Section(
             f"Time of a {update.snapshot.description.units.step}",
-            lambda *room: figures.time_table(update.snapshot, *room),
+            lambda *room: number_rows.time_table(update.snapshot, *room),
             fills=True,
         )
         shown = [self._curves.section(update, name) for name in names[: self._capacity]]
@@ -272,7 +272,7 @@ class Headline:
         row: list[Row] = []
         used = 0
         for name, index in self._scalars:
-            text = figure(values[index])
+            text = readable(values[index])
             if not row and len(name) + 1 + len(text) > width:
                 text = short(values[index])
             used += len(name) + len(text) + 2

@@ -11,7 +11,7 @@ from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, CYAN, FAINT, LINE, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
 from .base import LinesView, ViewUpdate
 from .curves import plot_of, points
-from .figures import COLORS, NAMES, hint, shares, stacked
+from .number_rows import COLORS, NAMES, hint, shares, stacked
 from .lanes import lanes_section
 
 MEANINGS = {

@@ -12,12 +12,12 @@ from ...envs.fields import Array
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
-from ..drawing.numbers import figure, spoken
+from ..drawing.numbers import readable, spoken
 from ..drawing.panels import Section, column, taken
 from ..drawing.styles import BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, fit, styled
 from .base import LinesView, ViewUpdate
 from .curves import Curves
-from .figures import hint
+from .number_rows import hint
 from .process_table import process_rows
 
 LEVELS = {
@@ -115,7 +115,7 @@ def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     wides = [FIRST, *(max(11, len(name) + 2) for name in names)]
     lines = [["worker", *names]]
     for index, values in list(enumerate(snapshot.info.tolist(), 1))[shown]:
-        lines.append([str(index), *map(figure, values)])
+        lines.append([str(index), *map(readable, values)])
     count = next((at for at in range(len(wides), 0, -1) if sum(wides[:at]) <= width), 0)
     texts = ["".join(f"{cell:>{wide}}" for cell, wide in list(zip(line, wides, strict=True))[:count]) for line in lines]
     return [(styled(text, TEXT if at else FAINT),) for at, text in enumerate(texts)]

@@ -8,7 +8,7 @@ from pac.envs.unknown import UNKNOWN
 from pac.tui.drawing import numbers, styles
 
 FUNCTIONS = (
-    *(numbers.whole, numbers.decimal, numbers.figure, numbers.short, numbers.headline, numbers.percent),
+    *(numbers.whole, numbers.decimal, numbers.readable, numbers.short, numbers.headline, numbers.percent),
     *(numbers.times, numbers.duration),
 )
 
@@ -24,13 +24,13 @@ FUNCTIONS = (
         (numbers.decimal, -0.0001, "0.00"),
         (numbers.decimal, 123.456, "123.46"),
         (numbers.decimal, 1234.5, "1,234"),
-        (numbers.figure, 0.0003, "0.00030"),
-        (numbers.figure, 12.0, "12"),
-        (numbers.figure, 0.00000321, "3.2e-06"),
-        (numbers.figure, 9_978_308.4, "9,978,308"),
-        (numbers.figure, 11_900_000.0, "11.90M"),
-        (numbers.figure, -2.5e10, "-25.00G"),
-        (numbers.figure, 1e15, "1.00e+15"),
+        (numbers.readable, 0.0003, "0.00030"),
+        (numbers.readable, 12.0, "12"),
+        (numbers.readable, 0.00000321, "3.2e-06"),
+        (numbers.readable, 9_978_308.4, "9,978,308"),
+        (numbers.readable, 11_900_000.0, "11.90M"),
+        (numbers.readable, -2.5e10, "-25.00G"),
+        (numbers.readable, 1e15, "1.00e+15"),
         (numbers.short, 1_500_000, "1.5M"),
         (numbers.short, 1_030, "1.03k"),
         (numbers.short, -12_345, "-12.3k"),

@@ -12,7 +12,7 @@ import numpy as np
 from ...training.telemetry.metric_names import split_metric_name
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import first_of
-from ..drawing.numbers import NA, age, decimal, figure, percent, steady, times, whole
+from ..drawing.numbers import NA, age, decimal, percent, readable, steady, times, whole
 from ..drawing.speedup import against_ideal, axis_of
 from ..drawing.styles import (
     ACCENT,
@@ -169,7 +169,7 @@ def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         return []
     counts, speedups = [count for count, _ in tried], [speedup for _, speedup in tried]
     axis = axis_of(counts, speedups)
-    low, top = figure(axis.low), str(max(*counts, 2))
+    low, top = readable(axis.low), str(max(*counts, 2))
     gutter = len(top) + 2
     rows = against_ideal(counts, speedups, axis, width - gutter, height - 1)
     edge = {0: f"{top}x", len(rows) - 1: f"{low}x"}
@@ -309,4 +309,4 @@ def learning(snapshot: Snapshot, width: int) -> list[Row]:
 
 def _range(values: list[float]) -> str:
     """Return the lowest and the highest value, or one number if they look the same."""
-    return " to ".join(dict.fromkeys(map(figure, (min(values), max(values)))))
+    return " to ".join(dict.fromkeys(map(readable, (min(values), max(values)))))

@@ -221,8 +221,8 @@ def _played(task: Task, envs: Envs, slot: int, env: int, number: int) -> PlayedE
     )
 
 
-def evaluation_figures(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[str, float]:
-    """Return the figures of some episodes by name, those that the task has.
+def evaluation_metrics(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[str, float]:
+    """Return the metrics of some episodes by name, those that the task has.
 
     `return` is the mean return of a seat, with `return_low` and `return_high`, the ends of its 95 % confidence
     interval. `success` is the share of episodes with a good outcome, `steps_to_success` their median length. There is
@@ -299,7 +299,7 @@ def evaluate_run(
         keep=keep,
         on_progress=on_progress,
     )
-    figures = evaluation_figures(task, played)
+    metrics = evaluation_metrics(task, played)
     report = {
         "run": run.name,
         "task": task.spec,
@@ -308,8 +308,8 @@ def evaluate_run(
         "sampled": not config.greedy,
         "seed": seed,
         "episodes": episodes,
-        "return_mean": figures.get("return"),
-        "evaluation": figures,
+        "return_mean": metrics.get("return"),
+        "evaluation": metrics,
         "played": [
             {
                 "environment": episode.env + 1,
@@ -351,7 +351,7 @@ def serve() -> None:
             tensors, _ = map_tensors(file, writable=True)
         state = {name: torch.from_numpy(array) for name, array in tensors.items()}, request["data"]
         played = play_episodes(setup["trainer"], task, settings, state, episodes=setup["episodes"], seed=setup["seed"])
-        print(json.dumps({**request, "figures": evaluation_figures(task, played)}), file=answers, flush=True)
+        print(json.dumps({**request, "metrics": evaluation_metrics(task, played)}), file=answers, flush=True)
 
 
 if __name__ == "__main__":

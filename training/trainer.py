@@ -362,7 +362,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def iterate(self) -> Metrics:
-        """Collect once and learn once; return the figures, each of which becomes a curve."""
+        """Collect once and learn once; return the metrics, each of which becomes a curve."""
 
     def inspect(self, row: int) -> PolicyOutput | None:  # noqa: ARG002
         """Return what the policy computed for a row at the last step; None if there is no policy."""
@@ -395,7 +395,7 @@ class Trainer(ABC):
         """Continue from what `state` returned."""
 
     def finish(self) -> Metrics:
-        """Return figures for the final report."""
+        """Return metrics for the final report."""
         return {}
 
     def close(self) -> None:

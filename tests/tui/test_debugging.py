@@ -44,7 +44,7 @@ async def test_details_are_drawn_whenever_they_are_due(fake, open_app):
     async with open_app(fake, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "40 steps")
-        update = ViewUpdate(app.state.snapshot, 1000.0, 2, figures=False, inspecting=True, details=True)
+        update = ViewUpdate(app.state.snapshot, 1000.0, 2, numbers=False, inspecting=True, details=True)
         app.painter.view.show(update)
         moment = replace(app.state.snapshot.moment, values={**app.state.snapshot.moment.values, "episode_length": 41})
         app.painter.view.show(replace(update, snapshot=replace(app.state.snapshot, moment=moment)))

@@ -26,7 +26,7 @@ from pac.tui.drawing.chart import Line, Plot, chart, layered, sparkline
 from pac.tui.drawing.panels import Section, beside, column, columns
 from pac.tui.drawing.speedup import against_ideal, axis_of
 from pac.tui.drawing.styles import ACCENT, GREEN, RED, Row, styled
-from pac.tui.views import environment_rows, figures, timing
+from pac.tui.views import environment_rows, number_rows, timing
 from pac.tui.views.header_footer import system
 from pac.tui.views.lanes import lanes_section
 from pac.tui.views.observation import observed
@@ -237,10 +237,10 @@ def times(folder) -> Blocks:
     for width, height in ((36, 9), (60, 11), (90, 40)):
         yield f"{width}x{height}", timing.rows_of(snapshot, width, height)
     for height in (6, 7, 8, 12, 30):
-        yield f"beside boards, {height} lines", figures.time_table(snapshot, 40, height)
+        yield f"beside boards, {height} lines", number_rows.time_table(snapshot, 40, height)
     for fps in (0, 599, 600, 1049, 1050):
         state = {**snapshot.state, "fps": fps}
-        yield f"throughput of {fps} fps", figures.throughput(replace(snapshot, state=state), 34)
+        yield f"throughput of {fps} fps", number_rows.throughput(replace(snapshot, state=state), 34)
     for width in (19, 23, 26, 40):
         yield f"episode, {width} columns", environment_rows.episode(snapshot, 0, width)
         yield f"reward, {width} columns", environment_rows.reward(snapshot, 0, width)

@@ -25,7 +25,7 @@ def found_in(rows: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
     """Return the findings that follow from the lines of a run's metrics."""
     diagnosis = Diagnosis()
     for row in rows:
-        figures = {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
-        diagnosis.evidence.log(figures, int(figures.get("steps", 0)), every=True)
-        diagnosis.check(figures.get("seconds", 0.0))
+        metrics = {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
+        diagnosis.evidence.log(metrics, int(metrics.get("steps", 0)), every=True)
+        diagnosis.check(metrics.get("seconds", 0.0))
     return diagnosis.findings

@@ -41,7 +41,7 @@ class AgentCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AgentFigures:
+class AgentMetrics:
     """What an agent publishes beside its weights.
 
     Attributes:
@@ -70,7 +70,7 @@ class AgentFigures:
 def mailbox_sizes(tensors: Mapping[str, Tensor]) -> Sizes:
     """Return what a mailbox for an agent with these tensors contains."""
     total = sum(one.numel() for one in tensors.values())
-    return Sizes(total, len(AgentCounts._fields), len(fields(AgentFigures)))
+    return Sizes(total, len(AgentCounts._fields), len(fields(AgentMetrics)))
 
 
 class AgentLearner:
@@ -84,7 +84,7 @@ class AgentLearner:
 
     Attributes:
         learner: The networks and what learns them.
-        figures: What was published last.
+        published: The metrics that were published last.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class AgentLearner:
         self.learner = QLearner(task, settings.own, device, self._seed, lap=lap)
         self._counts = AgentCounts(learn_from=settings.learning_starts, generator=self._seed)
         self._sums, self._summed = np.zeros(len(STATISTICS)), 0
-        self.figures = AgentFigures(epsilon=scheduled(settings.epsilon, 0))
+        self.published = AgentMetrics(epsilon=scheduled(settings.epsilon, 0))
 
     # -- what is published, and what checkpoints contain --------------------------------------------------------------
 
@@ -120,9 +120,9 @@ class AgentLearner:
         generator = int(replays[-1].generator().view(np.int64)[0]) if replays else self._counts.generator
         return self._counts._replace(updates=self.learner.updates, generator=generator)
 
-    def load(self, counts: AgentCounts, figures: AgentFigures) -> None:
+    def load(self, counts: AgentCounts, metrics: AgentMetrics) -> None:
         """Continue with these counts; the tensors were written into those of `tensors`."""
-        self._counts, self.learner.updates, self.figures = counts, counts.updates, figures
+        self._counts, self.learner.updates, self.published = counts, counts.updates, metrics
 
     def load_tensors(self, saved: Mapping[str, Tensor]) -> None:
         """Continue with the tensors of a checkpoint.
@@ -133,12 +133,12 @@ class AgentLearner:
         self.learner.load_tensors(saved)
 
     def restart(self, counts: AgentCounts, epsilon: float) -> None:
-        """Continue with the counts of a checkpoint, and with no figures yet."""
-        self.load(counts, AgentFigures(epsilon=epsilon))
+        """Continue with the counts of a checkpoint, and with no metrics yet."""
+        self.load(counts, AgentMetrics(epsilon=epsilon))
 
     def metrics(self) -> dict[str, float]:
         """Return the curves; those without a value yet are NaN."""
-        return {**asdict(self.figures), "updates": float(self.counts.updates)}
+        return {**asdict(self.published), "updates": float(self.counts.updates)}
 
     def check_finite(self) -> None:
         """Check the tensors.
@@ -149,12 +149,12 @@ class AgentLearner:
         if not all(bool(value.isfinite().all()) for value in self.tensors().values()):
             raise NonFiniteWeights("an update has made weights NaN or infinite")
 
-    def publication(self, decisions: int) -> AgentFigures:
-        """Return the figures since the last call of this method."""
+    def publication(self, decisions: int) -> AgentMetrics:
+        """Return the metrics since the last call of this method."""
         replay, count = self.learner.replays[-1], self._summed
         loss, value, norm = (self._sums / count).tolist() if count else [UNKNOWN] * len(STATISTICS)
         self._sums[:], self._summed = 0, 0
-        self.figures = AgentFigures(
+        self.published = AgentMetrics(
             epsilon=scheduled(self._settings.epsilon, decisions),
             learning_rate=self.learner.learning_rate,
             loss=loss,
@@ -165,7 +165,7 @@ class AgentLearner:
             replay_missing=replay.missing,
             replay_overwritten=replay.overwritten,
         )
-        return self.figures
+        return self.published
 
     # -- learning -----------------------------------------------------------------------------------------------------
 

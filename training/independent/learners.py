@@ -15,7 +15,7 @@ from ...envs.fields import Array
 from ..replay.replay import Replay
 from ..replay.settings import ReplaySettings
 from ..trainer import Context, Envs, ProcessFailed, TrainerProcesses
-from .agent import AgentCounts, AgentFigures, AgentLearner, due, mailbox_sizes
+from .agent import AgentCounts, AgentLearner, AgentMetrics, due, mailbox_sizes
 from .mailbox import Board, Mailbox, board_specs, specs_of
 from .settings import IndependentSettings
 
@@ -69,7 +69,7 @@ class Learners:
         self._news[agent] = False
         for name, value in self.agents[agent].weights().items():
             weights[name].copy_(value)
-        return self.agents[agent].figures.epsilon
+        return self.agents[agent].published.epsilon
 
     def collect(self) -> None:
         """Bring `agents` up to what was published last."""
@@ -112,8 +112,8 @@ class LearnerProcesses(Learners):
             return
         arguments = []
         for number, agent in enumerate(self.agents):
-            counts, figures = np.array(agent.counts), np.array(astuple(agent.figures))
-            self._mailboxes[number].publish(agent.tensors(), counts, figures)
+            counts, metrics = np.array(agent.counts), np.array(astuple(agent.published))
+            self._mailboxes[number].publish(agent.tensors(), counts, metrics)
             self._board.updates[number] = agent.counts.updates
             letters = self._letters[number].segment
             assert letters is not None
@@ -200,9 +200,9 @@ class LearnerProcesses(Learners):
         mailbox = self._mailboxes[agent]
         if mailbox.version == self._taken[agent][0]:
             return None
-        version, counts, figures = mailbox.read(weights)
+        version, counts, metrics = mailbox.read(weights)
         self._taken[agent] = version, AgentCounts(*counts.tolist()).updates
-        return AgentFigures(*figures.tolist()).epsilon
+        return AgentMetrics(*metrics.tolist()).epsilon
 
     def collect(self) -> None:
         """Bring `agents` up to what was published last."""
@@ -211,8 +211,8 @@ class LearnerProcesses(Learners):
 
     def _collect(self, number: int) -> None:
         agent = self.agents[number]
-        _, counts, figures = self._mailboxes[number].read(agent.tensors())
-        agent.load(AgentCounts(*counts.tolist()), AgentFigures(*figures.tolist()))
+        _, counts, metrics = self._mailboxes[number].read(agent.tensors())
+        agent.load(AgentCounts(*counts.tolist()), AgentMetrics(*metrics.tolist()))
 
     def lag(self, agent: int) -> tuple[int, int]:
         """Return by how many gradient steps and versions the weights that act are behind what was learned."""

@@ -37,12 +37,12 @@ class Sizes(NamedTuple):
     Attributes:
         tensors: The number of float32 numbers of all tensors.
         counts: The number of int64 numbers.
-        figures: The number of float64 numbers.
+        metrics: The number of float64 numbers.
     """
 
     tensors: int
     counts: int
-    figures: int
+    metrics: int
 
 
 def specs_of(sizes: Sizes) -> dict[str, ArraySpec]:
@@ -52,7 +52,7 @@ def specs_of(sizes: Sizes) -> dict[str, ArraySpec]:
         "sequence": ArraySpec((SLOTS, 8), "int64"),
         "tensors": ArraySpec((SLOTS, sizes.tensors), "float32"),
         "counts": ArraySpec((SLOTS, sizes.counts), "int64"),
-        "figures": ArraySpec((SLOTS, sizes.figures), "float64"),
+        "metrics": ArraySpec((SLOTS, sizes.metrics), "float64"),
     }
 
 
@@ -66,7 +66,7 @@ class Mailbox:
 
     def __init__(self, arrays: NamedArrays, layout: Mapping[str, Tensor]) -> None:
         self._version, self._sequence = arrays["version"], arrays["sequence"][:, 0]
-        self._counts, self._figures = arrays["counts"], arrays["figures"]
+        self._counts, self._metrics = arrays["counts"], arrays["metrics"]
         sizes = [one.numel() for one in layout.values()]
         slots = [torch.split_with_sizes(torch.from_numpy(slot), sizes) for slot in arrays["tensors"]]
         self._slots = [
@@ -80,19 +80,19 @@ class Mailbox:
         return int(self._version[0])
 
     @torch.no_grad()
-    def publish(self, tensors: Mapping[str, Tensor], counts: Array, figures: Array) -> None:
+    def publish(self, tensors: Mapping[str, Tensor], counts: Array, metrics: Array) -> None:
         """Replace the content.
 
         Args:
             tensors: All tensors of the layout, on any device.
             counts: Integers.
-            figures: Numbers.
+            metrics: Numbers.
         """
         slot = (self.version + 1) % SLOTS
         self._sequence[slot] |= 1  # a writer that died may have left it odd
         fence()
         _copy(self._slots[slot], tensors)
-        self._counts[slot], self._figures[slot] = counts, figures
+        self._counts[slot], self._metrics[slot] = counts, metrics
         fence()
         self._sequence[slot] += 1
         fence()
@@ -100,7 +100,7 @@ class Mailbox:
 
     @torch.no_grad()
     def read(self, into: Mapping[str, Tensor]) -> tuple[int, Array, Array]:
-        """Copy tensors of the newest version into those of the same names; return the version, counts and figures.
+        """Copy tensors of the newest version into those of the same names; return the version, counts and metrics.
 
         Raises:
             NeverWhole: New versions came faster than one could be copied.
@@ -111,10 +111,10 @@ class Mailbox:
             before = int(self._sequence[slot])
             fence()
             _copy(into, {name: self._slots[slot][name] for name in into})
-            counts, figures = self._counts[slot].copy(), self._figures[slot].copy()
+            counts, metrics = self._counts[slot].copy(), self._metrics[slot].copy()
             fence()
             if before % 2 == 0 and int(self._sequence[slot]) == before:
-                return version, counts, figures
+                return version, counts, metrics
         raise NeverWhole(f"new weights were published {TRIES:,} times while they were read: raise publish_interval")
 
 

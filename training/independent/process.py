@@ -17,7 +17,7 @@ from ..device import keep_memory
 from ..dqn.learner import replay_settings
 from ..replay.replay import Replay
 from ..trainer import ParentSession, Stopped
-from .agent import AgentCounts, AgentFigures, AgentLearner, mailbox_sizes
+from .agent import AgentCounts, AgentLearner, AgentMetrics, mailbox_sizes
 from .mailbox import Board, Mailbox, board_specs, specs_of
 from .settings import IndependentSettings
 
@@ -47,8 +47,8 @@ class LearnerProcess:
         tensors = self._learner.tensors()
         letters = NamedArrays.attach(specs_of(mailbox_sizes(tensors)), Path(arguments["mailbox"]), writable=True)
         self._mailbox = Mailbox(letters, tensors)
-        _, counts, figures = self._mailbox.read(tensors)
-        self._learner.load(AgentCounts(*counts.tolist()), AgentFigures(*figures.tolist()))
+        _, counts, metrics = self._mailbox.read(tensors)
+        self._learner.load(AgentCounts(*counts.tolist()), AgentMetrics(*metrics.tolist()))
         self._published = self._learner.learner.updates
         self._ring = 0
         self._again = self._mailbox.version > 1  # it replaces a learner that has failed
@@ -92,8 +92,8 @@ class LearnerProcess:
     def _publish(self) -> None:
         learner = self._learner
         learner.check_finite()
-        figures = learner.publication(int(self._board.decisions[self._agent]))
-        self._mailbox.publish(learner.tensors(), np.array(learner.counts), np.array(astuple(figures)))
+        metrics = learner.publication(int(self._board.decisions[self._agent]))
+        self._mailbox.publish(learner.tensors(), np.array(learner.counts), np.array(astuple(metrics)))
         self._published = learner.learner.updates
         self._session.lap("publish")
 

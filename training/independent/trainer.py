@@ -51,7 +51,7 @@ class Independent(RingTrainer):
             AgentLearner(context.task, settings, device, context.seed, number) for number in range(self._players)
         ]
         self._policies = [deepcopy(agent.learner.online).to(self._device).eval() for agent in self._agents]
-        self._epsilons = [agent.figures.epsilon for agent in self._agents]
+        self._epsilons = [agent.published.epsilon for agent in self._agents]
         self._learners: Learners | None = None
         self._returns = [deque[float](maxlen=RECENT) for _ in range(self._players)]
         self.decisions = np.zeros(self._players, np.int64)
@@ -86,7 +86,7 @@ class Independent(RingTrainer):
 
     def _count_from_here(self) -> None:
         for agent, decisions in zip(self._agents, self.decisions.tolist(), strict=True):
-            agent.restart(learn_again(agent.counts, self._settings, decisions), agent.figures.epsilon)
+            agent.restart(learn_again(agent.counts, self._settings, decisions), agent.published.epsilon)
 
     def _restore_priorities(self, head: int) -> None:
         """Continue with the saved priorities. Learners in processes begin with equal ones."""
@@ -128,7 +128,7 @@ class Independent(RingTrainer):
             timer.lap("learner")
         self._mark()
         share = (timer.seconds["learner"] - waited) / max(timer.last - began, 1e-9)
-        return self._figures(replay, share)
+        return self._metrics(replay, share)
 
     def _count_returns(self) -> None:
         """Keep the returns of the agents whose episodes have ended in the last step."""
@@ -191,12 +191,12 @@ class Independent(RingTrainer):
         """Return the probability of a random action."""
         return self._epsilons[agent]
 
-    # -- figures and states -------------------------------------------------------------------------------------------
+    # -- metrics and states -------------------------------------------------------------------------------------------
 
-    def _figures(self, replay: Replay, waited: float) -> Metrics:
+    def _metrics(self, replay: Replay, waited: float) -> Metrics:
         """Return the curves; those of each agent have the names of its learner."""
         assert self._learners is not None
-        figures: Metrics = {"decisions": float(self.decisions.sum()), "waiting_for_learners": waited}
+        metrics: Metrics = {"decisions": float(self.decisions.sum()), "waiting_for_learners": waited}
         self._learners.collect()
         for number, agent in enumerate(self._agents):
             lag, versions = self._learners.lag(number)
@@ -208,9 +208,9 @@ class Independent(RingTrainer):
                 "policy_lag": float(lag),
                 "policy_lag_versions": float(versions),
             }
-            figures |= {metric_name(number, name): value for name, value in own.items() if not is_unknown(value)}
-        figures["replay_filled"] = replay.filled
-        return figures
+            metrics |= {metric_name(number, name): value for name, value in own.items() if not is_unknown(value)}
+        metrics["replay_filled"] = replay.filled
+        return metrics
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return an agent's output at its last decision: the best actions, and how probable they are."""
@@ -252,7 +252,7 @@ class Independent(RingTrainer):
             for name, value in agent.tensors().items()
         }
         counts = [agent.counts._asdict() for agent in self._agents]
-        return tensors, counts, [agent.figures.epsilon for agent in self._agents]
+        return tensors, counts, [agent.published.epsilon for agent in self._agents]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return each agent's weights, target network, Adam's moments and counts, and the replay if it is saved.
@@ -285,7 +285,7 @@ class Independent(RingTrainer):
             counts = AgentCounts(**{name: int(value) for name, value in numbers.items()})
             agent.restart(counts, float(data["epsilons"][number]))
             load_weights(self._policies[number], own, f"agent{number}.{POLICY}")
-            self._epsilons[number] = agent.figures.epsilon
+            self._epsilons[number] = agent.published.epsilon
         self._load_replay(saved)
         if self._saved_replay and self._settings.processes:
             self._context.notify("learners in processes continue from a checkpoint, but not bit for bit")

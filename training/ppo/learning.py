@@ -117,7 +117,7 @@ class RolloutLearner:
         self._shuffle_state = shuffle.get_state()
 
     def learn(self, rollout: Rollout) -> Metrics:
-        """Train on a rollout; return the figures of the update, which are empty if no row took a decision.
+        """Train on a rollout; return the metrics of the update, which are empty if no row took a decision.
 
         Raises:
             NonFiniteRollout: A number in it is NaN or infinite; nothing was learned from it.
@@ -154,7 +154,7 @@ class RolloutLearner:
         self.decisions += decisions
         self.updates += 1
         self._shuffle_state = self._shuffle.get_state()
-        return metrics | self._figures(batch, coefficients)
+        return metrics | self._metrics(batch, coefficients)
 
     def _advantages(self, data: RolloutData, final_values: Tensor) -> tuple[Tensor, Tensor]:
         settings, ranks = self._settings, self._ranks
@@ -174,7 +174,7 @@ class RolloutLearner:
             gae_lambda=settings.gae_lambda,
         )
 
-    def _figures(self, batch: PpoBatch, coefficients: Coefficients) -> Metrics:
+    def _metrics(self, batch: PpoBatch, coefficients: Coefficients) -> Metrics:
         values, unit = batch.returns - batch.advantages, self.policy.value_unit
         return {
             "explained_variance": explained_variance(values, batch.returns, self._ranks),

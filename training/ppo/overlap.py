@@ -100,7 +100,7 @@ class RunningUpdate:
 
 
 class OverlapTimes:
-    """What the training thread and the learner do at the same time: two lanes of the timeline, and figures.
+    """What the training thread and the learner do at the same time: two lanes of the timeline, and metrics.
 
     Args:
         context: Has the timer of the training thread, which leaves out pauses, and shows the lanes.
@@ -127,7 +127,7 @@ class OverlapTimes:
         self._phases[COLLECTING] = IDLE
 
     def met(self) -> Metrics:
-        """Record that the threads have met; return the figures of the iteration."""
+        """Record that the threads have met; return the metrics of the iteration."""
         self._collecting.lap(IDLE)
         self._thread.lap("learner")
         collecting, idle, learning = (
@@ -205,7 +205,7 @@ class Updates(ABC):
             update.learned.wait()
 
     def result(self) -> Metrics:
-        """Wait for the update, and return its figures; again those of the last one if none was begun since.
+        """Wait for the update, and return its metrics; again those of the last one if none was begun since.
 
         Raises:
             Exception: What the update has raised.
@@ -224,7 +224,7 @@ class Updates(ABC):
 
     @property
     def metrics(self) -> Metrics:
-        """The figures of the last update that is over."""
+        """The metrics of the last update that is over."""
         update = self._update
         return update.metrics if update is not None and update.is_over and update.error is None else self._metrics
 

@@ -196,7 +196,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._release()
 
     def finish(self) -> Metrics:
-        """Learn from the last rollout, unless that is done; return the figures of the last update."""
+        """Learn from the last rollout, unless that is done; return the metrics of the last update."""
         if self._updates is None:
             return {}
         self._learn_all()

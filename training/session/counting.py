@@ -28,7 +28,7 @@ class StepCounter:
 
     Attributes:
         counts: Totals and the last episodes.
-        series: The figures of all iterations.
+        series: The metrics of all iterations.
         throughput: The rates.
         resumed: The counters at the point from which a run was resumed.
     """
@@ -46,7 +46,7 @@ class StepCounter:
         self._counted = 0  # the head of the buffer at the last count
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
-        """Write the figures of iterations into `writer`, for `num_envs` environments that `begin` will provide."""
+        """Write the metrics of iterations into `writer`, for `num_envs` environments that `begin` will provide."""
         self.settle()
         self._reader, self._buffer, self._order, self._counted = None, None, SlotOrder(1), 0
         self.counts.resize(num_envs)
@@ -60,7 +60,7 @@ class StepCounter:
         self.throughput.reset(source.buffer.num_envs, self.mark())
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
-        """Continue with a task that has more scalars, and write the figures of iterations into `writer`."""
+        """Continue with a task that has more scalars, and write the metrics of iterations into `writer`."""
         self.count()
         self._task = task
         self.counts.update_task(task)
@@ -132,11 +132,11 @@ class StepCounter:
         mark = self.mark()
         shares = self.counts.end_iteration()
         self.throughput.add(mark, limited=limited)
-        row = self.figures() | {name: float(value) for name, value in metrics.items()} | shares
+        row = self.metrics() | {name: float(value) for name, value in metrics.items()} | shares
         self.series.append(row, self.counts, self.clock.now())
         return row
 
-    def figures(self) -> dict[str, float]:
-        """Return the session's own figures: the rates, once known, and means of the last episodes."""
+    def metrics(self) -> dict[str, float]:
+        """Return the session's own metrics: the rates, once known, and means of the last episodes."""
         rates = dict(zip(RATE_NAMES, self.throughput.rates(self.mark()), strict=True)) if self.throughput.known else {}
-        return rates | self.counts.figures()
+        return rates | self.counts.metrics()

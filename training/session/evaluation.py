@@ -40,7 +40,7 @@ LAST_SECONDS, IDLE_SECONDS = 600.0, 60.0
 class Evaluator:
     """Evaluates the policy every few iterations, in a separate process with its own environments.
 
-    The training copies the policy and continues. Results become figures of the first iteration after they arrive, and
+    The training copies the policy and continues. Results become metrics of the first iteration after they arrive, and
     stay until the next results. If an evaluation takes longer than the interval between evaluations, the newest policy
     is evaluated next, and those before it are skipped.
 
@@ -51,7 +51,7 @@ class Evaluator:
         show_lane: Shows when an evaluation runs, as a lane of the timeline.
 
     Attributes:
-        figures: The last results by name, with the iteration of the evaluated policy; empty before the first.
+        metrics: The last results by name, with the iteration of the evaluated policy; empty before the first.
 
     Raises:
         BadParameter: The trainer has no policy to play.
@@ -65,7 +65,7 @@ class Evaluator:
         show_lane: ShowLane = lambda _name, _laps: None,
     ) -> None:
         config, kind = setup.config, setup.kind
-        self.figures: dict[str, float] = {}
+        self.metrics: dict[str, float] = {}
         self._every = config.eval_every if config.learn else None
         self._setup: dict[str, Any] = {
             "task": setup.task.spec,
@@ -93,13 +93,13 @@ class Evaluator:
     @property
     def results(self) -> dict[str, float]:
         """The last results, for reports."""
-        return {name.removeprefix(PREFIX): value for name, value in self.figures.items()}
+        return {name.removeprefix(PREFIX): value for name, value in self.metrics.items()}
 
     def collect(self) -> dict[str, float]:
         """Take the results that have arrived; return the last results."""
         while self._busy and not self._answers.empty() and self._take(0.0):
             self._send()
-        return self.figures
+        return self.metrics
 
     def end_iteration(self, iteration: int, trainer: Trainer) -> None:
         """Start an evaluation if one is due."""
@@ -125,7 +125,7 @@ class Evaluator:
                 break
             if self._take(WAIT):
                 self._send()
-        return self.figures
+        return self.metrics
 
     def _computed(self) -> float:
         """Return for how many seconds the process has computed."""
@@ -216,8 +216,8 @@ class Evaluator:
             self._fail()
             return False
         answer = json.loads(line)
-        self.figures = {PREFIX + name: value for name, value in answer["figures"].items()}
-        self.figures[PREFIX + "iteration"] = answer["iteration"]
+        self.metrics = {PREFIX + name: value for name, value in answer["metrics"].items()}
+        self.metrics[PREFIX + "iteration"] = answer["iteration"]
         return True
 
     def _fail(self) -> None:

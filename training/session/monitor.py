@@ -99,7 +99,7 @@ class Monitor:
         self.publish(at_gate=True)
 
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        """Record the trainer's figures; return them together with the session's own."""
+        """Record the trainer's metrics; return them together with the session's own."""
         row = self.counter.end_iteration(metrics, limited=self.state.speed > 0)
         if self.debugger.diagnosis.evidence.log(row, self.counter.counts.steps):
             self.diagnose()

@@ -34,7 +34,7 @@ class RunRecord:
     A file that cannot be written is reported, and the training continues.
 
     Attributes:
-        row: The figures of the last iteration, while they are not in the metrics.
+        row: The metrics of the last iteration, while they are not in the metrics.
         folder: The run folder; None if nothing is written.
         identity: The task and trainer of the run, as its files name them.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
@@ -141,21 +141,21 @@ class RunRecord:
         self._try("run.json", lambda folder: folder.write_metadata(metadata))
 
     def write_row(self, *, discarded: int = 0) -> None:
-        """Append the figures of the last iteration to the metrics; at the end, later than those that arrive late.
+        """Append the metrics of the last iteration to the metrics; at the end, later than those that arrive late.
 
         Args:
             discarded: Environment steps since the end of the iteration, which were not learned from.
         """
         if not (row := self.row):
             return
-        figures = {
+        line = {
             **self._counter.counts.totals(),
             "seconds": round(self._counter.clock.now(), 3),
             **dict.fromkeys(RATE_NAMES),
             **row,
             **({DISCARDED: discarded} if discarded else {}),
         }
-        self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
+        self._try("metrics.jsonl", lambda folder: folder.append_metrics(line))
         self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
         self.row = {}
 

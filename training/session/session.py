@@ -114,7 +114,7 @@ class Session:
         self.baseline = SessionBaseline(setup, services, self.envs, wanted=measures)
         self.debugger.recorder = self.record.episode_recorder()
         self._trainer: Trainer | None = None
-        self._between = True  # whether the training is between two iterations, with its figures counted and marked
+        self._between = True  # whether the training is between two iterations, with its metrics counted and marked
         self.state.device = config.device
         services.set_phase(Phase.STARTING, "reading the configuration")
         self.envs.open_first()
@@ -272,7 +272,7 @@ class Session:
             self._save_last(self._trainer)
         self.envs.report_events()
         self.counter.count()
-        self._finish_figures()
+        self._finish_metrics()
         if self._nothing_to_keep:
             self.record.remove()
         workers = len(self.envs.backend.workers) if self.envs.backend is not None else 0
@@ -310,31 +310,31 @@ class Session:
             except CheckpointNotWritten as error:
                 self.failures.error = self.failures.error or error
 
-    def _finish_figures(self) -> None:
-        """Write the last line of the metrics, with figures that take long: the checkpoint is written."""
-        discarded, figures = self.checkpoints.discarded_steps, self._late_figures()
+    def _finish_metrics(self) -> None:
+        """Write the last line of the metrics, with metrics that take long: the checkpoint is written."""
+        discarded, metrics = self.checkpoints.discarded_steps, self._late_metrics()
         if discarded:
-            figures |= self.counter.figures()
+            metrics |= self.counter.metrics()
             steps = plural(self.setup.kind.units.step)
             self.events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
-        self.counter.series.latest |= figures
+        self.counter.series.latest |= metrics
         if self.record.row or discarded:
             self.record.row = self.counter.series.latest
             self.record.write_row(discarded=discarded)
         self.evaluator.close()
         self.baseline.close()
 
-    def _late_figures(self) -> Metrics:
-        """Return the trainer's figures for the final report, and the last evaluation if a limit was reached."""
+    def _late_metrics(self) -> Metrics:
+        """Return the trainer's metrics for the final report, and the last evaluation if a limit was reached."""
         if self._trainer is None or not self.counter.counts.steps or self.failures.error is not None:
             return {}
-        self.services.set_phase(Phase.STOPPING, "computing the last figures")
+        self.services.set_phase(Phase.STOPPING, "computing the last metrics")
         try:
-            figures = self._trainer.finish()
+            metrics = self._trainer.finish()
         except Exception as error:
             self.failures.fail(error)
             return {}
-        return figures | (self.evaluator.finish(self._wait_for_evaluation) if self.limits.reached else {})
+        return metrics | (self.evaluator.finish(self._wait_for_evaluation) if self.limits.reached else {})
 
     def _wait_for_evaluation(self, seconds: float) -> bool:
         """Show for how long the end has waited for the last evaluation; return whether to go on."""

@@ -63,7 +63,7 @@ class Counts:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The info fields whose quantiles over all environments are figures: those in the task's headline."""
+        """The info fields whose quantiles over all environments are metrics: those in the task's headline."""
         return tuple(item.name for item in self._scalars if item.name in self._task.headline)
 
     def resize(self, num_envs: int) -> None:
@@ -161,19 +161,19 @@ class Counts:
     @property
     def return_mean(self) -> float:
         """Mean return of the last 100 episodes, unknown before the first."""
-        return self.figures().get("return_mean", UNKNOWN)
+        return self.metrics().get("return_mean", UNKNOWN)
 
     @property
     def length_mean(self) -> float:
         """Mean length of the last 100 episodes, in steps; unknown before the first."""
-        return self.figures().get("length_mean", UNKNOWN)
+        return self.metrics().get("length_mean", UNKNOWN)
 
     @property
     def length_median(self) -> float:
         """Median length of the last 100 episodes, in steps; unknown before the first."""
         return median(row[1] for row in self._recent) if self._recent else UNKNOWN
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Return the means over the last 100 episodes by name, those of scalars over what is known; empty before."""
         if not self._recent:
             return {}

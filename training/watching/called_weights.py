@@ -103,7 +103,7 @@ class CalledWeights:
                     self._add(module)
             for weight in self._weights.values():
                 weight.look()
-            return self._figures()
+            return self._metrics()
         return {}
 
     def _add(self, module: Any) -> None:
@@ -115,7 +115,7 @@ class CalledWeights:
                 self._left -= weight.numel()
                 self._weights[id(weight)] = Weight(weight)
 
-    def _figures(self) -> dict[str, float]:
+    def _metrics(self) -> dict[str, float]:
         sizes = [(0 if weight is None else weight.numel(), one) for one, weight in self._owned()]
         taught = sum(size for size, one in sizes if one.gradients or not one.stays)
         untrained = sum(size for size, one in sizes if one.untrained)

@@ -86,13 +86,13 @@ class KeptRun:
         num_envs: int,
         findings: tuple[Finding, ...],
     ) -> None:
-        """Keep the figures of an iteration.
+        """Keep the metrics of an iteration.
 
         The longer a script runs, the rarer are lines of metrics, each with the newest value of everything since the
         last one.
 
         Args:
-            row: The figures.
+            row: The metrics.
             totals: What was counted so far.
             seconds: Seconds of training so far.
             num_envs: Number of environments N.
@@ -100,8 +100,8 @@ class KeptRun:
         """
         if self.folder is None:
             return
-        figures = {**totals, "seconds": round(seconds, 3), **dict.fromkeys(RATE_NAMES)}
-        self._pending |= {**figures, **row}
+        metrics = {**totals, "seconds": round(seconds, 3), **dict.fromkeys(RATE_NAMES)}
+        self._pending |= {**metrics, **row}
         found = [finding.as_json() for finding in findings]
         self._counts = {"num_envs": num_envs, **totals, "return_mean": row.get("return_mean"), FOUND: found}
         if seconds >= self._due:

@@ -33,7 +33,7 @@ LEAST_SIZE = 0.02
 MOST_UPDATES = 1000
 """Steps of optimizers in which weights that grow many times over do so too fast."""
 LAST = 10
-"""Steps of an optimizer of which figures are medians or shares."""
+"""Steps of an optimizer of which metrics are medians or shares."""
 UPDATES, RATIO, NORM = "optimizer/updates", "optimizer/update_ratio", "optimizer/grad_norm"
 GROWTH, LEAST_RATIO, NO_GRADIENT = "optimizer/growth", "optimizer/least_update_ratio", "optimizer/zero_gradients"
 RATE, LIMIT, LEFT = "optimizer/learning_rate", "optimizer/norm_limit", "optimizer/gradients_left"
@@ -255,7 +255,7 @@ class LearningProbe:
         self._row = {**self._row, **self._parts(), **self._of_optimizers()}
 
     def _of_optimizers(self) -> dict[str, float]:
-        """Return figures of the optimizers' last steps: of the one that is furthest from what is usual."""
+        """Return metrics of the optimizers' last steps: of the one that is furthest from what is usual."""
         self._steps = {key: steps for key, steps in self._steps.items() if steps.own() is not None}
         seen = [*self._steps.values()]
         ratios = [median(steps.ratios) for steps in seen if len(steps.ratios) == LAST]

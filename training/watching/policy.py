@@ -2,7 +2,7 @@
 
 Some steps per second are observed while a viewer displays an environment, otherwise about one: between two steps, the
 outputs of modules with one row per environment are noted, and the distributions that are made. In all other steps,
-PyTorch runs as without watching. Figures are read from a GPU only for a viewer.
+PyTorch runs as without watching. Metrics are read from a GPU only for a viewer.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Choices:
                 self._expected, self._variance = self._expected / 2, self._variance / 2
 
     @property
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """By how many standard deviations the likeliest action was taken too often, if it nearly always was; else 0."""
         if self._count < LEAST_CHOICES:
             return {}
@@ -135,7 +135,7 @@ class PolicyProbe:
         action_numbers: Number of numbers in an action; 0 if unknown.
 
     Attributes:
-        figures: Means over all environments of what was observed last, by name.
+        metrics: Means over all environments of what was observed last, by name.
         called: The modules that were called in the steps that were observed.
         choices: How the actions of the steps that were observed go with their probabilities.
     """
@@ -145,7 +145,7 @@ class PolicyProbe:
         self._most = num_envs * max(MOST_NUMBERS, num_actions)
         self._due, self._listed, self._vain = 0.0, 0.0, 0
         self._observed, self._for_viewer = 0.0, True
-        self.figures: dict[str, float] = {}
+        self.metrics: dict[str, float] = {}
         self.called: weakref.WeakSet[Any] = weakref.WeakSet()
         self.choices = Choices()
         self._given, self._alike = 0, deque[bool](maxlen=PAIRS)
@@ -285,7 +285,7 @@ class PolicyProbe:
         if found and entered is not None and entered.device.type == "cpu":
             numbers = entered.detach().reshape(-1, entered.shape[-1])[:, :MOST_COMPARED].double().abs()
             self._means[INPUT_SIZE] = float(numbers.mean(dim=0).max())
-        self.figures = {**self._means, **({SAME_INPUT: fmean(self._alike)} if len(self._alike) == PAIRS else {})}
+        self.metrics = {**self._means, **({SAME_INPUT: fmean(self._alike)} if len(self._alike) == PAIRS else {})}
         self._vain = 0 if found else self._vain + 1
         if found or self._vain > MOST_VAIN:
             self._found = found

@@ -14,22 +14,22 @@ from .after_import import Hook
 from .hidden import hidden
 
 SCRIPT = f"{__package__}.script"
-Figures: TypeAlias = Callable[..., Mapping[str, Any]]
+MetricsOf: TypeAlias = Callable[..., Mapping[str, Any]]
 FORMATS: dict[int, Literal["f", "d"]] = {1: "f", 2: "d"}
 """How numbers are packed, by the type of a tensor of TensorFlow."""
 _logging: set[int] = set()
 """The threads that are within a hooked function: a logger that calls another one is shown once."""
 
 
-def call_before(owner: Any, name: str, figures: Figures) -> None:
-    """Show `figures` of a function's arguments whenever it is called. The function itself does the same as before.
+def call_before(owner: Any, name: str, metrics: MetricsOf) -> None:
+    """Show `metrics` of a function's arguments whenever it is called. The function itself does the same as before.
 
     Values that are not numbers, and errors of pac-tui, are ignored.
 
     Args:
         owner: The class or module that contains the function; one that does not is left as it is.
         name: The function.
-        figures: Called with its arguments, but not before something is watched.
+        metrics: Called with its arguments, but not before something is watched.
     """
     original = getattr(owner, "__dict__", {}).get(name)
     if not callable(original):
@@ -44,7 +44,7 @@ def call_before(owner: Any, name: str, figures: Figures) -> None:
         _logging.add(thread)
         try:
             with suppress(Exception):  # the script's own logging matters more
-                script.log_numbers(figures(*args, **kwargs))
+                script.log_numbers(metrics(*args, **kwargs))
             return original(*args, **kwargs)
         finally:
             _logging.discard(thread)
@@ -93,7 +93,7 @@ def _tracked(_run: Any, value: Any, name: Any = None, *_: Any, **__: Any) -> Map
     return dict(_flat(value if isinstance(value, dict) else {name: value}))
 
 
-LOGGERS: tuple[tuple[str, str, Figures], ...] = (
+LOGGERS: tuple[tuple[str, str, MetricsOf], ...] = (
     ("torch.utils.tensorboard.writer", "SummaryWriter.add_scalars", _scalars),
     ("tensorboardX.writer", "SummaryWriter.add_scalars", _scalars),
     ("tensorboard.summary.writer.event_file_writer", "EventFileWriter.add_event", _event),
@@ -115,10 +115,10 @@ LOGGERS: tuple[tuple[str, str, Figures], ...] = (
 
 
 def _hook(module: ModuleType) -> None:
-    for name, function, figures in LOGGERS:
+    for name, function, metrics in LOGGERS:
         if name == module.__name__:
             owner, _, method = function.rpartition(".")
-            call_before(getattr(module, owner, None) if owner else module, method, figures)
+            call_before(getattr(module, owner, None) if owner else module, method, metrics)
 
 
 def scalar_hooks() -> dict[str, Hook]:

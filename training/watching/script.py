@@ -31,10 +31,10 @@ from ..telemetry.records import Level, Phase, Severity
 from . import requested
 from .boards import Render, WatchedBoards, renew
 from .called_weights import CalledWeights
-from .figures import LoggedFigures
 from .infos import Infos
 from .kept_run import KeptRun
 from .learning_probe import LearningProbe
+from .logged_metrics import LoggedMetrics
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .step_log import StepLog
@@ -144,7 +144,7 @@ class WatchedScript:
         self.monitor, self.view, self.state = services.monitor, services.view, services.state
         self.counter, self.debugger = services.counter, services.debugger
         self.lock = threading.RLock()
-        self._figures = LoggedFigures()
+        self._metrics = LoggedMetrics()
         self.stopped = self._broken = self._left_out = self._looked = False
         self._iterated = self._marked = perf_counter()
         self._iteration_due = self._learned_due = self._iterated + ITERATION
@@ -422,8 +422,8 @@ class WatchedScript:
     def _end_iteration(self, now: float, *, last: bool = False) -> None:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
-        self._iteration_due = float("inf") if self._figures else now + ITERATION
-        row, counter = self.monitor.end_iteration({**self._learned(now), **self._figures.take()}), self.counter
+        self._iteration_due = float("inf") if self._metrics else now + ITERATION
+        row, counter = self.monitor.end_iteration({**self._learned(now), **self._metrics.take()}), self.counter
         if last:
             self.monitor.diagnose()
         found = self.debugger.diagnosis.findings
@@ -435,10 +435,10 @@ class WatchedScript:
         found = {
             **self._learning.take(),
             **self._weights.take(self._probe.called),
-            **self._probe.figures,
-            **self._probe.choices.figures,
+            **self._probe.metrics,
+            **self._probe.choices.metrics,
         }
-        self._probe.figures = {}
+        self._probe.metrics = {}
         evidence = self.debugger.diagnosis.evidence
         evidence.stepped.kinds = self.step_log.kinds
         evidence.in_turn = self.step_log.one_by_one or self._shown.kind in IN_TURN
@@ -446,8 +446,8 @@ class WatchedScript:
         return found
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Show those of the figures that are numbers as curves, from the next step on."""
-        left_out = self._figures.add(metrics)
+        """Show those of the metrics that are numbers as curves, from the next step on."""
+        left_out = self._metrics.add(metrics)
         if left_out:
             self.events.add(Level.WARNING, left_out)
         self._iteration_due = self._iterated + ITERATION
@@ -468,7 +468,7 @@ class WatchedScript:
                 return
             self.step_log.settle_all()
             self._flush()
-            if self._figures or self._run.folder is not None:  # also what the script has logged last
+            if self._metrics or self._run.folder is not None:  # also what the script has logged last
                 self._end_iteration(perf_counter(), last=True)
             self._probe.stop()
             self._learning.remove()
@@ -527,7 +527,7 @@ def free_name(name: str) -> str:
 
 
 def log(metrics: Mapping[str, Any]) -> None:
-    """Show figures in every session of this process.
+    """Show metrics in every session of this process.
 
     Raises:
         BadParameter: A value is not a number.
@@ -537,7 +537,7 @@ def log(metrics: Mapping[str, Any]) -> None:
 
 
 def log_numbers(metrics: Mapping[str, Any]) -> None:
-    """Show those of the figures that are numbers in every session of this process."""
+    """Show those of the metrics that are numbers in every session of this process."""
     for script in tuple(_open):
         script.log(metrics)
 

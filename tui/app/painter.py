@@ -111,16 +111,16 @@ class Painter:
         if snapshot is None:
             self.draw_header()
             return
-        figures = self._scheduler.due("figures", interval("figures"))
+        numbers = self._scheduler.due("figures", interval("figures"))
         snapshot = self._debugger.as_shown(snapshot)
-        details = self._scheduler.due("details", interval("grid")) or figures or self._debugger.moment_changed(snapshot)
+        details = self._scheduler.due("details", interval("grid")) or numbers or self._debugger.moment_changed(snapshot)
         state, debugger = self._state, self._debugger
         self.view.show(
             ViewUpdate(
                 snapshot,
                 time.time(),
                 state.env,
-                figures,
+                numbers,
                 state.curves,
                 debugger.inspecting,
                 details,
@@ -130,12 +130,12 @@ class Painter:
             )
         )
         self._draw_timeline(snapshot)
-        if figures:
+        if numbers:
             self.draw_header()
 
     @property
     def overdue(self) -> bool:
-        """Whether the last snapshot came before figures were due, and they are due now."""
+        """Whether the last snapshot came before numbers were due, and they are due now."""
         return self._scheduler.overdue("figures", "details")
 
     def _draw_timeline(self, snapshot: Snapshot) -> None:
@@ -196,7 +196,7 @@ class Painter:
         """Draw the last lines.
 
         Args:
-            note: What is drawn in place of the figures of the machine, or of the keys where there is only one line.
+            note: What is drawn in place of the numbers of the machine, or of the keys where there is only one line.
             controller: The viewer that has control, if it is another.
             unavailable: Returns why a command cannot be executed; an empty text if it can.
         """
@@ -204,6 +204,6 @@ class Painter:
         travels, pages = self._debugger.can_travel, self.view.pages[1]
         several = bool(state.members)
         situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages, several)
-        figures = system(self._state.snapshot, self._scheduler.cost, width, controller)
-        self._status.show([note if note and not low else figures])
+        machine = system(self._state.snapshot, self._scheduler.cost, width, controller)
+        self._status.show([note if note and not low else machine])
         self._keys.show([note if note and low else key_line(width, situation, unavailable)])

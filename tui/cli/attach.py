@@ -149,14 +149,14 @@ def show_sessions(found: Sequence[FoundSession]) -> None:
     for number, session in enumerate(found, start=1):
         row = facts(session)
         names = (row[key] for key in ("run", "phase", "task", "trainer"))
-        figures = (
+        numbers = (
             f"{row['num_envs']:,}",
             whole(row["fps"]),
             clock(row["seconds"]),
             str(row["pid"]),
             str(row["viewers"]),
         )
-        table.add_row(str(number), *names, *figures)
+        table.add_row(str(number), *names, *numbers)
     show_table(table)
 
 

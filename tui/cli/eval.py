@@ -99,9 +99,9 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
     actions = "sampled actions" if found["sampled"] else "the most likely actions"
     console.print(f"{found['run']}: {found['task']} after {found['steps']:,} steps, with {actions}", markup=False)
     table = plain_table("measured", "mean", f"95 % of {episodes:,} episodes")
-    figures = dict(found["evaluation"])
-    interval = " to ".join(readable(figures.pop(f"return_{end}", None)) for end in ("low", "high"))
-    for name, value in figures.items():
+    metrics = dict(found["evaluation"])
+    interval = " to ".join(readable(metrics.pop(f"return_{end}", None)) for end in ("low", "high"))
+    for name, value in metrics.items():
         table.add_row(name, readable(value), interval if name == "return" else "")
     show_table(table)
     code = _show_list(evaluated) if listed else DONE

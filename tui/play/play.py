@@ -174,7 +174,7 @@ class PlayApp(TerminalApp):
                 for panel in self._panels:
                     if not panel.main:
                         yield self._boards[panel.field]
-                yield FramedLines("Game", id="figures")
+                yield FramedLines("Game", id="numbers")
         yield TextLines(id="foot")
 
     def on_mount(self) -> None:
@@ -227,14 +227,14 @@ class PlayApp(TerminalApp):
         for panel in self._panels:
             frame = BoardFrame(panel.title, sign * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
-        figures = self.query_one("#figures", FramedLines)
+        numbers = self.query_one("#numbers", FramedLines)
         seconds = game.frames / self.rate
         shown = {
             "time": f"{seconds // 60:.0f}:{seconds % 60:04.1f}",
             **{key: f"{value:,}" for key, value in game.info.items()},
         }
-        width = max(12, figures.room.width)
-        figures.show(
+        width = max(12, numbers.room.width)
+        numbers.show(
             [
                 (styled(key.replace("_", " ").ljust(width - 8), SOFT), styled(value.rjust(8), BRIGHT))
                 for key, value in shown.items()

@@ -23,7 +23,7 @@ class ViewUpdate:
         snapshot: The session.
         now: Seconds since the epoch.
         env: The selected environment, from 0.
-        figures: Whether numbers and curves are due, not only boards.
+        numbers: Whether numbers and curves are due, not only boards.
         curves: What the user has selected of the curves.
         inspecting: Whether everything known of the environment is shown.
         details: Whether the details of the environment are due.
@@ -35,7 +35,7 @@ class ViewUpdate:
     snapshot: Snapshot
     now: float
     env: int
-    figures: bool
+    numbers: bool
     curves: CurveOptions = CurveOptions()  # noqa: RUF009 - it is frozen
     inspecting: bool = False
     details: bool = False

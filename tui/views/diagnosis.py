@@ -35,7 +35,7 @@ class DiagnosisView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the findings, and what is known of the selected one."""
-        if not update.figures:
+        if not update.numbers:
             return
         self._shown = gravest_first(update.snapshot.findings)
         self._selected = max(0, min(self._selected, len(self._shown) - 1))

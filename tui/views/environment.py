@@ -82,7 +82,7 @@ class EnvironmentView(BaseView):
         self.set_class(update.inspecting, "-inspecting")
         if quiet or snapshot.focus != env or env >= len(snapshot.environments):
             return
-        if update.figures:
+        if update.numbers:
             self._kept.clear()
         board = self._board_of(snapshot)
         frames = frames_of(snapshot, env, 1, update.now, None)

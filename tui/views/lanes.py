@@ -44,13 +44,13 @@ OVERLAP = {"efficiency": "overlap efficiency", "collector_idle": "training idle"
 """Figures of collecting while learning, and their names below the lanes."""
 
 
-def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float] | None = None) -> Section | None:
+def lanes_section(lanes: Sequence[Lane], lines: int, metrics: Mapping[str, float] | None = None) -> Section | None:
     """Return a panel with `lines` lines for each lane over the time that all lanes cover; None without lanes.
 
     Args:
         lanes: The lanes.
         lines: Lines of each.
-        figures: The last figures of the trainer, of which those of overlap are shown.
+        metrics: The last metrics of the trainer, of which those of overlap are shown.
     """
     drawn = sorted((lane for lane in lanes if lane.laps), key=lambda lane: lane.name == EVALUATION)
     if not drawn:
@@ -68,7 +68,7 @@ def lanes_section(lanes: Sequence[Lane], lines: int, figures: Mapping[str, float
             line = _line([colors.get(phase, GROUND) for phase in phases])
             found.append((styled(fit(lane.name, NAME - 1), SOFT), blank(1), *line))
             found += [(blank(NAME), *line)] * (lines - 1)
-        return [*found, *_legend(colors, width), *_overlap(figures or {})]
+        return [*found, *_legend(colors, width), *_overlap(metrics or {})]
 
     return Section("Timeline", rows, note=f"last {duration(end - begin)}", whole=True)
 
@@ -106,9 +106,9 @@ LANE_NAMES = {**NAMES, "environment": "environment, transport"}
 """A lap of a lane contains both; what is waiting for workers is known only of many."""
 
 
-def _overlap(figures: Mapping[str, float]) -> list[Row]:
+def _overlap(metrics: Mapping[str, float]) -> list[Row]:
     """The efficiency of collecting while learning and the idle times, if they are known."""
-    found = {label: figures.get(f"overlap/{name}") for name, label in OVERLAP.items()}
+    found = {label: metrics.get(f"overlap/{name}") for name, label in OVERLAP.items()}
     shown = [
         f"{label} {value:.0%}" if label.endswith(IDLE) else f"{label} {value:.2f} of 2"
         for label, value in found.items()

@@ -120,7 +120,7 @@ class LearningView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the curves when they are due, and those of a new page as soon as they are known."""
-        if not update.figures and not (self._missing and self._missing <= update.snapshot.curves.keys()):
+        if not update.numbers and not (self._missing and self._missing <= update.snapshot.curves.keys()):
             return
         every, options, snapshot = all_curves(update.snapshot), update.curves, update.snapshot
         self._names, self._options = options.shown(every), options

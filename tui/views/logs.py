@@ -40,7 +40,7 @@ class LogView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Read new lines and draw."""
-        if not update.figures:
+        if not update.numbers:
             return
         logs = self._opened(update.snapshot)
         if logs is not None:

@@ -36,8 +36,8 @@ from ..drawing.styles import (
 )
 from .base import LinesView, ViewUpdate
 from .curves import has_points, lines_of, plot_of
-from .number_rows import COLORS, NAMES, hint, shares, stacked
 from .header_footer import PHASES
+from .number_rows import COLORS, NAMES, hint, shares, stacked
 from .status_message import HEADS
 
 NAME, MARK = 12, "  slowest"
@@ -58,7 +58,7 @@ class MembersView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the panels."""
-        if not update.figures:
+        if not update.numbers:
             return
         width, height = self._lines.size
         members, room = update.members, max(1, (height - FIXED) // 2)

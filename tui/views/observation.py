@@ -16,8 +16,8 @@ from ...training.telemetry.moments import Moment
 from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
 from ..drawing.numbers import readable
 from ..drawing.styles import CYAN, FAINT, LINE, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
-from .number_rows import hint
 from .images import channels_first, image_rows, images_in
+from .number_rows import hint
 
 NAME = 14
 TILE, LEAST_TILE = 8, 5

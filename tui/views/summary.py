@@ -89,7 +89,7 @@ class SummaryView(BaseView):
         self._inspector.display = update.inspecting and not quiet
         if update.inspecting and update.details:
             self._inspector.show(self._inspected(update))
-        if update.figures:
+        if update.numbers:
             self._side.show(column(self._sections(update), *self._side.size))
             if self._charts.display:
                 self._show_charts(update)

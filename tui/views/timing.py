@@ -11,8 +11,8 @@ from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, CYAN, FAINT, LINE, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
 from .base import LinesView, ViewUpdate
 from .curves import plot_of, points
-from .number_rows import COLORS, NAMES, hint, shares, stacked
 from .lanes import lanes_section
+from .number_rows import COLORS, NAMES, hint, shares, stacked
 
 MEANINGS = {
     "environment": "stepping the environments: in each step, the slowest worker",
@@ -44,7 +44,7 @@ class TimingView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the bars, and below them what there is room for."""
-        if not update.figures:
+        if not update.numbers:
             return
         snapshot, (width, height) = update.snapshot, self._lines.size
         steps, wall = float(snapshot.times["steps"]), float(snapshot.times["wall"])

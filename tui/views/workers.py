@@ -53,7 +53,7 @@ class WorkersView(LinesView):
 
     def show(self, update: ViewUpdate) -> None:
         """Draw the panels; the speed only if there is room."""
-        if not update.figures:
+        if not update.numbers:
             return
         snapshot = update.snapshot
         self._count = len(snapshot.processes)

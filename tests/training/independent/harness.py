@@ -88,8 +88,8 @@ def equal(a, b):
 
 
 def run(trainer, iterations):
-    """Let a trainer iterate, and return the last figures."""
-    figures = None
+    """Let a trainer iterate, and return the last metrics."""
+    metrics = None
     for _ in range(iterations):
-        figures = trainer.iterate()
-    return figures
+        metrics = trainer.iterate()
+    return metrics

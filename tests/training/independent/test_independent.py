@@ -20,13 +20,13 @@ def test_agents_have_their_own_networks_and_learn_their_own_weights():
     """They begin with different weights, and only those of agents that learn change."""
     with training() as trainer:
         before = tensors(trainer)
-        figures = run(trainer, 2)
+        metrics = run(trainer, 2)
         after = tensors(trainer)
     names = [f"agent{number}.policy.advantage.weight" for number in range(2)]
     assert not torch.equal(*(before[name] for name in names))
     assert not any(torch.equal(before[name], after[name]) for name in names)
-    assert figures["updates"] == figures["learner1/updates"] > 0
-    assert {"loss", "learner1/loss", "policy_lag", "learner1/epsilon"} <= figures.keys()
+    assert metrics["updates"] == metrics["learner1/updates"] > 0
+    assert {"loss", "learner1/loss", "policy_lag", "learner1/epsilon"} <= metrics.keys()
 
 
 @pytest.mark.thorough
@@ -84,10 +84,10 @@ def test_each_agent_has_a_curve_of_its_returns(monkeypatch):
                 ended[row % 2].append(trainer._envs.buffer["episode_return"][newest, row])
 
         monkeypatch.setattr(trainer._envs, "advance", counting)
-        figures = run(trainer, 4)
+        metrics = run(trainer, 4)
     assert len(ended[0]) == len(ended[1]) > 0
-    assert figures["agent_return"] == pytest.approx(np.mean(ended[0]))
-    assert figures["learner1/agent_return"] == pytest.approx(np.mean(ended[1]))
+    assert metrics["agent_return"] == pytest.approx(np.mean(ended[0]))
+    assert metrics["learner1/agent_return"] == pytest.approx(np.mean(ended[1]))
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_an_agent_that_dies_early_learns_until_then(monkeypatch):
     """In PettingZoo's parallel environments, agents leave one by one; what follows is worth nothing to them."""
     monkeypatch.syspath_prepend(str(Path(kinds.__file__).parent))
     with training("kinds:Tag", learning_starts=40, replay_size=200, gamma=0.5, epsilon=1.0) as trainer:
-        figures = run(trainer, 1)
+        metrics = run(trainer, 1)
         decisions = trainer.decisions / trainer.steps
         ends = [trainer._agents[seat].learner.replays[0].sample(64) for seat in range(2)]
     assert decisions.tolist() == pytest.approx([4, 4 * 3 / 5], rel=0.05)
-    assert figures["updates"] > figures["learner1/updates"] > 0
+    assert metrics["updates"] > metrics["learner1/updates"] > 0
     for length, drawn in zip((5, 3), ends, strict=True):
         last = drawn.observations[:, 0] == length - 1
         assert last.any()

@@ -23,15 +23,15 @@ def processes_of(trainer):
 
 def test_in_lockstep_they_equal_the_reference():
     """Weights, target networks, moments, replay and counts, bit for bit, also after a restart with another N."""
-    results, figures, options = [], [], {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}
+    results, metrics, options = [], [], {"algorithm": "iqn", "frame_stack": 2, "sync_interval": 3}
     for processes in (False, True):
         with training(processes=processes, max_behind=0, save_replay=True, **options, iterations=1) as trainer:
             trainer.owner.open(2)
-            figures.append(run(trainer, 1))
+            metrics.append(run(trainer, 1))
             results.append(trainer.state())
     assert results[0][1] == results[1][1]
     assert equal(results[0][0], results[1][0])
-    assert figures[0]["updates"] == figures[1]["updates"] > 20
+    assert metrics[0]["updates"] == metrics[1]["updates"] > 20
 
 
 def test_a_replay_of_another_n_is_not_restored():
@@ -59,9 +59,9 @@ def test_the_actor_takes_no_gradient_step_and_gathers_no_observation(monkeypatch
     monkeypatch.setattr(GradientStep, "take", counting(GradientStep.take))
     monkeypatch.setattr(Replay, "gather", counting(Replay.gather))
     with training(processes=True, max_behind=8) as trainer:
-        figures = run(trainer, 3)
-        assert figures["updates"] > 0
-        assert figures["learner1/updates"] > 0
+        metrics = run(trainer, 3)
+        assert metrics["updates"] > 0
+        assert metrics["learner1/updates"] > 0
     assert counted == []
 
 

@@ -15,7 +15,7 @@ from .publisher import LAYOUT, SPECS
 
 
 def letter(number):
-    """Return tensors, counts and figures of a version."""
+    """Return tensors, counts and metrics of a version."""
     return {name: torch.full_like(one, number) for name, one in LAYOUT.items()}, np.array([number]), np.array([0.5])
 
 
@@ -30,8 +30,8 @@ def test_the_newest_version_is_read(mailbox):
     for number in (1, 2, 3):
         mailbox.publish(*letter(number))
     into = {"second": torch.zeros(5_000), "third": torch.zeros(())}
-    version, counts, figures = mailbox.read(into)
-    assert (version, counts.tolist(), figures.tolist()) == (3, [3], [0.5])
+    version, counts, metrics = mailbox.read(into)
+    assert (version, counts.tolist(), metrics.tolist()) == (3, [3], [0.5])
     assert all((one == 3).all() for one in into.values())
 
 
@@ -69,9 +69,9 @@ def test_no_read_has_tensors_of_two_versions(busy, reads):
     into = {name: torch.zeros_like(one) for name, one in LAYOUT.items()}
     versions = set()
     for _ in range(reads):
-        _, counts, figures = busy.read(into)
+        _, counts, metrics = busy.read(into)
         number = int(counts[0])
-        assert figures[0] == number / 2
+        assert metrics[0] == number / 2
         assert all(float(one.min()) == float(one.max()) == number % 2**20 for one in into.values())
         versions.add(number)
     assert len(versions) > 5

@@ -16,7 +16,7 @@ from pac.training import playing
 from pac.training.config import Config
 from pac.training.loading import load
 from pac.training.past.rebuilding import rebuilt
-from pac.training.playing import PlayedEpisode, evaluate_run, evaluation_figures
+from pac.training.playing import PlayedEpisode, evaluate_run, evaluation_metrics
 from pac.training.random_policy import RandomPolicy
 from pac.training.runs.checkpoint import load_newest, save
 from pac.training.runs.folder import RunFolder
@@ -41,7 +41,7 @@ def test_figures_are_shares_and_an_interval_over_episodes():
         PlayedEpisode(1, 0, (2.0, 2.0), 40, 1, {"stage": 2.0}),
         PlayedEpisode(2, 0, (0.0, 0.0), 60, 2, {"stage": 1.0}),
     ]
-    found = evaluation_figures(task, episodes)
+    found = evaluation_metrics(task, episodes)
     assert (found["return"], found["steps_to_success"], found["length"]) == (2, 30, 40)
     assert found["return_high"] - found["return"] == pytest.approx(1.96 * 2 / 3**0.5)
     shares = {name: found[name] for name in ("success", "outcome/out of time", "stage/1", "stage/2")}
@@ -51,7 +51,7 @@ def test_figures_are_shares_and_an_interval_over_episodes():
 def test_figures_that_are_unknown_are_missing():
     """One episode has no interval, and an episode that failed has no steps to success."""
     bare = replace(find("frames"), outcomes=(), info=())
-    found = evaluation_figures(bare, [PlayedEpisode(0, 0, (1.0,), 9, 0, {"is_success": 0.0})])
+    found = evaluation_metrics(bare, [PlayedEpisode(0, 0, (1.0,), 9, 0, {"is_success": 0.0})])
     assert found == {"return": 1, "length": 9, "success": 0}
 
 
@@ -135,15 +135,15 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
     evaluator = Evaluator(set_up(config), tmp_path, events, lanes.__setitem__)
     iterations = count(1)
 
-    def figures():
+    def metrics():
         evaluator.end_iteration(next(iterations), trainer)
         return evaluator.collect()
 
-    until(figures)
+    until(metrics)
     assert evaluator._process is not None
     evaluator._process.kill()
-    until(lambda: figures() and events.count)
-    assert figures()["eval/iteration"] >= 1
+    until(lambda: metrics() and events.count)
+    assert metrics()["eval/iteration"] >= 1
     assert events.count == 1
     assert "(killed by SIGKILL): no message" in next(iter(events.reported))
     assert {"idle", "evaluating"} == {lap.phase for lap in lanes["evaluation"]()}
@@ -152,7 +152,7 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
 
 @pytest.mark.session
 def test_a_policy_that_does_not_fit_is_skipped(tmp_path):
-    """The report says why, and has the figures of the newest checkpoint that fits."""
+    """The report says why, and has the metrics of the newest checkpoint that fits."""
     run_here(tmp_path, name="run", **COMMON | {"task": "noop", "num_envs": 2, "settings": PPO})
     run = RunFolder.find(tmp_path, "run")
     good = load_newest(run.checkpoints)

@@ -68,7 +68,7 @@ def test_a_resumed_run_keeps_the_returns_of_its_last_episodes():
     """Numbers that it does not know yet are left out of them."""
     counts = Counts(toy(info=(Field("first", "float32"),)))
     counts.load_state({**dict.fromkeys(TOTALS, 1), "recent": [[3.0, 5.0, 1.0, 2.0]]})
-    assert counts.figures() == {"return_mean": 3.0, "length_mean": 5.0, "info/first": 1.0}
+    assert counts.metrics() == {"return_mean": 3.0, "length_mean": 5.0, "info/first": 1.0}
 
 
 def test_numbers_beyond_the_room_are_named_in_an_event(tmp_path):

@@ -81,7 +81,7 @@ def test_a_resumed_run_counts_on():
     assert after.totals() == before.totals()
     assert before.outcomes.tolist() == [1, 1, 2]
     assert after.outcomes.tolist() == [1, 2, 1]
-    assert after.figures() == before.figures() == {"return_mean": 0, "length_mean": 0, "info/score": 6.75}
+    assert after.metrics() == before.metrics() == {"return_mean": 0, "length_mean": 0, "info/score": 6.75}
 
 
 def test_rates_and_quantiles_are_over_all_environments():

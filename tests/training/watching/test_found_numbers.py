@@ -97,7 +97,7 @@ def test_numbers_of_an_end_are_those_of_the_ended_episode(envs):
     script = stepped(envs, LENGTH)
     statistics = ("episode.r", "episode.l", "episode.t")
     assert set(names(script)) == {"at", "parts.alive", "parts.action", "succeeded", *statistics}
-    figures = script.counter.counts.figures()
+    figures = script.counter.counts.metrics()
     expected = {"at": LENGTH, "parts.action": 0.5, "succeeded": 0.5, "episode.r": LENGTH, "episode.l": LENGTH}
     assert {name: figures[f"info/{name}"] for name in expected} == expected
 

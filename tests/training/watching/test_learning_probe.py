@@ -123,7 +123,7 @@ def test_actions_that_are_not_drawn_are_noticed(greedy):
         policy = torch.distributions.Categorical(logits=torch.tensor(random.normal(size=(4, 2))))
         choices.note(policy.probs)
         choices.chosen((policy.probs.argmax(-1) if greedy else policy.sample()).numpy())
-    assert (choices.figures[GREEDY] > 5) is greedy
+    assert (choices.metrics[GREEDY] > 5) is greedy
 
 
 def test_of_several_optimizers_no_hook_is_left():

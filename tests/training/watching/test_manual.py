@@ -42,7 +42,7 @@ def test_steps_of_a_loop_are_counted(library):
         step(number, convert=convert)
     counts = counter().counts
     assert (counts.steps, counts.episodes) == (27, 9)
-    assert counts.figures()["info/fuel"] == pytest.approx(np.mean([1, 3, 5]))
+    assert counts.metrics()["info/fuel"] == pytest.approx(np.mean([1, 3, 5]))
 
 
 def test_a_loop_may_change_its_number_of_environments():

@@ -52,7 +52,7 @@ def test_the_numbers_of_infos_are_seen():
     session._flush()
     session.counter.mark()
     assert {item.name for item in session.services.task.info} == {"prob", "episode.r", "episode.l", "episode.t"}
-    assert session.counter.counts.figures()["info/episode.l"] == 3
+    assert session.counter.counts.metrics()["info/episode.l"] == 3
 
 
 def test_what_the_model_logs_is_a_curve(envs):

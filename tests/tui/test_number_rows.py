@@ -8,8 +8,8 @@ from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
 from pac.tui.views.base import ViewUpdate
 from pac.tui.views.curves import Curves, all_curves
-from pac.tui.views.number_rows import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.frames import frames_of
+from pac.tui.views.number_rows import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.workers import event_rows
 
 
@@ -85,7 +85,7 @@ def test_one_environment_has_no_speedup(fake):
 def test_a_curve_without_two_points_says_what_it_waits_for(fake):
     """Of an evaluation, that is another thing than of an iteration."""
     fake.history(return_mean=[1.0], **{"eval/return": [0.5]})
-    update = ViewUpdate(snapshot(fake), 0.0, 0, figures=True)
+    update = ViewUpdate(snapshot(fake), 0.0, 0, numbers=True)
     rows = [Curves().section(update, name).rows(60, 8)[0] for name in ("return_mean", "eval/return", "kl")]
     assert ["".join(segment.text for segment in row) for row in rows] == [
         "its second value comes when an iteration ends",

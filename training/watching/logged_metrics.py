@@ -1,4 +1,4 @@
-"""Collects the figures that a watched script logs, from one point of the curves to the next."""
+"""Collects the metrics that a watched script logs, from one point of the curves to the next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST, MOST_LATE, MOST_NUMBERED = 512, 64, 32
 """Names that are kept, and further ones of which at most so many differ only in digits."""
 NAME_BYTES, HEAD_BYTES, TAIL_BYTES = 90, 32, 40
 OWN = re.compile(r"fps|sps|(return|length)_mean|rate/(done|truncated|reset)|(return|length)/p\d+|info/.*")
-"""The names of a session's own figures."""
+"""The names of a session's own metrics."""
 
 
 def figure_of(value: Any) -> Any:
@@ -43,8 +43,8 @@ def figure_of(value: Any) -> Any:
     return None
 
 
-class LoggedFigures:
-    """The figures that a script has logged since the last point of the curves.
+class LoggedMetrics:
+    """The metrics that a script has logged since the last point of the curves.
 
     The first 512 names are kept. Of the names that differ only in digits, as `episode_17/return`, the first 32 are kept
     even later, and so are names without digits, up to 64 in all.
@@ -60,29 +60,29 @@ class LoggedFigures:
         self._lock = threading.RLock()
 
     def __bool__(self) -> bool:
-        """Whether a figure was ever logged."""
+        """Whether a metric was ever logged."""
         return bool(self._names)
 
     def add(self, metrics: Mapping[str, Any]) -> str:
-        """Add figures; values that are not numbers are ignored.
+        """Add metrics; values that are not numbers are ignored.
 
         Returns:
             A sentence about names that are not kept, when the first of them was logged; otherwise an empty text.
         """
         left_out = []
         for name, value in metrics.items():
-            figure = figure_of(value)
-            if figure is None or not isinstance(name, str):
+            metric = figure_of(value)
+            if metric is None or not isinstance(name, str):
                 continue
             with self._lock:
                 shown = self._names.get(name) or self._new(name)
                 if not shown:
                     left_out.append(name)
-                elif isinstance(figure, float):
+                elif isinstance(metric, float):
                     total, count = self._sums.get(shown, (0.0, 0))
-                    self._sums[shown] = total + figure, count + 1
+                    self._sums[shown] = total + metric, count + 1
                 else:
-                    self._unread[shown] = figure
+                    self._unread[shown] = metric
         if self._said or not left_out:
             return ""
         self._said = True
@@ -95,9 +95,9 @@ class LoggedFigures:
         with self._lock:
             sums, unread, self._sums, self._unread = self._sums, self._unread, {}, {}
         found = {name: total / count for name, (total, count) in sums.items()}
-        for name, figure in unread.items():
+        for name, metric in unread.items():
             with suppress(Exception):
-                found[name] = float(figure.item())
+                found[name] = float(metric.item())
         return found
 
     def _new(self, name: str) -> str:

@@ -32,7 +32,7 @@ from ..envs.unknown import UNKNOWN, is_unknown
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .lone_training import LoneTraining, maker
-from .past.history import ReplaySpan
+from .past.history import RerunSpan
 from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
@@ -73,7 +73,7 @@ class PlayedEpisode:
     outcome: int
     info: Mapping[str, float]
     truncated: bool = False
-    steps: ReplaySpan | None = None
+    steps: RerunSpan | None = None
 
     def succeeded(self, task: Task) -> bool | None:
         """Whether it had a good outcome, or `SUCCESS` in its info; None if the task has neither."""
@@ -158,13 +158,13 @@ class KeptSteps:
         ends = np.where(terminated, 1, 2 * truncated).astype(np.uint8)
         self._steps.append((buffer["action"][slot].copy(), buffer["reward"][after].copy(), ends))
 
-    def take(self, env: int, number: int) -> ReplaySpan:
+    def take(self, env: int, number: int) -> RerunSpan:
         """Return the first episode of an environment that was not taken."""
         begin, seats = self._taken[env], slice(env * self._task.players, (env + 1) * self._task.players)
         ends = np.array([ends[env] for _, _, ends in self._steps[begin:]])
         self._taken[env] = end = begin + int((ends > 0).argmax()) + 1
         steps = self._steps[begin:end]
-        return ReplaySpan(
+        return RerunSpan(
             env=env,
             episode=number,
             first=0,

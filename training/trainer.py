@@ -99,7 +99,7 @@ class LaunchedEnvs(Envs, Protocol):
     def launch(self, slot: int) -> None:
         """Launch the step of a slot, without recording it."""
 
-    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+    def run_captured(self, slot: int, steps: int, play: Callable[[], None]) -> None:
         """Make all steps of a rollout, from `slot` on, by `play`, which repeats the captured launches."""
 
 

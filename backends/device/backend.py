@@ -143,10 +143,10 @@ class DeviceBackend(LocalBackend):
         return self.sync_check is not None
 
     def launch(self, slot: int) -> None:
-        """Launch the step of a slot without checking or counting it, to capture it in a graph for `replay`."""
+        """Launch the step of a slot without checking or counting it, to capture it in a graph for `run_captured`."""
         self._launcher.step(slot)
 
-    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+    def run_captured(self, slot: int, steps: int, play: Callable[[], None]) -> None:
         """Make `steps` steps from `slot` on by calling `play`, which runs the captured calls of `launch`.
 
         Raises:

@@ -17,7 +17,7 @@ from ...envs import Task
 from ...envs.fields import DECIDES, Array
 from ...envs.unknown import UNKNOWN
 from ..telemetry.moments import MomentSource, moment_dtype
-from .replay import ReplayedEnv, ReplayMismatch
+from .rerun import RerunEnv, RerunMismatch
 
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
 CHECKED_FIRST, CHECKED_LAST = CHECKED[:2], (*CHECKED, "final_observation")
@@ -91,47 +91,47 @@ def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array
     }
 
 
-def play(episode: Episode) -> Iterator[ReplayedEnv]:
+def play(episode: Episode) -> Iterator[RerunEnv]:
     """Replay an episode; yield the environment in its first state and after every step."""
-    with closing(ReplayedEnv(episode.task, episode.seed, episode.env)) as replayed:
-        replayed.draw(wanted=True)
+    with closing(RerunEnv(episode.task, episode.seed, episode.env)) as rerun:
+        rerun.draw(wanted=True)
         if episode.state is None:
-            replayed.begin(episode.number)
+            rerun.begin(episode.number)
         else:
-            replayed.restore(episode.state)
-        yield replayed
+            rerun.restore(episode.state)
+        yield rerun
         for step in episode.steps[1:]:
             assert step.action is not None
-            replayed.step(step.action)
-            yield replayed
+            rerun.step(step.action)
+            yield rerun
 
 
 def check(episode: Episode) -> None:
     """Replay an episode and compare every field of every step, its reward and its boards with the recorded ones.
 
     Raises:
-        ReplayMismatch: The first step and field that differ.
+        RerunMismatch: The first step and field that differ.
         PacError: An action is refused, or the environment failed.
     """
-    for index, (replayed, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
+    for index, (rerun, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
         names = CHECKED_FIRST if index == 0 else CHECKED_LAST if index == episode.length else CHECKED
-        found = fingerprints_of(episode.task, names, replayed.row)
+        found = fingerprints_of(episode.task, names, rerun.row)
         for name in names:
             _compare(index, name, found.get(name), step.prints.get(name))
         if index:
-            _compare(index, "reward", float(replayed.row("reward")[0]), step.reward)
+            _compare(index, "reward", float(rerun.row("reward")[0]), step.reward)
         for name, board in step.boards.items():
-            if not np.array_equal(replayed.row(name)[0], board):
-                raise ReplayMismatch(index, name, f"step {index}: {name} differs from the recorded one")
+            if not np.array_equal(rerun.row(name)[0], board):
+                raise RerunMismatch(index, name, f"step {index}: {name} differs from the recorded one")
 
 
 def _compare(index: int, name: str, found: float | str | None, recorded: float | str | None) -> None:
     if found != recorded and not (found != found and recorded != recorded):  # noqa: PLR0124 - NaN
-        raise ReplayMismatch(index, name, f"step {index}: {name} is {found}, {recorded} was recorded")
+        raise RerunMismatch(index, name, f"step {index}: {name} is {found}, {recorded} was recorded")
 
 
 def episode_moments(episode: Episode, seat: int = 0) -> Array:
-    """Return a seat's moments of an episode, `(length + 1,)` records: replayed, or with the boards that were kept.
+    """Return a seat's moments of an episode, `(length + 1,)` records: rerun, or with the boards that were kept.
 
     Of an episode that does not replay, only the first seat's rewards are known.
     """
@@ -142,10 +142,10 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
     for index, step in enumerate(episode.steps):
         moment, decided = found[index : index + 1].reshape(()), decides
         if machines is not None:
-            replayed = next(machines)
-            replayed.fill(moment, seat)
-            decides = bool(replayed.row("active")[seat] == DECIDES)
-            terms = terms + replayed.reward_terms()
+            rerun = next(machines)
+            rerun.fill(moment, seat)
+            decides = bool(rerun.row("active")[seat] == DECIDES)
+            terms = terms + rerun.reward_terms()
             moment["terms"], moment["source"] = terms[seat], MomentSource.REBUILT
         else:
             moment["source"] = MomentSource.STORED if step.boards else MomentSource.MISSING

@@ -3,7 +3,7 @@
 Step t leads to state t; state 0 is the first state of a backend. The steps are appended whenever the monitor counts. If
 the task has a state, it is kept every few steps. If no state is in the buffer after every step, the boards that were
 drawn are kept, since the environments may not be deterministic. Everything else is rebuilt by replaying actions, see
-`replay`.
+`rerun`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Keyframe:
 
 
 @dataclass(frozen=True)
-class ReplaySpan:
+class RerunSpan:
     """The steps `first + 1 .. first + len(actions)` of one environment, and how to get to state `first`.
 
     Attributes:
@@ -331,7 +331,7 @@ class History:
                 gained, length = gained + float(self._first_returns[row]), length + int(self._first_lengths[env])
             return EpisodeSoFar(number, gained, length)
 
-    def replay_span(self, env: int, step: int) -> ReplaySpan | None:
+    def rerun_span(self, env: int, step: int) -> RerunSpan | None:
         """Return the steps from which state `step` can be rebuilt; None if they are not all kept.
 
         Only the last step may end an episode, unless the task saves states: then episodes need not begin from the seed.
@@ -355,7 +355,7 @@ class History:
             episode = int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :]))
             return self._span(env, episode, first, step, frame)
 
-    def episode_span(self, env: int, episode: int) -> ReplaySpan | None:
+    def episode_span(self, env: int, episode: int) -> RerunSpan | None:
         """Return the steps of an episode that has ended, from its first state.
 
         None if they are not all kept, or if the history began within the episode.
@@ -370,13 +370,13 @@ class History:
             first = int(ends[index - 1]) if index else 0
             return self._span(env, episode, first, int(ends[index]), None)
 
-    def _span(self, env: int, episode: int, first: int, step: int, frame: Keyframe | None) -> ReplaySpan:
+    def _span(self, env: int, episode: int, first: int, step: int, frame: Keyframe | None) -> RerunSpan:
         """Return the steps `first + 1 .. step` of an environment, which are kept, and the keyframe at `first`."""
         players, count = self._task.players, len(self._task.reward_terms)
         seats = slice(env * players, (env + 1) * players)
         at = self._places(first, step)
         prints = np.arange(first, step + 1) % max(1, len(self._prints))
-        return ReplaySpan(
+        return RerunSpan(
             env=env,
             episode=episode,
             first=first,

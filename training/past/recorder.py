@@ -26,9 +26,9 @@ from ..telemetry.records import RECORDING, WAITING, Level
 from ..telemetry.step_results import StepResults
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, check, fingerprints_of
 from .episode_file import SUFFIX, read, write
-from .history import History, ReplaySpan
+from .history import History, RerunSpan
 from .rebuilding import rebuilt
-from .replay import NotReplayable, ReplayMismatch
+from .rerun import RerunImpossible, RerunMismatch
 
 MAX_BOARD_BYTES = 64 * 2**20  # bytes
 MAX_WAITING = 8
@@ -82,7 +82,7 @@ class EpisodeRecorder:
         self._recordings: dict[int, Recording] = {}
         self._choice = choice
         self._ended = 0
-        self._chosen: deque[tuple[int, ReplaySpan, FolderEntry]] = deque(maxlen=MAX_WAITING)
+        self._chosen: deque[tuple[int, RerunSpan, FolderEntry]] = deque(maxlen=MAX_WAITING)
         self._writing = False  # whether a thread writes them; that and the episodes are changed with the lock
         self._choosing = threading.Lock()
         self._failures: set[str] = set()
@@ -210,8 +210,8 @@ class EpisodeRecorder:
             history: The last steps.
 
         Raises:
-            NotReplayable: Its steps are no longer kept and it was not recorded, or its replay takes too long.
-            PacError: It cannot be replayed.
+            RerunImpossible: Its steps are no longer kept and it was not recorded, or its replay takes too long.
+            PacError: It cannot be rerun.
             OSError: It cannot be written.
         """
         number = self._number(env, history.num_envs)
@@ -219,7 +219,7 @@ class EpisodeRecorder:
         if span is not None and len(span.actions) == length:
             self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
         elif not path.exists or read(path, accept).length != length:
-            raise NotReplayable("its steps are no longer kept, and it was not recorded")
+            raise RerunImpossible("its steps are no longer kept, and it was not recorded")
         return path.path
 
     def _number(self, env: int, num_envs: int) -> int:
@@ -266,11 +266,11 @@ def _checked(episode: Episode, state: Array | None) -> Episode:
     """Replay an episode from its seed or, if that differs, from its first state; return the one that replays.
 
     Raises:
-        ReplayMismatch: Both replays differ.
+        RerunMismatch: Both replays differ.
     """
     try:
         check(episode)
-    except ReplayMismatch:
+    except RerunMismatch:
         if state is None or not state.any():
             raise
         episode = replace(episode, state=state)

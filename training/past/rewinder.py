@@ -21,9 +21,9 @@ from ..own_threads import OwnThread
 from ..ranks import Ranks, SingleRank
 from ..telemetry.declared import encode_clipped
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
-from .history import History, ReplaySpan
-from .rebuilding import replayed_state
-from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step
+from .history import History, RerunSpan
+from .rebuilding import rerun_state
+from .rerun import RerunEnv, RerunImpossible, RerunMismatch, go_to_start, rerun_step
 
 MAX_SECONDS = 10.0  # s for one replay
 PROGRESS_SECONDS = 0.2  # s between two reports of progress
@@ -110,16 +110,16 @@ class Rewinder:
         After a step that ended an episode, this is the first state of the next one. Runs in the caller's thread.
 
         Raises:
-            NotReplayable: The steps are no longer kept, or the replay takes too long.
-            ReplayMismatch: The replay differs from the original steps.
+            RerunImpossible: The steps are no longer kept, or the replay takes too long.
+            RerunMismatch: The replay differs from the original steps.
         """
         history = self._current()
         step = max(0, history.now - back)
-        span = None if self._refusal else history.replay_span(env, step)
+        span = None if self._refusal else history.rerun_span(env, step)
         if span is None:
-            raise NotReplayable(self._refusal or TOO_OLD)
+            raise RerunImpossible(self._refusal or TOO_OLD)
         number = self._ranks.first_env(history.num_envs) + env + 1
-        return f"env{number}-step{step}", replayed_state(self._newest_task, self._own_seed(history), span)
+        return f"env{number}-step{step}", rerun_state(self._newest_task, self._own_seed(history), span)
 
     def _own_seed(self, history: History) -> int:
         return seed_from(self._seed, self._ranks.first_env(history.num_envs))
@@ -172,16 +172,16 @@ class Rewinder:
         return moment
 
     def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
-        """Return a state: replayed, with the boards that were kept, or with the reason why it is missing."""
+        """Return a state: rerun, with the boards that were kept, or with the reason why it is missing."""
         reason = self._refusal
-        span = None if reason else history.replay_span(env, step)
+        span = None if reason else history.rerun_span(env, step)
         if span is not None:
             try:
                 self._rebuild(history, span, seat)
                 return self._known[env, seat, step, begun]
-            except ReplayMismatch as error:
+            except RerunMismatch as error:
                 reason = self._refusal = f"not deterministic: {error}"
-            except NotReplayable as error:
+            except RerunImpossible as error:
                 reason = str(error)
             except Exception as error:
                 reason = self._refusal = f"its replay failed: {type(error).__name__}: {error}"
@@ -202,55 +202,55 @@ class Rewinder:
                 moment[f"board:{item.name}"] = boards[item.name]
         return moment
 
-    def _rebuild(self, history: History, span: ReplaySpan, seat: int) -> None:
+    def _rebuild(self, history: History, span: RerunSpan, seat: int) -> None:
         """Replay a span, and keep the last moments of a seat."""
         begun = reported = time.monotonic()
         self._publish_progress(history, span, seat, 0.0)
-        with closing(ReplayedEnv(self._task, self._own_seed(history), span.env)) as replayed:
+        with closing(RerunEnv(self._task, self._own_seed(history), span.env)) as rerun:
             count = len(span.actions)
-            replayed.draw(wanted=not count)
-            go_to_start(replayed, span)
+            rerun.draw(wanted=not count)
+            go_to_start(rerun, span)
             terms = span.terms
             if not count:
-                self._keep(history, replayed, seat, span.first, terms)
+                self._keep(history, rerun, seat, span.first, terms)
             for index in range(count):
-                replayed.draw(wanted=count - index <= WINDOW)
-                replay_step(replayed, span, index)
+                rerun.draw(wanted=count - index <= WINDOW)
+                rerun_step(rerun, span, index)
                 begins = index > 0 and span.ends[index - 1]
-                terms = replayed.reward_terms() + (0 if begins else terms)
+                terms = rerun.reward_terms() + (0 if begins else terms)
                 if count - index <= WINDOW:
-                    self._keep(history, replayed, seat, span.first + index + 1, terms)
+                    self._keep(history, rerun, seat, span.first + index + 1, terms)
                 now = time.monotonic()
                 if now - begun > MAX_SECONDS:
-                    raise NotReplayable(f"the replay of its {count:,} steps takes more than {MAX_SECONDS:.0f} s")
+                    raise RerunImpossible(f"the replay of its {count:,} steps takes more than {MAX_SECONDS:.0f} s")
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
                     self._publish_progress(history, span, seat, index / count)
-            self._show_first_info(replayed, seat, span.first + count)
+            self._show_first_info(rerun, seat, span.first + count)
 
-    def _show_first_info(self, replayed: ReplayedEnv, seat: int, step: int) -> None:
+    def _show_first_info(self, rerun: RerunEnv, seat: int, step: int) -> None:
         """If the last step ended an episode, begin the next one again: the step left the info of the ended one."""
-        moment = self._known.get((replayed.env, seat, step, True))
+        moment = self._known.get((rerun.env, seat, step, True))
         if moment is not None:
-            replayed.draw(wanted=False)
-            replayed.begin(int(moment["episode"]))
+            rerun.draw(wanted=False)
+            rerun.begin(int(moment["episode"]))
             first = np.zeros((), self._dtype)
-            replayed.fill(first, seat)
+            rerun.fill(first, seat)
             moment["info"] = first["info"]
 
-    def _keep(self, history: History, replayed: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
+    def _keep(self, history: History, rerun: RerunEnv, seat: int, step: int, terms: Array) -> None:
         """Keep a moment; both moments, if a step ended an episode and began the next one."""
         for begun in (False, True):
-            moment = self._blank(history, replayed.env, seat, step, begun=begun)
-            replayed.fill(moment, seat, begun=begun)
+            moment = self._blank(history, rerun.env, seat, step, begun=begun)
+            rerun.fill(moment, seat, begun=begun)
             moment["source"], moment["terms"] = MomentSource.REBUILT, 0 if begun else terms[seat]
-            self._known[replayed.env, seat, step, begun] = moment
+            self._known[rerun.env, seat, step, begun] = moment
             if not (self._task.begins_at_once and moment["end"]):
                 break
         while len(self._known) > max(2 * WINDOW, MAX_CACHE_BYTES // self._dtype.itemsize):
             self._known.popitem(last=False)
 
-    def _publish_progress(self, history: History, span: ReplaySpan, seat: int, progress: float) -> None:
+    def _publish_progress(self, history: History, span: RerunSpan, seat: int, progress: float) -> None:
         moment = self._blank(history, span.env, seat, span.first + len(span.actions))
         moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
         with suppress(Exception):  # which is no fault of the replay: the answer fails in the same way
@@ -275,8 +275,8 @@ def save_state(task: Task, rewinder: Rewinder, folder: Place, env: int, back: in
     """Write the files of the state of environment `env` `back` steps ago into new files; return them.
 
     Raises:
-        NotReplayable: The steps are no longer kept, or the replay takes too long.
-        ReplayMismatch: The replay differs from the original steps.
+        RerunImpossible: The steps are no longer kept, or the replay takes too long.
+        RerunMismatch: The replay differs from the original steps.
         OSError: A file cannot be written.
     """
     name, state = rewinder.state(env, back)

@@ -116,7 +116,7 @@ class CapturedRollout:
         if first_step != self._known_step:
             self._first_step.fill_(first_step)
         self._known_step = first_step + storage.steps
-        self._envs.replay(storage.first, storage.steps, self._graph.replay)
+        self._envs.run_captured(storage.first, storage.steps, self._graph.replay)
         assert self._outputs is not None
         on_decision(self._outputs, storage.values[storage.steps - 1])
         values_at_ends = values_after(self._actor.policy, storage, final_values(self._actor.policy, storage))

@@ -137,12 +137,12 @@ class GatedEnvs:
         """Put the step of a slot on the device, for a graph."""
         self._launched.launch(slot)
 
-    def replay(self, slot: int, steps: int, play: Callable[[], None]) -> None:
+    def run_captured(self, slot: int, steps: int, play: Callable[[], None]) -> None:
         """Make all steps of a rollout. The gate was open when `stepwise` was asked; it holds before the next one."""
         self._timer.lap("python")
         self.stepping = True
         try:
-            self._launched.replay(slot, steps, play)
+            self._launched.run_captured(slot, steps, play)
         finally:
             self.stepping = False
         self._timer.lap("environment")

@@ -15,7 +15,7 @@ from ...envs import Outcome, Task
 from ...envs.fields import Array
 from ...envs.spaces.actions import ActionPart, action_parts, component_names, kind_of
 from ...envs.spaces.names import names_of
-from ..past.replay import NotReplayable
+from ..past.rerun import RerunImpossible
 from .boards import WatchedBoards
 from .observations import Ranges, host_array, numbers_of
 
@@ -59,7 +59,7 @@ def describe_script(
 
 def refuse(*_: object) -> NoReturn:
     """Make no environments: they are the script's."""
-    raise NotReplayable("only the script could play it again")
+    raise RerunImpossible("only the script could play it again")
 
 
 class WatchedActions:

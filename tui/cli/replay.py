@@ -7,7 +7,7 @@ from pathlib import Path
 from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check
 from ...training.past.episode_file import read
-from ...training.past.replay import ReplayMismatch
+from ...training.past.rerun import RerunMismatch
 from ..terminal.modes import borrowed_terminal, check_terminal
 from ..trust import asking
 from .show import show_json
@@ -58,7 +58,7 @@ def check_episode(episode: Episode, path: Path, *, json: bool) -> int:
     what = f"{episode.length:,} steps of {episode.task.spec}, {place}"
     try:
         check(episode)
-    except ReplayMismatch as error:
+    except RerunMismatch as error:
         reason = "" if episode.replays else "; the replay already differed when it was recorded"
         found = {**facts, "same": False, "step": error.step, "field": error.field, "error": str(error)}
         show_json(found) if json else print(f"{what}: differs at {error}{reason}")

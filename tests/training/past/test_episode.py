@@ -13,7 +13,7 @@ from pac.envs.trust import NotTrusted, accept
 from pac.training.past.episode import check, episode_moments, play
 from pac.training.past.episode_file import BadEpisode, read, write
 from pac.training.past.recorder import EpisodeRecorder
-from pac.training.past.replay import ReplayMismatch
+from pac.training.past.rerun import RerunMismatch
 from pac.training.ranks import SingleRank
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.moments import MomentSource
@@ -108,7 +108,7 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     episode = read(path, accept)
     assert episode.state is not None
     check(episode)
-    with pytest.raises(ReplayMismatch):
+    with pytest.raises(RerunMismatch):
         check(replace(episode, state=None))
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
     seen = [moment["observation"].tolist() for moment in episode_moments(episode)][:-1]
@@ -136,7 +136,7 @@ def test_the_first_difference_is_named(bottle, name):
     at = episode.length if name == "final_observation" else 5
     steps = list(episode.steps)
     steps[at] = replace(steps[at], prints={**steps[at].prints, name: "00" * 8})
-    with pytest.raises(ReplayMismatch, match=f"step {at}: {name} is ") as caught:
+    with pytest.raises(RerunMismatch, match=f"step {at}: {name} is ") as caught:
         check(replace(episode, steps=tuple(steps)))
     assert (caught.value.step, caught.value.field) == (at, name)
 
@@ -178,7 +178,7 @@ def test_a_changed_reward_is_found(lines, other):
     check(read(other(unsummed(lines))))
     with pytest.raises(BadEpisode, match="its checksum or length is wrong"):
         read(other(with_line(lines, 6, reward=1e6)))
-    with pytest.raises(ReplayMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
+    with pytest.raises(RerunMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
         check(read(other(with_line(unsummed(lines), 6, reward=1e6))))
 
 
@@ -193,7 +193,7 @@ def test_a_changed_board_is_found(bottle):
         steps[3] = replace(steps[3], boards={"bottle": board + change})
         changed = replace(episode, replays=False, steps=tuple(steps))
         if differs:
-            with pytest.raises(ReplayMismatch, match="step 3: bottle differs"):
+            with pytest.raises(RerunMismatch, match="step 3: bottle differs"):
                 check(changed)
         else:
             check(changed)

@@ -9,7 +9,7 @@ from pac.training.past.episode import check
 from pac.training.past.episode_file import read
 from pac.training.past.rebuilding import rebuilt
 from pac.training.past.recorder import EpisodeRecorder
-from pac.training.past.replay import NotReplayable, ReplayMismatch
+from pac.training.past.rerun import RerunImpossible, RerunMismatch
 from pac.training.telemetry.events import EventLog
 
 from ...waiting import until
@@ -67,7 +67,7 @@ def test_a_recorder_keeps_an_episode_on_request(journey, tmp_path):
     assert read(path).length == length
     later = Journey("drmario", 3, seed=SEED).history
     assert recorder.keep(2, 1, length, later) == path
-    with pytest.raises(NotReplayable, match="no longer kept"):
+    with pytest.raises(RerunImpossible, match="no longer kept"):
         recorder.keep(2, 1, length + 1, later)
 
 
@@ -75,7 +75,7 @@ def test_an_environment_that_is_not_deterministic_is_refused(tmp_path):
     """The message says what differs."""
     journey = Journey(f"{DICE},length=20", 60, seed=SEED)
     recorder = EpisodeRecorder(find(f"{DICE},length=20"), SEED, "a-run", tmp_path, EventLog())
-    with pytest.raises(ReplayMismatch, match="was"):
+    with pytest.raises(RerunMismatch, match="was"):
         recorder.keep(0, 0, length_of(journey, 0, 0), journey.history)
     assert not list(tmp_path.iterdir())
 

@@ -183,6 +183,6 @@ def test_the_ring_forgets_and_says_so():
         moment = back.moment(0, steps)
         assert moment["source"] == MomentSource.REBUILT
         assert np.array_equal(moment["observation"], journey.truth[1500 - steps][0]["observation"])
-        span = journey.history.replay_span(0, 1500 - steps)
+        span = journey.history.rerun_span(0, 1500 - steps)
         assert span is not None
         assert len(span.actions) <= 128

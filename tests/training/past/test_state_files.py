@@ -7,7 +7,7 @@ from pac.envs.gameboy.cartridge import own_cartridge
 from pac.envs.gameboy.layout import CLOCK
 from pac.envs.gameboy.looks import LAST_LINES
 from pac.envs.gameboy.snapshots import read_picture, read_snapshot
-from pac.training.past.replay import NotReplayable
+from pac.training.past.rerun import RerunImpossible
 from pac.training.past.rewinder import Rewinder, save_state
 from pac.training.telemetry.moments import MomentSource
 
@@ -81,5 +81,5 @@ def test_a_state_that_is_not_kept_is_not_saved(tmp_path):
     journey = Journey(TASK, 5)
     back = rewinder(journey)
     back._refusal = "gone"  # as after a replay that differed
-    with pytest.raises(NotReplayable, match="gone"):
+    with pytest.raises(RerunImpossible, match="gone"):
         save_state(journey.task, back, tmp_path, 0, 1)

@@ -12,10 +12,10 @@ from ...envs.fields import Array
 from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable, load
 from ..telemetry.moments import drawn_fields, field_named, fill_moment
 from ..telemetry.step_results import fingerprints
-from .history import ReplaySpan
+from .history import RerunSpan
 
 
-class ReplayMismatch(PacError):
+class RerunMismatch(PacError):
     """A replayed step differs from the original one.
 
     Attributes:
@@ -30,13 +30,13 @@ class ReplayMismatch(PacError):
         self.step, self.field = step, field
 
 
-class NotReplayable(PacError):
-    """An environment cannot be replayed."""
+class RerunImpossible(PacError):
+    """An environment cannot be rerun."""
 
     title = "Cannot be replayed"
 
 
-class ReplayedEnv:
+class RerunEnv:
     """One environment of a task, with its number, so that its episodes are the same.
 
     Attributes:
@@ -114,39 +114,39 @@ class ReplayedEnv:
         self._environments.close()
 
 
-def go_to_start(replayed: ReplayedEnv, span: ReplaySpan) -> None:
+def go_to_start(rerun: RerunEnv, span: RerunSpan) -> None:
     """Go to the state that a span begins with.
 
     Raises:
-        ReplayMismatch: Its observation differs from the original one.
+        RerunMismatch: Its observation differs from the original one.
     """
     if span.state is not None:
-        replayed.restore(span.state)
+        rerun.restore(span.state)
     else:
-        replayed.begin(span.episode)
+        rerun.begin(span.episode)
     if len(span.prints):
-        _compare(0, "observation", _print_of(replayed), int(span.prints[0]))
+        _compare(0, "observation", _print_of(rerun), int(span.prints[0]))
 
 
-def replay_step(replayed: ReplayedEnv, span: ReplaySpan, index: int) -> None:
+def rerun_step(rerun: RerunEnv, span: RerunSpan, index: int) -> None:
     """Take step `index` of a span.
 
     Raises:
-        ReplayMismatch: Reward, end or observation differ from the original ones.
+        RerunMismatch: Reward, end or observation differ from the original ones.
     """
-    replayed.step(span.actions[index])
-    ended = int(replayed.row("terminated")[0]) or 2 * int(replayed.row("truncated")[0])
-    for found, expected in zip(replayed.row("reward").tolist(), span.rewards[index].tolist(), strict=True):
+    rerun.step(span.actions[index])
+    ended = int(rerun.row("terminated")[0]) or 2 * int(rerun.row("truncated")[0])
+    for found, expected in zip(rerun.row("reward").tolist(), span.rewards[index].tolist(), strict=True):
         _compare(index + 1, "reward", found, expected)
     _compare(index + 1, "end", ended, int(span.ends[index]))
     if len(span.prints):
-        _compare(index + 1, "observation", _print_of(replayed), int(span.prints[index + 1]))
+        _compare(index + 1, "observation", _print_of(rerun), int(span.prints[index + 1]))
 
 
 def _compare(step: int, name: str, found: float, expected: float) -> None:
     if found != expected and not (np.isnan(found) and np.isnan(expected)):
-        raise ReplayMismatch(step, name, f"{name} was {expected:g}, and is {found:g} in the replay")
+        raise RerunMismatch(step, name, f"{name} was {expected:g}, and is {found:g} in the replay")
 
 
-def _print_of(replayed: ReplayedEnv) -> int:
-    return int(fingerprints(replayed.row("observation")[None, :1])[0, 0])
+def _print_of(rerun: RerunEnv) -> int:
+    return int(fingerprints(rerun.row("observation")[None, :1])[0, 0])

@@ -19,7 +19,7 @@ from pac.backends.workers import fleet
 from pac.training.exits import FAILED, INTERRUPTED
 from pac.training.independent import learners
 from pac.training.relay import remote_session
-from pac.training.relay.frames import Frame, Kind
+from pac.training.relay.messages import Kind, Message
 from pac.training.session import viewers, watchdog
 from pac.training.trainer import ProcessFailed
 
@@ -240,7 +240,7 @@ def test_a_connection_without_a_message_for_twenty_seconds_is_closed(monkeypatch
     def second(_):
         clock.now += 1
         if clock.now == begun + 15:
-            session._take(Frame(Kind.ANSWER, b"{}"))
+            session._take(Message(Kind.ANSWER, b"{}"))
         return bool(closed)
 
     monkeypatch.setattr(session._closed, "wait", second)

@@ -14,7 +14,7 @@ from pac.backends.system.arrays import NamedArrays
 from pac.backends.system.segment import Segment
 from pac.backends.workers import control
 from pac.training.independent.mailbox import Board, Mailbox, board_specs
-from pac.training.relay.frames import changes
+from pac.training.relay.messages import changes
 from pac.training.relay.remote_session import Mirror
 from pac.training.session.gate import Gate, Word
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter

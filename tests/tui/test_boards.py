@@ -11,7 +11,7 @@ from textual.geometry import Region
 
 from pac.envs import find
 from pac.envs.panels import Glyph, Sight
-from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
+from pac.tui.boards import BoardBorder, BoardGrid, renderer_for
 from pac.tui.boards.cells import single_color
 from pac.tui.boards.layout import Notes, best_layout
 from pac.tui.boards.pixels import in_pairs
@@ -99,7 +99,7 @@ async def test_only_changed_lines_are_drawn_again():
         widget = app.query_one(BoardGrid)
         widget.use(renderer_for(BOTTLE), 8)
         boards = np.zeros((8, 16, 8), np.uint8)
-        frames = [BoardFrame(f"Env {index + 1}/8") for index in range(8)]
+        frames = [BoardBorder(f"Env {index + 1}/8") for index in range(8)]
         widget.show(boards, frames)
         await pilot.pause()
         marked = watch_marks(widget)
@@ -132,7 +132,7 @@ async def test_a_click_posts_the_board():
     async with app.run_test(size=(84, 40)) as pilot:
         widget = app.query_one(BoardGrid)
         widget.use(renderer_for(BOTTLE), 8)
-        widget.show(np.zeros((8, 16, 8), np.uint8), [BoardFrame(str(index)) for index in range(8)])
+        widget.show(np.zeros((8, 16, 8), np.uint8), [BoardBorder(str(index)) for index in range(8)])
         await pilot.pause()
         x, y = place(widget, 6)
         await pilot.click("#boards", offset=(x + 3, y + 4))

@@ -7,8 +7,8 @@ from pac.training.telemetry.records import Level
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.drawing.numbers import NA
 from pac.tui.views.base import ViewUpdate
+from pac.tui.views.borders import borders_of
 from pac.tui.views.curves import Curves, all_curves
-from pac.tui.views.frames import frames_of
 from pac.tui.views.number_rows import Entry, pairs, shows_scaling, throughput
 from pac.tui.views.workers import event_rows
 
@@ -27,7 +27,7 @@ def test_an_outcome_is_shown_for_a_part_of_an_episode(fake):
 
     def announced(after, sps):
         fake.say(sps=sps, length_mean=40.0)
-        frames = frames_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, 1, 1000.0 + after, None)
+        frames = borders_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, 1, 1000.0 + after, None)
         return frames[0].captions[0].startswith("cleared")
 
     assert [announced(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]

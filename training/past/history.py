@@ -124,17 +124,20 @@ class History:
         self._episodes = np.zeros(num_envs, "i8")
         self.resumed = False
         self._first_returns, self._first_lengths = np.zeros(num_envs * players, "f4"), np.zeros(num_envs, "i4")
-        self._frames: list[Keyframe] = []
-        frames = 0
+        self._keyframes: list[Keyframe] = []
+        most = 0
         if task.state:
-            frames = min(MAX_STEPS_BACK // MAX_UNCOUNTED + 2, MAX_BYTES // (task.state.row_bytes * num_envs))
-        self._most_frames = frames if frames >= 2 else 0  # as many as the budget holds; none if it does not hold two
-        self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
+            most = min(MAX_STEPS_BACK // MAX_UNCOUNTED + 2, MAX_BYTES // (task.state.row_bytes * num_envs))
+        self._most_keyframes = most if most >= 2 else 0  # as many as the budget holds; none if it does not hold two
+        self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (most - 1))) if most >= 2 else 0
         self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
         self._seen = _seen_steps(task, num_envs)
         self._noted: dict[int, Array] = {}  # by row: rings of entropies with the numbers of their steps
         self.now = 0
-        self._expected, self._framed = 0, 0  # the newest step that was requested, and the newest with its states
+        self._expected, self._newest_keyframe = (
+            0,
+            0,
+        )  # the newest step that was requested, and the newest with its states
 
     @property
     def back(self) -> int:
@@ -168,13 +171,13 @@ class History:
         """Clear the history; episodes have just begun in slot 0, or continue from states that were saved: `resumed`."""
         self.resumed = resumed
         with self._lock:
-            self.now = self._expected = self._framed = 0
+            self.now = self._expected = self._newest_keyframe = 0
             self._episodes[:] = source.buffer["episode"][0]
             self._first_returns = source.buffer["episode_return"][0].copy()
             self._first_lengths = source.buffer["episode_length"][0].copy()
             if len(self._prints):
                 self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
-            self._frames.clear()
+            self._keyframes.clear()
             if self._boards is not None:
                 self._boards.forget()
             self._seen.forget()
@@ -186,9 +189,9 @@ class History:
     def expect(self, steps: int) -> bool:
         """Note that `steps` more steps will be appended; return whether the states after them should be read."""
         self._expected += steps
-        due = self._stride > 0 and self._expected - self._framed >= self._stride
+        due = self._stride > 0 and self._expected - self._newest_keyframe >= self._stride
         if due:
-            self._framed = self._expected
+            self._newest_keyframe = self._expected
         return due
 
     def extend(self, results: StepResults, terms: NDArray[np.float32]) -> None:
@@ -213,9 +216,9 @@ class History:
             self._keep_states(results.states, terms)
 
     def _keep_states(self, states: Array, terms: NDArray[np.float32]) -> None:
-        frame = Keyframe(self.now, states.copy(), terms.copy())
+        keyframe = Keyframe(self.now, states.copy(), terms.copy())
         with self._lock:
-            self._frames = [*self._frames, frame][-self._most_frames :]
+            self._keyframes = [*self._keyframes, keyframe][-self._most_keyframes :]
 
     def keep_boards(self, buffer: Buffer, ahead: int, drawn: NDArray[np.bool_]) -> None:
         """Keep the boards that environments have drawn, and the last boards of episodes that ended.
@@ -344,16 +347,16 @@ class History:
             before = oldest + 1 + np.flatnonzero(ends[: max(0, step - oldest - 1)])
             begins = int(before[-1]) if len(before) else (0 if oldest == 0 else -1)
             later = step or int(self._task.saves)  # the keyframe is earlier, since a keyframe has no reward
-            frames = (frame for frame in reversed(self._frames) if oldest <= frame.step < later)
-            frame = next((frame for frame in frames if frame.states[env].any()), None)
-            if frame is not None and (frame.step >= begins or self._task.saves):
-                first = frame.step
+            possible = (keyframe for keyframe in reversed(self._keyframes) if oldest <= keyframe.step < later)
+            keyframe = next((keyframe for keyframe in possible if keyframe.states[env].any()), None)
+            if keyframe is not None and (keyframe.step >= begins or self._task.saves):
+                first = keyframe.step
             elif begins >= 0:
-                first, frame = begins, None
+                first, keyframe = begins, None
             else:
                 return None
             episode = int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :]))
-            return self._span(env, episode, first, step, frame)
+            return self._span(env, episode, first, step, keyframe)
 
     def episode_span(self, env: int, episode: int) -> RerunSpan | None:
         """Return the steps of an episode that has ended, from its first state.
@@ -370,7 +373,7 @@ class History:
             first = int(ends[index - 1]) if index else 0
             return self._span(env, episode, first, int(ends[index]), None)
 
-    def _span(self, env: int, episode: int, first: int, step: int, frame: Keyframe | None) -> RerunSpan:
+    def _span(self, env: int, episode: int, first: int, step: int, keyframe: Keyframe | None) -> RerunSpan:
         """Return the steps `first + 1 .. step` of an environment, which are kept, and the keyframe at `first`."""
         players, count = self._task.players, len(self._task.reward_terms)
         seats = slice(env * players, (env + 1) * players)
@@ -380,8 +383,8 @@ class History:
             env=env,
             episode=episode,
             first=first,
-            state=None if frame is None else frame.states[env],
-            terms=np.zeros((players, count), "f4") if frame is None else frame.terms[seats, :count],
+            state=None if keyframe is None else keyframe.states[env],
+            terms=np.zeros((players, count), "f4") if keyframe is None else keyframe.terms[seats, :count],
             actions=self._actions[at, seats],
             rewards=self._rewards[at, seats],
             ends=self._ends[at, env],

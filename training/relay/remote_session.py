@@ -24,7 +24,7 @@ from ..session.control import CommandRefused, ControlServer, accepted
 from ..session.viewers import Viewers
 from ..telemetry.records import Phase
 from ..telemetry.segment_layout import MALFORMED, MappedSegment, blocks_of, create_segment, read_description
-from .frames import BadRelay, Bytes, Frame, Hello, Kind, apply_changes, read_frame, write_frame
+from .messages import BadRelay, Bytes, Hello, Kind, Message, apply_changes, read_message, write_message
 
 MOST_BYTES = 256 << 20
 """Maximum bytes of telemetry of a remote session. 10,000 environments have about 60 MB."""
@@ -232,12 +232,12 @@ class RemoteSession(ForeignSession):
     def _asked(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer to a command; None if there is no connection, or no answer."""
         process = self._process
-        if process is None or process.stdin is None:
+        if process is None:
             return None
         self._number += 1
         end = time.monotonic() + ANSWER_LIMIT
         with suppress(OSError, ValueError, queue.Empty):
-            write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": self._number, "request": request}).encode())
+            _send(process, self._number, request)
             while True:
                 found = self._answers.get(timeout=max(0.0, end - time.monotonic()))
                 if found.get("number") == self._number and isinstance(found.get("answer"), dict):
@@ -272,7 +272,7 @@ class RemoteSession(ForeignSession):
             assert process.stdin is not None
             assert process.stdout is not None
             try:
-                first = read_frame(process.stdout)
+                first = read_message(process.stdout)
                 if first is None:
                     process.wait()
                     errors.seek(0)
@@ -285,9 +285,9 @@ class RemoteSession(ForeignSession):
                 self.pid, self.name, self.ranks = about.pid, printable(about.run), about.ranks[:MOST_RANKS]
                 threading.Thread(target=self._end_silence, args=(process,), daemon=True).start()
                 for request in list(self._repeated.values()):
-                    write_frame(process.stdin, Kind.COMMAND, json.dumps({"number": 0, "request": request}).encode())
-                while (frame := read_frame(process.stdout)) is not None:
-                    self._take(frame)
+                    _send(process, 0, request)
+                while (message := read_message(process.stdout)) is not None:
+                    self._take(message)
             finally:
                 self._process = None
                 process.kill()
@@ -303,19 +303,25 @@ class RemoteSession(ForeignSession):
             if time.monotonic() - self._heard > SILENCE:
                 process.kill()
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, message: Message) -> None:
         self._heard = time.monotonic()
-        if frame.kind is Kind.HEADER:
-            self._mirror.open(frame.data)
-        elif frame.kind is Kind.CHANGES:
-            self._mirror.apply(frame.data)
+        if message.kind is Kind.HEADER:
+            self._mirror.open(message.data)
+        elif message.kind is Kind.CHANGES:
+            self._mirror.apply(message.data)
             self._error = None
             self._shown.set()
-        elif frame.kind is Kind.ANSWER:
-            answer = parse_json(frame.data, finite=False)
+        elif message.kind is Kind.ANSWER:
+            answer = parse_json(message.data, finite=False)
             if isinstance(answer, dict):
                 self._answers.put(answer)
-        elif frame.kind is Kind.LOG:
-            self._mirror.log(frame.data)
-        elif frame.kind is Kind.END:
+        elif message.kind is Kind.LOG:
+            self._mirror.log(message.data)
+        elif message.kind is Kind.END:
             self._over = True
+
+
+def _send(process: subprocess.Popen[bytes], number: int, request: Mapping[str, Any]) -> None:
+    """Send a command to the relay that a process connects with."""
+    assert process.stdin is not None
+    write_message(process.stdin, Kind.COMMAND, json.dumps({"number": number, "request": request}).encode())

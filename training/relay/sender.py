@@ -20,7 +20,7 @@ from ...envs.files import open_binary, parse_json
 from ..runs.sessions import FoundSession, ranks_of
 from ..session.control import CommandRefused, SessionClient, refusal_of
 from ..telemetry.blocks import TelemetryReader
-from .frames import MAX_FRAME, Bytes, Frame, Hello, Kind, changes, read_frame, versions, write_frame
+from .messages import MAX_MESSAGE, Bytes, Hello, Kind, Message, changes, read_message, versions, write_message
 
 PERIOD, TICK = 0.1, 0.01
 """Seconds between two messages with changes; the same for `SOON` seconds after a command."""
@@ -85,13 +85,13 @@ class Relay:
     def answer_commands(self, source: IO[bytes]) -> None:
         """Pass commands on until the other side closes the stream."""
         with suppress(OSError, PacError, ValueError, TypeError, KeyError):
-            while (frame := read_frame(source)) is not None:
-                self._answer(frame)
+            while (message := read_message(source)) is not None:
+                self._answer(message)
         self._gone.set()
         self._woken.set()
 
-    def _answer(self, frame: Frame) -> None:
-        asked = parse_json(frame.data)
+    def _answer(self, message: Message) -> None:
+        asked = parse_json(message.data)
         try:
             answer = {"ok": True, **self._client.call(**asked["request"])}
         except CommandRefused as error:
@@ -122,7 +122,7 @@ class Relay:
             now = reader.copy(name).reshape(-1).view(np.uint8)
             parts += changes(number, self._sent.get(number, np.zeros_like(now)), now)
             self._sent[number] = now
-            if sum(map(len, parts)) > MAX_FRAME // 4:
+            if sum(map(len, parts)) > MAX_MESSAGE // 4:
                 used += self._send_raw(Kind.CHANGES, b"".join(parts))
                 parts = []
         return used + (self._send_raw(Kind.CHANGES, b"".join(parts)) if parts else 0)
@@ -154,4 +154,4 @@ class Relay:
     def _send_raw(self, kind: Kind, data: bytes) -> int:
         with self._lock:
             self._sent_at = time.monotonic()
-            return write_frame(self._output, kind, data)
+            return write_message(self._output, kind, data)

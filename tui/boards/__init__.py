@@ -4,10 +4,10 @@ from .layout import GridLayout, Notes
 from .renderers import renderer_for
 from .scale import Renderer, Scale
 from .values import ThresholdRenderer, heading, named
-from .widget import BoardFrame, BoardGrid
+from .widget import BoardBorder, BoardGrid
 
 __all__ = [
-    "BoardFrame",
+    "BoardBorder",
     "BoardGrid",
     "GridLayout",
     "Notes",

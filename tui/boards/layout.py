@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .scale import Scale
 
-FRAME = 2
+BORDER = 2
 GAP = 1
 
 
@@ -47,8 +47,8 @@ class GridLayout:
 
     @property
     def tile(self) -> tuple[int, int]:
-        """Columns and lines of a board with its notes and its frame."""
-        return self.scale.columns + FRAME, self.scale.lines + self.notes + FRAME
+        """Columns and lines of a board with its notes and its border."""
+        return self.scale.columns + BORDER, self.scale.lines + self.notes + BORDER
 
     def place(self, index: int) -> tuple[int, int]:
         """Return the column and line at which a board starts, by its index on the page."""
@@ -81,22 +81,22 @@ def cut_layout(scales: Sequence[Scale], height: int) -> GridLayout:
     """
 
     def order(scale: Scale) -> tuple[int, bool, int]:
-        cut = scale.lines + FRAME > height
+        cut = scale.lines + BORDER > height
         return scale.columns, cut, scale.lines if cut else -scale.lines
 
     return GridLayout(min(scales, key=order), 1, 1)
 
 
 def _grid(scale: Scale, count: int, width: int, height: int, notes: int) -> GridLayout:
-    columns = min(count, (width + GAP) // (scale.columns + FRAME + GAP))
-    rows = height // (scale.lines + FRAME + notes)
+    columns = min(count, (width + GAP) // (scale.columns + BORDER + GAP))
+    rows = height // (scale.lines + BORDER + notes)
     if not (columns and rows):
         return GridLayout(scale, 0, 0)
     return GridLayout(scale, columns, rows, _left(scale, columns, width), notes)
 
 
 def _left(scale: Scale, columns: int, width: int) -> int:
-    return max(0, (width - columns * (scale.columns + FRAME + GAP) + GAP) // 2)
+    return max(0, (width - columns * (scale.columns + BORDER + GAP) + GAP) // 2)
 
 
 def _balanced(grid: GridLayout, count: int, width: int) -> GridLayout:

@@ -22,13 +22,13 @@ NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
 
 
-class BoardFrame(NamedTuple):
-    """The frame of a board.
+class BoardBorder(NamedTuple):
+    """The border of a board.
 
     Attributes:
         title: Text at the top left.
         sign: Text at the top right. It shows the state, which the color alone must not do.
-        color: Color of the frame, which also shows the state.
+        color: Color of the border, which also shows the state.
         captions: Text at the bottom: the first of these that fits.
         selected: Whether the board is selected.
         mark: Color of sign and caption, if it differs.
@@ -69,7 +69,7 @@ class BoardGrid(LineWidget):
         self._count, self._notes = 1, NONE
         self._grid_layout: GridLayout | None = None
         self._rows = NO_BOARDS
-        self._frames: Sequence[BoardFrame] = ()
+        self._borders: Sequence[BoardBorder] = ()
         self._edges: list[tuple[Row, Row, Row, Row]] = []
 
     @property
@@ -113,28 +113,28 @@ class BoardGrid(LineWidget):
 
     def _forget(self) -> None:
         """Draw all lines when boards are shown next."""
-        self._rows, self._frames, self._edges = NO_BOARDS, (), []
+        self._rows, self._borders, self._edges = NO_BOARDS, (), []
 
-    def show(self, boards: Array, frames: Sequence[BoardFrame]) -> None:
-        """Show a page of boards `(count, ...)`, each in its frame."""
+    def show(self, boards: Array, borders: Sequence[BoardBorder]) -> None:
+        """Show a page of boards `(count, ...)`, each in its border."""
         if self._grid_layout is None:
             self._refit()
         if self._renderer is None or self._grid_layout is None:
             return
-        count = min(len(boards), len(frames), self._grid_layout.page)
+        count = min(len(boards), len(borders), self._grid_layout.page)
         if not count:
             return
         rows = self._renderer.prepare(boards[:count], self._grid_layout.scale)
-        frames = frames[:count]
+        borders = borders[:count]
         before, self._rows = self._rows, rows
         if rows.shape != before.shape or len(self._edges) != count:
-            self._edges = [_edges(frame, self._grid_layout.scale) for frame in frames]
-            self._frames = frames
+            self._edges = [_edges(border, self._grid_layout.scale) for border in borders]
+            self._borders = borders
             self.refresh()
             return
         reach = np.zeros(self._grid_layout.rows * self._grid_layout.tile[1], np.intp)
         self._compare_boards(before, rows, reach)
-        self._compare_frames(frames, reach)
+        self._compare_borders(borders, reach)
         self._redraw(reach)
 
     def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:
@@ -148,11 +148,11 @@ class BoardGrid(LineWidget):
             lines = reach[y + 1 : y + 1 + groups * span]
             np.maximum(lines, np.where(differs[index].repeat(span), x + 1 + width, 0), out=lines)
 
-    def _compare_frames(self, frames: Sequence[BoardFrame], reach: NDArray[np.intp]) -> None:
-        """Make the frames that differ, and write into `reach` up to which column they reach."""
+    def _compare_borders(self, borders: Sequence[BoardBorder], reach: NDArray[np.intp]) -> None:
+        """Make the borders that differ, and write into `reach` up to which column they reach."""
         assert self._grid_layout is not None
         wide, tall = self._grid_layout.tile
-        for index, (old, new) in enumerate(zip(self._frames, frames, strict=True)):
+        for index, (old, new) in enumerate(zip(self._borders, borders, strict=True)):
             if old == new:
                 continue
             self._edges[index] = _edges(new, self._grid_layout.scale)
@@ -165,7 +165,7 @@ class BoardGrid(LineWidget):
             )
             lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
             np.maximum(lines, x + wide, out=lines)
-        self._frames = frames
+        self._borders = borders
 
     def _redraw(self, reach: NDArray[np.intp]) -> None:
         """Mark each line for drawing up to its column in `reach`."""
@@ -197,10 +197,10 @@ class BoardGrid(LineWidget):
         if line == tall - 1:
             return bottom
         if line > self._grid_layout.scale.lines:
-            notes, at = self._frames[index].notes, line - 1 - self._grid_layout.scale.lines
+            notes, at = self._borders[index].notes, line - 1 - self._grid_layout.scale.lines
             note = notes[at] if at < len(notes) else ()
             return (*left, *padded(note, self._grid_layout.scale.columns), *right)
-        if message := self._frames[index].message:
+        if message := self._borders[index].message:
             middle = line == (self._grid_layout.scale.lines + 1) // 2
             text = fit(
                 message.center(self._grid_layout.scale.columns) if middle else "", self._grid_layout.scale.columns
@@ -217,38 +217,38 @@ class BoardGrid(LineWidget):
         wide, tall = grid.tile
         column, row = (event.x - grid.left) // (wide + GAP), event.y // tall
         index = row * grid.columns + column
-        if 0 <= column < grid.columns and index < len(self._frames):
+        if 0 <= column < grid.columns and index < len(self._borders):
             self.post_message(self.Clicked(index))
 
 
-def _edges(frame: BoardFrame, scale: Scale) -> tuple[Row, Row, Row, Row]:
-    """The top, both sides and the bottom of a frame."""
-    corners = HEAVY if frame.selected else (*SIGNS.corners, "─", "│")
+def _edges(border: BoardBorder, scale: Scale) -> tuple[Row, Row, Row, Row]:
+    """The top, both sides and the bottom of a border."""
+    corners = HEAVY if border.selected else (*SIGNS.corners, "─", "│")
     left_top, right_top, left_bottom, right_bottom, flat, side = corners
     inner = scale.columns
-    title = shortened(frame.title, max(0, inner - len(frame.sign)), gap=len(frame.sign) > 0)
-    color = ACCENT if frame.selected else frame.color
-    airy = len(title) + len(frame.sign) + 4 <= inner
-    name, sign = (f" {title} ", f" {frame.sign} " if frame.sign else "") if airy else (title, frame.sign)
-    caption = next((caption for caption in frame.captions if len(caption) <= inner), "")
+    title = shortened(border.title, max(0, inner - len(border.sign)), gap=len(border.sign) > 0)
+    color = ACCENT if border.selected else border.color
+    airy = len(title) + len(border.sign) + 4 <= inner
+    name, sign = (f" {title} ", f" {border.sign} " if border.sign else "") if airy else (title, border.sign)
+    caption = next((caption for caption in border.captions if len(caption) <= inner), "")
     foot = f" {caption} " if caption and len(caption) + 2 <= inner else caption
     rule = inner - len(name) - len(sign)
     lead, tail = (flat, flat * (rule - 2)) if airy and rule >= 2 else ("", flat * rule)
     end = flat if airy and rule >= 2 else ""
     top = (
-        styled(left_top + lead, color, bold=frame.selected),
-        styled(name, ACCENT if frame.selected else SOFT, bold=True),
-        styled(tail, color, bold=frame.selected),
-        styled(sign, frame.mark or frame.color, bold=True),
-        styled(end + right_top, color, bold=frame.selected),
+        styled(left_top + lead, color, bold=border.selected),
+        styled(name, ACCENT if border.selected else SOFT, bold=True),
+        styled(tail, color, bold=border.selected),
+        styled(sign, border.mark or border.color, bold=True),
+        styled(end + right_top, color, bold=border.selected),
     )
     spare = inner - len(foot)
     bottom = (
-        styled(left_bottom + flat * (spare // 2), color, bold=frame.selected),
-        styled(foot, frame.mark or TEXT),
-        styled(flat * (spare - spare // 2) + right_bottom, color, bold=frame.selected),
+        styled(left_bottom + flat * (spare // 2), color, bold=border.selected),
+        styled(foot, border.mark or TEXT),
+        styled(flat * (spare - spare // 2) + right_bottom, color, bold=border.selected),
     )
-    edge = (styled(side, color, bold=frame.selected),)
+    edge = (styled(side, color, bold=border.selected),)
     return top, edge, edge, bottom
 
 

@@ -12,7 +12,7 @@ from textual.events import Click
 from textual.widgets import Input
 
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import BORDER, bordered
 from ..drawing.plain import Modal
 from ..drawing.styles import ACCENT, RED, Row, styled
 from ..drawing.widgets import TextLines
@@ -58,15 +58,15 @@ class PanelDialog(Modal[Result]):
         """Draw the rows."""
         raise NotImplementedError
 
-    def frame(
+    def show_bordered(
         self, title: str, rows: Sequence[Row], width: int, note: str | Row = "", below: Sequence[Row] = ()
     ) -> None:
-        """Show rows in a frame of their height, at most that of the screen; and others below the frame."""
+        """Show rows in a border of their height, at most that of the screen; and others below the border."""
         height = min(len(rows) + 2, self.size.height - (self.line is not None) - len(below))
         self.lines.styles.width, self.lines.styles.height = width, height + len(below)
         if self.line is not None:
             self.line.styles.width = width
-        self.lines.show([*framed(title, rows, width, height, note), *below])
+        self.lines.show([*bordered(title, rows, width, height, note), *below])
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a new snapshot. Most dialogs show nothing of it."""
@@ -118,7 +118,7 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
     Keys and clicks select an item; Enter, or a click on the selected item, takes it.
 
     Attributes:
-        heading: Title of the frame.
+        heading: Title of the border.
         MOST_COLUMNS: Width in a wide terminal.
         FILLS: Whether the list takes the whole height, however few items there are.
         WRAPS: Whether the first item comes after the last one.
@@ -181,7 +181,7 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
         return [(styled(line, RED),) for line in wrapped(self.error, width)] if self.error else []
 
     def _below(self, _item: Item | None, _width: int) -> list[Row]:
-        """Return the rows below the frame."""
+        """Return the rows below the border."""
         return []
 
     def _empty(self, width: int) -> list[Row]:
@@ -189,7 +189,7 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
         return hint(self.NO_ITEMS, width)
 
     def _note(self, at: int, count: int) -> str | Row:
-        """Return the note in the frame, for the index of the selected item and the number of items."""
+        """Return the note in the border, for the index of the selected item and the number of items."""
         return f"{at + 1:,} of {count:,}" if count else ""
 
     @property
@@ -257,7 +257,7 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
     def draw(self) -> None:
         """Draw the items, scrolled to the selected one."""
         width = max(1, min(self.MOST_COLUMNS, self.size.width))
-        inner, shown = max(1, width - FRAME), self.shown
+        inner, shown = max(1, width - BORDER), self.shown
         at = self.at(shown)
         item = shown[at] if shown else None
         lines = self._lines_of(shown)
@@ -276,7 +276,7 @@ class ListDialog(PanelDialog[Result], Generic[Item, Result]):
                 rows.append(self._row(shown[line], inner, selected=line == at))
         if self.FILLS:
             rows += [()] * (len(head) + room - len(rows))
-        self.frame(self.heading, [*rows, *foot], width, self._note(at, len(shown)), below)
+        self.show_bordered(self.heading, [*rows, *foot], width, self._note(at, len(shown)), below)
 
     def _lines_of(self, shown: Sequence[Item]) -> list[int | str]:
         """The indices of the items, with their headings between them."""

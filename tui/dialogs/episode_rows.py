@@ -16,7 +16,7 @@ from ...envs.task import seed_from
 from ...training.telemetry.description import Description
 from ...training.telemetry.records import TRUNCATED
 from ..drawing.numbers import age
-from ..drawing.panels import FRAME
+from ..drawing.panels import BORDER
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, Row, fit, styled
 
 TABLE = (
@@ -146,8 +146,8 @@ def chosen(rows: Sequence[EpisodeRow], words: Sequence[str], column: str, *, asc
 
 
 def columns_of(width: int) -> list[tuple[str, int]]:
-    """Return the columns that fit into a frame, uncut."""
-    found = {name: wide for name, wide, least in TABLE if width + FRAME >= least}
+    """Return the columns that fit into a border, uncut."""
+    found = {name: wide for name, wide, least in TABLE if width + BORDER >= least}
     for name in SPARED:
         if sum(found.values()) + MARGIN > width:
             found.pop(name)

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 from textual.binding import BindingType
 
 from ...training.units import Units
-from ..drawing.panels import FRAME, beside
+from ..drawing.panels import BORDER, beside
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, SOFT, Row, padded, styled, width_of
 from ..keys import HelpEntry, help_entries
 from .dialog import PanelDialog
@@ -48,12 +48,12 @@ class HelpDialog(PanelDialog[None]):
     def action_scroll(self, by: int) -> None:
         """Scroll, if not all lines fit."""
         width, tall = min(self.size.width, 2 * COLUMN), max(1, self.size.height - 2)
-        rows = help_rows(width - FRAME, tall, self._units, self._unavailable)
-        width = min(width, max(map(width_of, rows)) + FRAME)
+        rows = help_rows(width - BORDER, tall, self._units, self._unavailable)
+        width = min(width, max(map(width_of, rows)) + BORDER)
         last = max(0, len(rows) - tall)
         self._first = min(last, max(0, self._first + by))
         note = "↑ ↓ more   Esc closes" if last else "Esc closes"
-        self.frame("Keys", rows[self._first : self._first + tall], width, note)
+        self.show_bordered("Keys", rows[self._first : self._first + tall], width, note)
 
 
 def help_rows(width: int, height: int, units: Units, unavailable: Reason = lambda _: "") -> list[Row]:

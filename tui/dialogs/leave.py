@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from textual.binding import BindingType
 
-from ..drawing.panels import FRAME
+from ..drawing.panels import BORDER
 from ..drawing.styles import BRIGHT, SOFT, Row, fit, styled, width_of
 from ..views.number_rows import wrapped
 from .dialog import PanelDialog
@@ -57,8 +57,8 @@ class LeaveDialog(PanelDialog[Choice | None]):
         rows: list[Row] = [
             (styled(fit("" if at else key, KEY), BRIGHT), styled(line, SOFT))
             for key, text in (*keys, ("Esc", "stay"))
-            for at, line in enumerate(wrapped(text, self.size.width - FRAME - KEY))
+            for at, line in enumerate(wrapped(text, self.size.width - BORDER - KEY))
         ]
         title = f"Leave {self._run} for {self._then}" if self._then else f"Leave {self._run}"
-        width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + FRAME)
-        self.frame(title, rows, width, "")
+        width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + BORDER)
+        self.show_bordered(title, rows, width, "")

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from ...training.runs.overview import RunOverview, overviews
-from ..drawing.panels import FRAME, beside, framed
+from ..drawing.panels import BORDER, beside, bordered
 from ..drawing.styles import Row
 from ..views.number_rows import hint
 from .dialog import ListDialog
@@ -111,13 +111,13 @@ class RunPicker(ListDialog[RunOverview, RunOverview | None]):
         height = next(rows for least, rows in PANEL if self.size.height >= least)
         if item is None or not height:
             return []
-        inner = width - FRAME
+        inner = width - BORDER
         left = max(FACTS, min(MOST_FACTS, inner // 3)) if inner >= FACTS + LEAST_CHART else inner
         rows = facts(item, left)
         if inner > left:
             wide = inner - left - 2
             rows = beside([rows, (), curve(item, wide, height - 2)], [left, 2, wide])
-        return framed(item.name, rows, width, height, self.offer(item))
+        return bordered(item.name, rows, width, height, self.offer(item))
 
     def ticked(self, run: RunOverview) -> bool:  # noqa: ARG002 - nothing is ticked to open one run
         """Return whether a run has a tick."""

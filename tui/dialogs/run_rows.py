@@ -11,7 +11,7 @@ from ...training.runs.folder import DIED
 from ...training.runs.overview import DAMAGED, LIVE, RunOverview
 from ..drawing.chart import Line, Plot, chart
 from ..drawing.numbers import age, clock, readable, short, whole
-from ..drawing.panels import FRAME
+from ..drawing.panels import BORDER
 from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
 from ..drawing.styles import (
     ACCENT,
@@ -57,7 +57,7 @@ def columns_of(width: int, longest: int) -> Columns:
 
     Rather than names, the curve is left out: that of the selected run is shown below the table.
     """
-    columns = [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
+    columns = [(name, wide) for name, wide, least in TABLE if width + BORDER >= least]
     room = width - sum(wide for _, wide in columns) - 2
     if columns[-1][0] == "" and room < min(MOST_NAME, longest):
         room += columns.pop()[1]

@@ -16,7 +16,7 @@ from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Scaling, Snapshot
 from ...training.units import Units
 from ..drawing.numbers import percent, whole
-from ..drawing.panels import FRAME
+from ..drawing.panels import BORDER
 from ..drawing.styles import (
     ACCENT,
     BRIGHT,
@@ -86,9 +86,9 @@ class SweepDialog(SessionDialog):
     def draw(self) -> None:
         """Draw the measurements and the progress."""
         width, height = max(1, min(MOST_COLUMNS, self.size.width)), max(3, self.size.height - MARGIN)
-        rows = self._rows(max(1, width - FRAME), height - 2)
+        rows = self._rows(max(1, width - BORDER), height - 2)
         note = "Esc cancels" if self._measures else "Enter measures these N   Esc closes"
-        self.frame("Speed over N", rows, width, note)
+        self.show_bordered("Speed over N", rows, width, note)
 
     def _rows(self, width: int, height: int) -> list[Row]:
         """The table, the curve if there is room, and the progress or the knee."""

@@ -14,7 +14,7 @@ class Palette:
         dark: Whether the background is darker than the text.
         ground: The background.
         raised: The background of the footer and of toasts.
-        line: Frames and the empty part of bars.
+        line: Borders and the empty part of bars.
         faint: Hints and headings.
         soft: Labels.
         text: Values.
@@ -23,7 +23,7 @@ class Palette:
         green: Good.
         red: Bad.
         yellow: Neutral, or temporary.
-        stepping: The frame of a board that is stepping.
+        stepping: The border of a board that is stepping.
         magenta: Hung workers, and the learner's part of the time.
         cyan: Measurements.
         orange: Python's part of the time.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .styles import FAINT, LINE, SIGNS, TEXT, Row, fit, padded, styled, width_of
 
-FRAME = 4
+BORDER = 4
 LEAST = 3
 
 Rows = Sequence[Row]
@@ -19,11 +19,11 @@ class Section:
     """A panel of a column.
 
     Attributes:
-        title: Text at the top left of the frame.
+        title: Text at the top left of the border.
         rows: Returns rows for a number of columns and rows.
         fills: Whether it takes the room that other sections leave.
         least: Rows that it needs if it fills; with fewer it is left out.
-        note: Text or row at the top right of the frame; the end of a row that is too long is left out.
+        note: Text or row at the top right of the border; the end of a row that is too long is left out.
         more: Text after the title, if there is room.
         whole: Whether it is left out instead of cut if it does not fit.
     """
@@ -37,21 +37,21 @@ class Section:
     least: int = 1
 
 
-def framed(title: str, rows: Rows, width: int, height: int, note: str | Row = "") -> list[Row]:
-    """Return rows in a frame of `width` columns and `height` lines."""
+def bordered(title: str, rows: Rows, width: int, height: int, note: str | Row = "") -> list[Row]:
+    """Return rows in a border of `width` columns and `height` lines."""
     _, _, left, right = SIGNS.corners
     inner = max(0, height - 2)
     shown = [*rows[:inner], *(() for _ in range(inner - len(rows)))]
     edge = (styled("│ ", LINE), styled(" │", LINE))
     return [
-        frame_top(title, note, width),
-        *((edge[0], *padded(row, width - FRAME), edge[1]) for row in shown),
+        border_top(title, note, width),
+        *((edge[0], *padded(row, width - BORDER), edge[1]) for row in shown),
         (styled(left + "─" * max(0, width - 2) + right, LINE),),
     ]
 
 
-def frame_top(title: str, note: str | Row, width: int) -> Row:
-    """Return the top of a frame, with a title on the left and a note on the right if there is room."""
+def border_top(title: str, note: str | Row, width: int) -> Row:
+    """Return the top of a border, with a title on the left and a note on the right if there is room."""
     left, right = SIGNS.corners[:2]
     name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
     end = _noted(note)
@@ -64,9 +64,9 @@ def frame_top(title: str, note: str | Row, width: int) -> Row:
 
 def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
     """Return sections below each other in `height` lines; sections that do not fit are left out."""
-    if width <= FRAME or height < LEAST:
+    if width <= BORDER or height < LEAST:
         return []
-    inner = width - FRAME
+    inner = width - BORDER
     fixed = {index: section.rows(inner, height) for index, section in enumerate(sections) if not section.fills}
     heights = _heights(sections, {index: len(rows) + 2 for index, rows in fixed.items()}, height)
     stacked: list[Row] = []
@@ -74,13 +74,13 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
         tall = heights[index]
         if tall >= LEAST:
             rows = fixed[index] if index in fixed else section.rows(inner, tall - 2)
-            stacked += framed(_title(section, width), rows, width, tall, section.note)
+            stacked += bordered(_title(section, width), rows, width, tall, section.note)
     return stacked
 
 
 def taken(sections: Sequence[Section], width: int, height: int) -> int:
     """Return the lines that sections of fixed height take."""
-    return sum(len(section.rows(width - FRAME, height)) + 2 for section in sections)
+    return sum(len(section.rows(width - BORDER, height)) + 2 for section in sections)
 
 
 def columns(groups: Sequence[Sequence[Section]], widths: Sequence[int], height: int) -> list[Row]:
@@ -90,11 +90,11 @@ def columns(groups: Sequence[Sequence[Section]], widths: Sequence[int], height: 
 
 def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
     """Return sections by page, in order. A section that does not fit is on the next page, where it fits or is cut."""
-    if width <= FRAME or height < LEAST:
+    if width <= BORDER or height < LEAST:
         return [list(sections)]
     found: list[list[Section]] = []
     left = [
-        (section, section.least if section.fills else len(section.rows(width - FRAME, height))) for section in sections
+        (section, section.least if section.fills else len(section.rows(width - BORDER, height))) for section in sections
     ]
     while left:
         here: list[Section] = []

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .panels import FRAME, framed
+from .panels import BORDER, bordered
 from .styles import Row, padded
 
 NONE: set[Region] = set()
@@ -65,8 +65,8 @@ class TextLines(LineWidget):
         return Strip(padded(self.rows[y] if y < len(self.rows) else (), width), width)
 
 
-class FramedLines(TextLines):
-    """Rows of text in a frame of their height."""
+class BorderedLines(TextLines):
+    """Rows of text in a border of their height."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -75,17 +75,17 @@ class FramedLines(TextLines):
 
     @property
     def room(self) -> Size:
-        """Columns and rows for text inside the frame."""
+        """Columns and rows for text inside the border."""
         width, height = self.size
-        return Size(max(0, width - FRAME), max(0, height - 2))
+        return Size(max(0, width - BORDER), max(0, height - 2))
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show `rows` in the frame."""
+        """Show `rows` in the border."""
         taller, self._inside = len(rows) != len(self._inside), rows
-        super().show(framed(self._title, rows, self.size.width, len(rows) + 2))
+        super().show(bordered(self._title, rows, self.size.width, len(rows) + 2))
         if taller:
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
-        """Return the number of rows and the lines of the frame."""
+        """Return the number of rows and the lines of the border."""
         return len(self._inside) + 2

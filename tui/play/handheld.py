@@ -20,7 +20,7 @@ from ...envs.gameboy.layout import FRAMES
 from ...envs.gameboy.search import Change
 from ...envs.gameboy.task import FRAME_RATE, SHADES
 from ...training.telemetry.description import ShapedPanel
-from ..boards import BoardFrame, BoardGrid, renderer_for
+from ..boards import BoardBorder, BoardGrid, renderer_for
 from ..boards.text import TextRenderer
 from ..drawing.panels import Section, column, pages
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, spread, styled
@@ -210,8 +210,8 @@ class HandheldApp(TerminalApp):
         sign, color = ("paused", YELLOW) if self.paused else ("", LINE)
         if game.locked:
             sign, color = "the processor is locked", RED
-        frame = BoardFrame("Screen", sign, color)
-        self._screen.show(game.console.frame_data.reshape(1, HEIGHT, -1), [frame])
+        border = BoardBorder("Screen", sign, color)
+        self._screen.show(game.console.frame_data.reshape(1, HEIGHT, -1), [border])
         game.draw()
         side = self.query_one("#side", TextLines)
         width, height = side.size

@@ -17,10 +17,10 @@ from ...envs.fields import Array
 from ...envs.poker.families import FAMILIES
 from ...envs.specs import split_spec
 from ...training.telemetry.description import ShapedPanel
-from ..boards import BoardFrame, BoardGrid, renderer_for
+from ..boards import BoardBorder, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
 from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
-from ..drawing.widgets import FramedLines, TextLines
+from ..drawing.widgets import BorderedLines, TextLines
 from ..terminal.modes import borrowed_terminal, check_terminal
 from ..terminal.terminal_app import TerminalApp
 
@@ -140,7 +140,7 @@ class PlayApp(TerminalApp):
     #table { height: 1fr; align: center middle; }
     #board { height: 1fr; width: 1fr; }
     #side { width: 26; height: 1fr; }
-    #side FramedLines { height: auto; }
+    #side BorderedLines { height: auto; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -174,7 +174,7 @@ class PlayApp(TerminalApp):
                 for panel in self._panels:
                     if not panel.main:
                         yield self._boards[panel.field]
-                yield FramedLines("Game", id="numbers")
+                yield BorderedLines("Game", id="numbers")
         yield TextLines(id="foot")
 
     def on_mount(self) -> None:
@@ -225,9 +225,9 @@ class PlayApp(TerminalApp):
         if game.ended:
             sign, hint, color = game.ended.name, "Enter plays again", TONES[game.ended.tone]
         for panel in self._panels:
-            frame = BoardFrame(panel.title, sign * panel.main, color if panel.main else FAINT)
-            self._boards[panel.field].show(game.shown[panel.field][None], [frame])
-        numbers = self.query_one("#numbers", FramedLines)
+            border = BoardBorder(panel.title, sign * panel.main, color if panel.main else FAINT)
+            self._boards[panel.field].show(game.shown[panel.field][None], [border])
+        numbers = self.query_one("#numbers", BorderedLines)
         seconds = game.frames / self.rate
         shown = {
             "time": f"{seconds // 60:.0f}:{seconds % 60:04.1f}",

@@ -80,7 +80,7 @@ class Curves:
         self._marked: dict[str, tuple[Chart, float, float | None, Rows]] = {}
 
     def section(self, update: ViewUpdate, name: str, least: int = 1) -> Section:
-        """Return a framed curve with its latest value, which takes at least `least` lines."""
+        """Return a bordered curve with its latest value, which takes at least `least` lines."""
         title, more = title_of(update.snapshot, name)
         options = CurveOptions(update.curves.over)
 

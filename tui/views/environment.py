@@ -14,14 +14,14 @@ from ...training.telemetry.description import ShapedPanel
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardGrid, Renderer, renderer_for
-from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares, taken
+from ..drawing.panels import BORDER, Maker, Rows, Section, column, columns, pages, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.widgets import TextLines
 from . import environment_rows, goal, number_rows
 from .base import BaseView, ViewUpdate
+from .borders import borders_of, with_messages
 from .curves import Curves, main_curves
 from .environment_rows import replayed
-from .frames import frames_of, with_messages
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked, with_sight
 from .status_message import StatusMessage
@@ -85,8 +85,8 @@ class EnvironmentView(BaseView):
         if update.numbers:
             self._kept.clear()
         board = self._board_of(snapshot)
-        frames = frames_of(snapshot, env, 1, update.now, None)
-        self._board.show(board[None], with_messages(frames, board[None], snapshot, snapshot.moment))
+        borders = borders_of(snapshot, env, 1, update.now, None)
+        self._board.show(board[None], with_messages(borders, board[None], snapshot, snapshot.moment))
         if not update.details:
             return
         others = [self._curves.section(update, name, LEAST_CURVE) for name in self.curves[1:]]
@@ -143,7 +143,7 @@ class EnvironmentView(BaseView):
         kept = update.snapshot.moment is None or update.snapshot.moment.shown
         for other in self._others:
             tall = other.height(width)
-            fits = tall <= left and other.scale(width - FRAME).columns <= width - FRAME
+            fits = tall <= left and other.scale(width - BORDER).columns <= width - BORDER
             room = width if fits else self._facts.size.width
             section = other.section(update.snapshot.focus_boards, update.now, room, kept=kept)
             (below if fits else rest).append(section)

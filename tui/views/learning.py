@@ -14,7 +14,7 @@ from ...training.telemetry.snapshot import Curve, Snapshot, ViewRequest
 from ...training.units import STEPPED
 from ..curve_options import CurveOptions, Extent, Over, axis_of
 from ..drawing.chart import Axes, Reals
-from ..drawing.panels import FRAME, Rows, Section, columns, shares
+from ..drawing.panels import BORDER, Rows, Section, columns, shares
 from ..drawing.styles import Row, fit, width_of
 from ..messages import CurvePointed, CurvesZoomed
 from .base import LinesView, ViewUpdate
@@ -181,7 +181,7 @@ class LearningView(LinesView):
                 return ()
             chart = self._curves.chart(name, lines, plot, (width, height), awaited(snapshot, name))
             if chart.axes is not None:
-                self._places[name] = Place(left + FRAME // 2 + chart.axes.left, top, height + 2, chart.axes)
+                self._places[name] = Place(left + BORDER // 2 + chart.axes.left, top, height + 2, chart.axes)
             if options.cursor is None:
                 return chart.rows
             return self._curves.marked(name, chart, options.cursor, value_near(lines[0], options.cursor, slack))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...training.logs import LogLine, Logs, LogSeverity
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.panels import FRAME, framed
+from ..drawing.panels import BORDER, bordered
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, SOFT, TEXT, YELLOW, Row, fit, styled
 from ..keys import shown as key_shown
 from .base import LinesView, ViewUpdate
@@ -46,8 +46,8 @@ class LogView(LinesView):
         if logs is not None:
             logs.read()
         width, height = self._lines.size
-        rows = self._rows(max(1, width - FRAME), max(1, height - 2))
-        self._lines.show(framed(TITLE, rows, width, height, self._note(width - len(TITLE) - 8)))
+        rows = self._rows(max(1, width - BORDER), max(1, height - 2))
+        self._lines.show(bordered(TITLE, rows, width, height, self._note(width - len(TITLE) - 8)))
 
     def last_rows(self, snapshot: Snapshot, width: int, height: int) -> list[Row]:
         """Return the last lines of the output below a title, in at most `height` lines; nothing if there are none."""
@@ -139,7 +139,7 @@ class LogView(LinesView):
 
     def shift(self, by: int) -> None:
         """Scroll to the right by half widths, at most to the end of the longest line, or to the left."""
-        half = max(1, (self._lines.size.width - FRAME - SOURCE - SIGN) // 2)
+        half = max(1, (self._lines.size.width - BORDER - SOURCE - SIGN) // 2)
         longest = max((len(line.text) for line in self._kept()[1]), default=0)
         self._shift = max(0, min(self._shift + by * half, (longest - 1) // half * half))
 

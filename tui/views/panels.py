@@ -11,7 +11,7 @@ from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, Scale, heading, named
-from ..drawing.panels import FRAME, Section
+from ..drawing.panels import BORDER, Section
 from ..drawing.styles import FAINT, Row, blank, styled
 
 HIGHEST = 18
@@ -69,7 +69,7 @@ class PanelSection:
 
     def height(self, width: int) -> int:
         """Return the lines that it takes in `width` columns including its frame; the fewest if they vary."""
-        return 2 + (FEWEST if self.panel.steps else self.scale(width - FRAME).lines)
+        return 2 + (FEWEST if self.panel.steps else self.scale(width - BORDER).lines)
 
     def section(self, boards: Mapping[str, Array], now: float, width: int, *, kept: bool = True) -> Section:
         """Return the section that shows an environment's boards in `width` columns, its frame included.
@@ -80,7 +80,7 @@ class PanelSection:
             width: Columns.
             kept: Whether the boards are known; those of a past step may not be.
         """
-        mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - FRAME)
+        mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - BORDER)
         if self._clip is not None:
             mine, number, count = self._clip.frames(mine, now)
             note = f"replay {number}/{count}" if number < count else "last frame"

@@ -11,18 +11,18 @@ from textual.message import Message
 from ...envs.fields import Array
 from ...training.telemetry.description import Description, ShapedPanel
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
-from ..boards import BoardFrame, BoardGrid, GridLayout, Notes, Renderer, ThresholdRenderer, renderer_for
+from ..boards import BoardBorder, BoardGrid, GridLayout, Notes, Renderer, ThresholdRenderer, renderer_for
 from ..drawing.numbers import readable, short, spoken
-from ..drawing.panels import FRAME, Section, column, columns, framed, shares, taken
+from ..drawing.panels import BORDER, Section, bordered, column, columns, shares, taken
 from ..drawing.plain import PlainVertical
 from ..drawing.styles import FAINT, SOFT, TEXT, Row, styled
 from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
 from . import goal, number_rows
 from .base import BaseView, ViewUpdate
+from .borders import borders_of, with_messages
 from .curves import Curves, main_curves
 from .diagnosis import summary_section
-from .frames import frames_of, with_messages
 from .inspect import inspected
 from .panels import stacked, with_sight
 from .status_message import StatusMessage
@@ -83,9 +83,9 @@ class SummaryView(BaseView):
         self._arrange(quiet=quiet)
         if not quiet and update.snapshot.first == self._first:
             boards = self._boards_of(update.snapshot)
-            frames = frames_of(update.snapshot, self._first, len(boards), update.now, update.env)
-            frames = with_messages(frames, boards, update.snapshot)
-            self.grid.show(boards, self._headline.added(frames, update.snapshot, self.grid.grid_layout))
+            borders = borders_of(update.snapshot, self._first, len(boards), update.now, update.env)
+            borders = with_messages(borders, boards, update.snapshot)
+            self.grid.show(boards, self._headline.added(borders, update.snapshot, self.grid.grid_layout))
         self._inspector.display = update.inspecting and not quiet
         if update.inspecting and update.details:
             self._inspector.show(self._inspected(update))
@@ -95,7 +95,7 @@ class SummaryView(BaseView):
                 self._show_charts(update)
 
     def _inspected(self, update: ViewUpdate) -> list[Row]:
-        """Everything known of the selected environment, in a frame over the side that its board is not on."""
+        """Everything known of the selected environment, in a border over the side that its board is not on."""
         grid = self.grid.grid_layout
         if grid is not None:
             beside_it = (
@@ -103,8 +103,8 @@ class SummaryView(BaseView):
             )
             self._inspector.styles.dock = "left" if beside_it else "right"
         width, height = self._inspector.size
-        rows, _ = inspected(update.snapshot, width - FRAME, height - 2)
-        return framed(update.snapshot.description.env_title(update.env), rows, width, height, "i closes")
+        rows, _ = inspected(update.snapshot, width - BORDER, height - 2)
+        return bordered(update.snapshot.description.env_title(update.env), rows, width, height, "i closes")
 
     def _prepare(self, snapshot: Snapshot) -> None:
         board = snapshot.description.board
@@ -250,14 +250,16 @@ class Headline:
         least = len(self._scalars[0][0]) + 1 + VALUE if self._scalars else 0
         self.notes = Notes(bool(self._scalars) + len(self._bars), least)
 
-    def added(self, frames: Sequence[BoardFrame], snapshot: Snapshot, grid: GridLayout | None) -> Sequence[BoardFrame]:
-        """Return the frames with as many of these lines as the grid has room for."""
+    def added(
+        self, borders: Sequence[BoardBorder], snapshot: Snapshot, grid: GridLayout | None
+    ) -> Sequence[BoardBorder]:
+        """Return the borders with as many of these lines as the grid has room for."""
         if grid is None or not grid.notes:
-            return frames
+            return borders
         width, first = grid.scale.columns, snapshot.first
         return [
-            frame._replace(notes=self._rows(snapshot, first, index, width)[: grid.notes])
-            for index, frame in enumerate(frames)
+            border._replace(notes=self._rows(snapshot, first, index, width)[: grid.notes])
+            for index, border in enumerate(borders)
         ]
 
     def _rows(self, snapshot: Snapshot, first: int, index: int, width: int) -> tuple[Row, ...]:

@@ -11,7 +11,7 @@ import pytest
 from pac.backends.system.segment import new_directory, remove_directory
 from pac.envs import find
 from pac.training.relay import sender
-from pac.training.relay.frames import Kind, versions
+from pac.training.relay.messages import Kind, versions
 from pac.training.relay.remote_session import RemoteSession
 from pac.training.session.control import ControlServer
 from pac.training.session.viewers import Viewers

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from pac.envs import BadParameter
-from pac.training.relay.frames import Kind, versions, write_frame
+from pac.training.relay.messages import Kind, versions, write_message
 from pac.training.relay.remote_session import RelayFailed, RemoteSession, relay_command
 from pac.training.session.control import CommandRefused, SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
@@ -202,7 +202,7 @@ def hostile(folder: Path, frames: list[tuple[Kind, bytes]], *, raw: bytes = b"")
     with path.open("wb") as file:
         file.write(raw)
         for kind, data in frames:
-            write_frame(file, kind, data)
+            write_message(file, kind, data)
     return RemoteSession("box", ["cat", str(path)])
 
 

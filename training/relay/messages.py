@@ -1,4 +1,4 @@
-"""The messages of a relay: frames with a kind, a length and data. Changed arrays are sent as runs of 64-byte lines."""
+"""The messages of a relay: a kind, a length and data. Changed arrays are sent as runs of 64-byte lines."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ RUN = struct.Struct("<III")
 """Number of a block, its first changed line, and the number of lines."""
 LINE = 64
 """Bytes of a line, which is compared and sent as a whole."""
-MAX_FRAME = 8 << 20
-"""Maximum bytes of a frame, compressed and uncompressed."""
+MAX_MESSAGE = 8 << 20
+"""Maximum bytes of a message, compressed and uncompressed."""
 
 Bytes = NDArray[np.uint8]
 
@@ -38,7 +38,7 @@ class BadRelay(PacError):
 
 
 class Kind(IntEnum):
-    """What a frame contains."""
+    """What a message contains."""
 
     HELLO = 1
     """JSON: versions, and which session is shown."""
@@ -101,32 +101,32 @@ def versions() -> dict[str, Any]:
     return {"protocol": PROTOCOL, "telemetry": VERSION, "version": version("pac-tui")}
 
 
-class Frame(NamedTuple):
+class Message(NamedTuple):
     """A message."""
 
     kind: Kind
     data: bytes
 
 
-def write_frame(stream: IO[bytes], kind: Kind, data: bytes) -> int:
-    """Write a frame with compressed data; return its number of bytes."""
-    frame = zlib.compress(data, 1)
-    stream.write(HEAD.pack(kind, len(frame)) + frame)
+def write_message(stream: IO[bytes], kind: Kind, data: bytes) -> int:
+    """Write a message with compressed data; return its number of bytes."""
+    message = zlib.compress(data, 1)
+    stream.write(HEAD.pack(kind, len(message)) + message)
     stream.flush()
-    return HEAD.size + len(frame)
+    return HEAD.size + len(message)
 
 
-def read_frame(stream: IO[bytes]) -> Frame | None:
-    """Return the next frame; None at the end of the stream.
+def read_message(stream: IO[bytes]) -> Message | None:
+    """Return the next message; None at the end of the stream.
 
     Raises:
-        BadRelay: The data is not a frame, or is too large.
+        BadRelay: The data is not a message, or is too large.
     """
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
     number, size = HEAD.unpack(head)
-    if number not in set(Kind) or size > MAX_FRAME:
+    if number not in set(Kind) or size > MAX_MESSAGE:
         raise BadRelay(
             "the other side does not speak the protocol of pac-tui's relay; check that nothing else prints there"
         )
@@ -135,18 +135,18 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
         return None
     unpacking = zlib.decompressobj()
     try:
-        data = unpacking.decompress(packed, MAX_FRAME)
+        data = unpacking.decompress(packed, MAX_MESSAGE)
     except zlib.error as error:
         raise BadRelay(f"a message of the relay is damaged: {error}") from error
     if not unpacking.eof:
-        raise BadRelay(f"a message of the relay is longer than {MAX_FRAME >> 20} MiB")
-    return Frame(Kind(number), data)
+        raise BadRelay(f"a message of the relay is longer than {MAX_MESSAGE >> 20} MiB")
+    return Message(Kind(number), data)
 
 
 def changes(block: int, before: Bytes, now: Bytes) -> Iterator[bytes]:
-    """Yield the runs of changed lines of a block, at most `MAX_FRAME // 4` bytes each. Both have the same size."""
+    """Yield the runs of changed lines of a block, at most `MAX_MESSAGE // 4` bytes each. Both have the same size."""
     edges = np.flatnonzero(np.diff(_differing(before, now), prepend=False, append=False))
-    most = MAX_FRAME // 4 // LINE
+    most = MAX_MESSAGE // 4 // LINE
     for begin, end in edges.reshape(-1, 2).tolist():
         for first in range(begin, end, most):
             last = min(end, first + most)

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.relay.frames import HEAD, MAX_FRAME, BadRelay, Kind, apply_changes, changes, read_frame, write_frame
+from pac.training.relay.messages import (
+    HEAD,
+    MAX_MESSAGE,
+    BadRelay,
+    Kind,
+    apply_changes,
+    changes,
+    read_message,
+    write_message,
+)
 
 
 @given(st.binary(max_size=400), st.data())
@@ -38,7 +47,7 @@ def test_false_changes_are_refused_and_write_nowhere_else(data):
 def test_false_bytes_are_no_frames(data):
     """They end the stream or are refused."""
     try:
-        frame = read_frame(io.BytesIO(data))
+        frame = read_message(io.BytesIO(data))
     except BadRelay:
         return
     assert frame is None or frame.kind in set(Kind)
@@ -47,14 +56,14 @@ def test_false_bytes_are_no_frames(data):
 def test_a_frame_that_unpacks_to_too_much_is_refused():
     """A few bytes could stand for gigabytes."""
     stream = io.BytesIO()
-    write_frame(stream, Kind.CHANGES, bytes(MAX_FRAME + 1))
-    assert len(stream.getvalue()) < MAX_FRAME
+    write_message(stream, Kind.CHANGES, bytes(MAX_MESSAGE + 1))
+    assert len(stream.getvalue()) < MAX_MESSAGE
     stream.seek(0)
     with pytest.raises(BadRelay, match="longer than 8 MiB"):
-        read_frame(stream)
+        read_message(stream)
 
 
 def test_a_frame_that_claims_to_be_large_is_not_waited_for():
     """Its length is checked before its data are read."""
     with pytest.raises(BadRelay, match="does not speak"):
-        read_frame(io.BytesIO(HEAD.pack(Kind.HELLO, MAX_FRAME + 1)))
+        read_message(io.BytesIO(HEAD.pack(Kind.HELLO, MAX_MESSAGE + 1)))

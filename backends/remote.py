@@ -47,7 +47,7 @@ class RemoteBackend(Backend):
         super().__init__(task, num_envs, **options)
 
     def _open(self) -> None:
-        self._steps, self._order, self._beat = 0, 0, time.monotonic()
+        self._steps, self._slot, self._beat = 0, 0, time.monotonic()
         self._connections = SocketConnections(self.task, self.buffer)
         self._counter: EpisodeCounter | None = None
         try:
@@ -106,11 +106,11 @@ class RemoteBackend(Backend):
             self._connections.greet(env, seed, self.timeout)
 
     def _begin(self, slot: int) -> None:
-        self._order = slot
+        self._slot = slot
         self._exchange.send_step(list(range(self.environments)), slot)
 
     def _finish(self, timeout: float) -> None:
-        exchange, into = self._exchange, self.buffer.order.next(self._order)
+        exchange, into = self._exchange, self.buffer.order.next(self._slot)
         exchange.collect(timeout)
         if not exchange.step_done:
             self.busy_seconds += exchange.finish_step(into)

@@ -59,7 +59,7 @@ class ServedBackend(SupervisedBackend):
         self._start_fleet(target, **common)
         starts = np.array([member.span[0] for member in self._fleet.members])
         self._exchange = Exchange(connections, starts, self._handle_missing)
-        self._order, self._looked = 0, -1
+        self._slot, self._looked = 0, -1
         try:
             for member in self._fleet.members:
                 self._connect(member)
@@ -76,11 +76,11 @@ class ServedBackend(SupervisedBackend):
     def _begin(self, slot: int) -> None:
         if self._absent:
             self._return_members(slot)
-        self._order, self._looked = slot, -1
+        self._slot, self._looked = slot, -1
         self._exchange.send_step(self._present, slot)
 
     def _finish(self, timeout: float) -> None:
-        exchange, slot, into = self._exchange, self._order, self.buffer.order.next(self._order)
+        exchange, slot, into = self._exchange, self._slot, self.buffer.order.next(self._slot)
         exchange.collect(timeout)
         if not exchange.step_done:
             self.busy_seconds += exchange.finish_step(into, self._rows)
@@ -90,7 +90,7 @@ class ServedBackend(SupervisedBackend):
 
     def _handle_missing(self, env: int, gone: bool, late: bool) -> None:
         """Replace the server of an environment that does not answer, if it failed."""
-        member, slot = self._member_of(env), self._order
+        member, slot = self._member_of(env), self._slot
         if member.index != self._looked:
             self._fleet.observe(member)
             self._looked = member.index
@@ -131,7 +131,7 @@ class ServedBackend(SupervisedBackend):
                 except OSError:
                     self._replace_disconnected(member, slot)
         chosen = [env for member in members for env in range(*member.span) if self._chosen[env]]
-        self._order, self._looked = slot, -1
+        self._slot, self._looked = slot, -1
         self._exchange.reset([env for env in chosen if self._connections.connected(env)], slot, self.timeout)
 
     def _reseed(self, seed: int) -> None:

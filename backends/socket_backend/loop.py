@@ -151,7 +151,7 @@ class SocketServer(EnvironmentServer):
             self._listen()
         ready = self._selector.select(0) or self._wait(seconds)
         if len(ready) > 1:  # in the order of the environments
-            ready.sort(key=_order)
+            ready.sort(key=_env_of)
         for key, events in ready:
             if key.data is None:
                 self._accept()
@@ -343,6 +343,6 @@ class SocketServer(EnvironmentServer):
             self._release(one)
 
 
-def _order(ready: tuple[selectors.SelectorKey, int]) -> int:
+def _env_of(ready: tuple[selectors.SelectorKey, int]) -> int:
     one: Connection | None = ready[0].data
     return -1 if one is None or one.answers is None else one.answers.host.env

@@ -1,4 +1,4 @@
-"""The control segment of a fleet: orders to workers and replies, each counted in a word that the other side polls.
+"""The control segment of a fleet: commands to workers and replies, each counted in a word that the other side polls.
 
 A side that waits polls a few times, then yields its core for a limited time, then blocks. Before it blocks it sets a
 flag, and the other side makes a system call only if that flag is set. A fast exchange makes no system call.
@@ -23,11 +23,11 @@ BLOCK = 128
 MASK_32 = 0xFFFF_FFFF
 
 REQUEST = 0
-ORDER = 1
+COMMAND = 1
 FLEET_BLOCKED = 2
 FLEET_CORE = 3
 SEED = 2
-"""The fleet's cache line: the counter of requests, the order, whether the fleet is blocked, its core (32-bit words),
+"""The fleet's cache line: the counter of requests, the command, whether the fleet is blocked, its core (32-bit words),
 the seed (64 bits)."""
 REPLY = 16
 WORKER_BLOCKED = 17
@@ -49,7 +49,7 @@ CLOSE = 3 << 28
 SAVE = 4 << 28
 LOAD = 5 << 28
 ARGUMENT = (1 << 28) - 1
-"""An order is one of these plus an argument below 2**28."""
+"""A command is one of these plus an argument below 2**28."""
 
 NO_CORE = MASK_32
 """No core."""
@@ -137,13 +137,13 @@ class ControlBlock:
             ctypes.c_void_p(ctypes.addressof(self._anchor) + 4 * word) for word in (REQUEST, REPLY)
         )
 
-    def post(self, order: int) -> int:
-        """Give the worker an order; return the counter of its reply."""
+    def post(self, command: int) -> int:
+        """Give the worker a command; return the counter of its reply."""
         words = self.words
         ticket = (words[REQUEST] + 1) & MASK_32
-        words[ORDER] = order
+        words[COMMAND] = command
         if not STRONGLY_ORDERED:
-            fence()  # whoever sees the new counter must see the order, and the actions in the buffer
+            fence()  # whoever sees the new counter must see the command, and the actions in the buffer
         words[REQUEST] = ticket
         return ticket
 
@@ -211,7 +211,7 @@ class Link:
     @property
     def closing(self) -> bool:
         """Whether the fleet asked this worker to close."""
-        return self._words[REQUEST] != self._seen and self._words[ORDER] == CLOSE
+        return self._words[REQUEST] != self._seen and self._words[COMMAND] == CLOSE
 
     def idle(self) -> None:
         """Update the heartbeat while there is nothing to do.
@@ -232,7 +232,7 @@ class Link:
         self._quads[PICTURE], self._quads[DRAWN] = int(1e9 * seconds), int(1e9 * spent)
 
     def receive(self) -> int:
-        """Wait for the next order and return it.
+        """Wait for the next command and return it.
 
         Raises:
             SystemExit: The fleet's process is gone.
@@ -249,10 +249,10 @@ class Link:
         if not STRONGLY_ORDERED:
             fence()
         self._seen = words[REQUEST]
-        return words[ORDER]
+        return words[COMMAND]
 
     def reply(self, begun: int, steps: int) -> None:
-        """Reply that the order is done. It began at `begun`, in ns of the monotonic clock, and was `steps` steps."""
+        """Reply that the command is done. It began at `begun`, in ns of the monotonic clock, and was `steps` steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
             fence()  # whoever sees the reply must see the results in the buffer
@@ -274,7 +274,7 @@ class Link:
 
     @property
     def seed(self) -> int:
-        """The seed of the order."""
+        """The seed of the command."""
         return self._quads[SEED]
 
     @property

@@ -75,7 +75,7 @@ class Member:
 
     @property
     def ready(self) -> bool:
-        """Whether it accepts orders."""
+        """Whether it accepts commands."""
         return self.block.words[STATE] == READY
 
 
@@ -294,7 +294,7 @@ class Fleet:
         return None
 
     def refusal_of(self, member: Member) -> str | None:
-        """Return why a worker refused its order, if it did; it accepts orders again."""
+        """Return why a worker refused its command, if it did; it accepts commands again."""
         if member.block.words[control.STATE] != control.REFUSED:
             return None
         reason: str = json.loads(member.report.read_text())["reason"]

@@ -35,17 +35,17 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
         link.pin_to(arguments["cores"][link.index])
     BUDGET.on_picture = link.note_picture
     link.ready()
-    while (order := link.receive()) != CLOSE:
+    while (command := link.receive()) != CLOSE:
         begun = time.monotonic_ns()
         try:
-            if order < RESET:
-                step(order)
-            elif order < RESEED:
-                environments.reset(chosen, order & ARGUMENT)
-            elif order >= LOAD:
-                cast("Savable", environments).load(order & ARGUMENT)
-            elif order >= SAVE:
-                cast("Savable", environments).save(order & ARGUMENT)
+            if command < RESET:
+                step(command)
+            elif command < RESEED:
+                environments.reset(chosen, command & ARGUMENT)
+            elif command >= LOAD:
+                cast("Savable", environments).load(command & ARGUMENT)
+            elif command >= SAVE:
+                cast("Savable", environments).save(command & ARGUMENT)
             else:
                 environments.close()
                 environments = task.make(lo, hi, buffer, link.seed)
@@ -57,5 +57,5 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
             report(Path(arguments["report"]), error)
             link.set_state(REFUSED)
             continue
-        link.reply(begun, int(order < RESET))
+        link.reply(begun, int(command < RESET))
     environments.close()

@@ -15,12 +15,12 @@ from ..system.futex import STRONGLY_ORDERED, fence, wake_up
 from ..system.segment import lack_of_room, runtime_directory
 from .control import (
     BUSY,
+    COMMAND,
     FLEET_CORE,
     LOAD,
     LONG_SPIN,
     MASK_32,
     NO_CORE,
-    ORDER,
     POLLS,
     REPLY,
     REQUEST,
@@ -99,11 +99,11 @@ class ShmBackend(SupervisedBackend):
             member.block.words[FLEET_CORE] = place
         self._update_present()
 
-    def _post(self, order: int) -> None:
+    def _post(self, command: int) -> None:
         self._ticket = ticket = (self._ticket + 1) & MASK_32
         pending = self._pending
         for words, _, _ in pending:
-            words[ORDER] = order
+            words[COMMAND] = command
             if not STRONGLY_ORDERED:
                 fence()
             words[REQUEST] = ticket
@@ -113,7 +113,7 @@ class ShmBackend(SupervisedBackend):
                 wake_up(member.block.request)
 
     def _begin(self, slot: int) -> None:
-        self._order = slot
+        self._slot = slot
         if self._absent:
             self._return_members(slot)
         if self._core and (place := self._core()) != self._place:
@@ -122,7 +122,7 @@ class ShmBackend(SupervisedBackend):
         self._post(STEP | slot)
 
     def _finish(self, timeout: float) -> None:
-        slot = self._order
+        slot = self._slot
         self._collect(slot, timeout)
         if self._absent:
             self._fill(slot)
@@ -185,9 +185,9 @@ class ShmBackend(SupervisedBackend):
     def _load(self, slot: int) -> bool:
         return not self._absent and self._all_do(LOAD, slot)
 
-    def _all_do(self, order: int, slot: int) -> bool:
+    def _all_do(self, command: int, slot: int) -> bool:
         self._pending = self._present
-        self._post(order | slot)
+        self._post(command | slot)
         self._collect(slot, self.timeout)
         return not self._absent
 

@@ -10,7 +10,7 @@ import pytest
 
 from pac.backends.system.segment import Segment
 from pac.backends.workers import control
-from pac.backends.workers.control import FLEET_BLOCKED, ORDER, REPLY, REQUEST, STATE, STEP, ControlBlock, Link
+from pac.backends.workers.control import COMMAND, FLEET_BLOCKED, REPLY, REQUEST, STATE, STEP, ControlBlock, Link
 
 
 class Noted(list[int]):
@@ -49,7 +49,7 @@ def test_the_fleet_gives_the_order_before_it_asks(noted):
     """The order is in place when the request is seen."""
     block, _, notes = noted
     assert block.post(STEP) == 1
-    assert notes == [REQUEST, (ORDER, "="), "fence", (REQUEST, "=")]
+    assert notes == [REQUEST, (COMMAND, "="), "fence", (REQUEST, "=")]
 
 
 def test_the_fleet_says_that_it_blocks_before_it_looks(noted):
@@ -64,7 +64,7 @@ def test_a_worker_reads_the_order_after_the_request(noted):
     block, link, notes = noted
     block.words[REQUEST] = 1
     link.receive()
-    assert notes[-3:] == ["fence", REQUEST, ORDER]
+    assert notes[-3:] == ["fence", REQUEST, COMMAND]
 
 
 def test_a_worker_replies_between_its_results_and_a_look_at_the_fleet(noted):

@@ -98,7 +98,7 @@ def worker(folder):
     segment = Segment.create("control", control.BLOCK, directory=folder)
     block = control.ControlBlock(segment, 0)
     words = np.frombuffer(segment.map, np.uint32)
-    memory = {"request": words[control.REQUEST :][:1], "order": words[control.ORDER :][:1]}
+    memory = {"request": words[control.REQUEST :][:1], "order": words[control.COMMAND :][:1]}
     return memory, {"post": (lambda: block.post(control.CLOSE), [{"order"}, {"request"}])}
 
 

@@ -18,7 +18,7 @@ from ...envs.gym.single import action_space, observation_space
 from ...envs.task import seed_from
 from .errors import BackendBusy, BadAction
 from .layout import Buffer
-from .status import BackendState
+from .status import BackendStage
 from .stepping import Stepping
 
 
@@ -130,7 +130,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         Returns:
             Observations and infos.
         """
-        self._expect(BackendState.NEW, BackendState.READY)
+        self._expect(BackendStage.NEW, BackendStage.READY)
         mask = self._reset_mask((options or {}).get("reset_mask"))
         if seed is not None:
             self.seed = seed_from(seed, self.first_env)
@@ -142,7 +142,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     def step_async(self, actions: Array) -> None:
         """Start a step of all environments with `actions`, `(num_envs, *shape)` of the action space."""
-        self._expect(BackendState.READY)
+        self._expect(BackendStage.READY)
         order = self.buffer.order
         if order.full:
             self.buffer.carry()
@@ -175,7 +175,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     def close_extras(self, **_: Any) -> None:
         """Stop the workers and release everything."""
-        self._state = BackendState.CLOSED
+        self._stage = BackendStage.CLOSED
         try:
             self._stop()
         finally:
@@ -193,7 +193,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
             raise BadParameter(
                 f"reset_mask must be a bool array of shape ({self.num_envs},) with a true value, got {mask!r}"
             )
-        if self._state is BackendState.NEW and not mask.all():
+        if self._stage is BackendStage.NEW and not mask.all():
             raise BackendBusy("the first reset must start all environments; leave reset_mask out")
         seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
         return seats

@@ -12,7 +12,7 @@ from typing import Literal
 TICKS, PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
-class BackendState(Enum):
+class BackendStage(Enum):
     """Which calls a backend accepts."""
 
     NEW = "new"

@@ -23,10 +23,10 @@ from .actions import ActionCheck, action_check
 from .errors import BackendBusy, BackendClosed, BackendError, BackendTimeout
 from .finite import FiniteCheck, NumberCheck
 from .layout import Buffer, Layout
-from .status import BackendEvent, BackendState, WorkerStatus
+from .status import BackendEvent, BackendStage, WorkerStatus
 
 # Looked up in the enumeration, these two would cost more than the other checks of a step.
-READY, STEPPING = BackendState.READY, BackendState.STEPPING
+READY, STEPPING = BackendStage.READY, BackendStage.STEPPING
 
 
 class Stepping(ABC):
@@ -78,7 +78,7 @@ class Stepping(ABC):
         self.hang_timeout = hang_timeout
         self.rows = num_envs * task.players
         self.busy_seconds = 0.0
-        self._state = BackendState.NEW
+        self._stage = BackendStage.NEW
         self._events: list[BackendEvent] = []
         self._workers = workers
         self.segment: Segment | None = None
@@ -162,7 +162,7 @@ class Stepping(ABC):
 
     def start(self, slot: int = 0) -> None:
         """Start the next episode in every environment and write the first observations into `slot`."""
-        self._expect(BackendState.NEW, BackendState.READY)
+        self._expect(BackendStage.NEW, BackendStage.READY)
         self._run_reset(np.ones(self.environments, np.bool_), slot)
 
     def send(self, slot: int) -> None:
@@ -173,12 +173,12 @@ class Stepping(ABC):
             BadParameter: No step can be made from that slot.
             BackendBusy: A step is pending, or no episode has begun.
         """
-        if self._state is not READY:
+        if self._stage is not READY:
             self._expect(READY)
         self._check_action(slot)
         self._following = self.buffer.order.next(slot)
         self._begin(slot)
-        self._state = STEPPING
+        self._stage = STEPPING
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the pending step; its results are in the next slot.
@@ -191,17 +191,17 @@ class Stepping(ABC):
             WorkerFailed: A worker failed too often.
             BackendBusy: No step is pending.
         """
-        if self._state is not STEPPING:
+        if self._stage is not STEPPING:
             self._expect(STEPPING)
         try:
             self._finish(self.timeout if timeout is None else timeout)
         except BackendTimeout:
             raise
         except BaseException:
-            self._state = BackendState.BROKEN
+            self._stage = BackendStage.BROKEN
             raise
         self.buffer.order.wrote(self._following)
-        self._state = READY
+        self._stage = READY
 
     def advance(self, slot: int) -> None:
         """Step all environments with the actions of `slot`; the results are in the next slot."""
@@ -210,7 +210,7 @@ class Stepping(ABC):
 
     def redraw(self, slot: int) -> None:
         """Have environments draw the boards that were requested, between two steps; `slot` is the newest."""
-        self._expect(BackendState.READY)
+        self._expect(BackendStage.READY)
         self._run_reset(np.zeros(self.environments, np.bool_), slot)
 
     def hold(self) -> None:  # noqa: B027 - only sessions pause
@@ -225,7 +225,7 @@ class Stepping(ABC):
         """Write the environments' states after the newest `slot` into the buffer; return whether they are complete."""
         if not self.shares_state or self.task.state is None:
             return False
-        return not self.task.saves or (self._state is BackendState.READY and self._save(slot))
+        return not self.task.saves or (self._stage is BackendStage.READY and self._save(slot))
 
     def restore(self, states: Array, slot: int = 0) -> bool:
         """Continue from saved states, and write their observations into `slot`; return whether this is possible.
@@ -237,7 +237,7 @@ class Stepping(ABC):
         Raises:
             ImpossibleState: The task can never be in one of them; nothing was changed.
         """
-        self._expect(BackendState.READY)
+        self._expect(BackendStage.READY)
         if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
             return False
         if self.task.saves and not states.any(axis=1).all():
@@ -298,11 +298,11 @@ class Stepping(ABC):
         try:
             self._reset(mask, slot)
         except BaseException:
-            self._state = BackendState.BROKEN
+            self._stage = BackendStage.BROKEN
             raise
         if mask.any():
             self.buffer.order.begin(slot)
-        self._state = BackendState.READY
+        self._stage = BackendStage.READY
 
     def _check_numbers(self) -> None:
         """Check the numbers of the steps since the last check."""
@@ -312,19 +312,19 @@ class Stepping(ABC):
         self._checked = order.head
         self._events += self._finite_check.events()
 
-    def _expect(self, *states: BackendState) -> None:
-        if self._state in states:
+    def _expect(self, *stages: BackendStage) -> None:
+        if self._stage in stages:
             return
-        if self._state is BackendState.CLOSED:
+        if self._stage is BackendStage.CLOSED:
             raise BackendClosed(f"the {self.name} backend was closed; make another one")
         reasons = {
-            BackendState.NEW: "no episode has begun; call start() or reset() first",
-            BackendState.READY: "no step is pending; call send() or step_async() first",
-            BackendState.STEPPING: "a step is pending; call wait() or step_wait() first",
-            BackendState.BROKEN: "it has failed; close it and make another one",
+            BackendStage.NEW: "no episode has begun; call start() or reset() first",
+            BackendStage.READY: "no step is pending; call send() or step_async() first",
+            BackendStage.STEPPING: "a step is pending; call wait() or step_wait() first",
+            BackendStage.BROKEN: "it has failed; close it and make another one",
         }
-        error = BackendError if self._state is BackendState.BROKEN else BackendBusy
-        raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
+        error = BackendError if self._stage is BackendStage.BROKEN else BackendBusy
+        raise error(f"the {self.name} backend cannot do that now: {reasons[self._stage]}")
 
     def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
         self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

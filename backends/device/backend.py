@@ -16,7 +16,7 @@ from ..core.errors import BackendUnavailable
 from ..core.finite import NumberCheck
 from ..core.inline import LocalBackend
 from ..core.layout import Buffer, Layout
-from ..core.status import BackendState
+from ..core.status import BackendStage
 
 if TYPE_CHECKING:
     from ...envs.driver import NativeEnvironments
@@ -119,7 +119,7 @@ class DeviceBackend(LocalBackend):
         return restored
 
     def _restore(self, states: Array, slot: int) -> bool:
-        self._expect(BackendState.READY)
+        self._expect(BackendStage.READY)
         if self.buffer["state"].shape[1:] != states.shape:
             return False
         for each in self._slices:
@@ -152,14 +152,14 @@ class DeviceBackend(LocalBackend):
         Raises:
             IllegalAction: An action of one of the steps is illegal.
         """
-        self._expect(BackendState.READY)
+        self._expect(BackendStage.READY)
         begun = time.perf_counter()
-        self._state = BackendState.BROKEN
+        self._stage = BackendStage.BROKEN
         play()
         self._count_steps(begun, steps)
         self._check_legal()
         self.buffer.order.wrote(slot + steps, steps)
-        self._state = BackendState.READY
+        self._stage = BackendStage.READY
 
     def _check_numbers(self) -> None:
         if self._memory is not None:

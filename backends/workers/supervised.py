@@ -15,7 +15,7 @@ from ...envs.fields import OUT, WAITS, Array
 from ..core.base import Backend
 from ..core.errors import BackendClosed, BackendTimeout, Failure
 from ..core.layout import Buffer
-from ..core.status import BackendState, EnvStatus, WorkerStatus
+from ..core.status import BackendStage, EnvStatus, WorkerStatus
 from .control import DRAWN, PICTURE, REPLY
 from .fleet import Fleet, Member
 
@@ -117,7 +117,7 @@ class SupervisedBackend(Backend):
         return sum(member.block.quads[DRAWN] for member in self._fleet.members) / 1e9
 
     def _replace_if_failed(self, member: Member, slot: int) -> bool:
-        if self._state is BackendState.CLOSED:
+        if self._stage is BackendStage.CLOSED:
             raise BackendClosed(f"the {self.name} backend was closed while a step was pending")
         refusal = self._fleet.refusal_of(member)
         if refusal is not None:

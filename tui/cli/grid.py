@@ -19,7 +19,7 @@ from ...training.grid.plan import choices, planned, seeds_of
 from ...training.grid.queue import GridQueue
 from ...training.runs.overview import LIVE
 from ...training.runs.sessions import ConnectedSession, find_session
-from ..drawing.numbers import clock, figure
+from ..drawing.numbers import clock, readable
 from ..terminal.modes import check_terminal
 from ..terminal.output import json_text
 from ..trust import asking
@@ -158,7 +158,7 @@ def _print_tables(name: str, seen: list[Seen]) -> None:
         row, best = one.row, one.found.best if one.found is not None else None
         table.add_row(
             one.run.member.name,
-            *(figure(value) if value is not None else "" for value in (one.last, best)),
+            *(readable(value) if value is not None else "" for value in (one.last, best)),
             f"{int(row['steps']):,}" if "steps" in row else "",
             clock(float(row["seconds"])) if "seconds" in row else "",
             one.run.error or one.run.state,
@@ -169,6 +169,6 @@ def _print_tables(name: str, seen: list[Seen]) -> None:
     for group in groups_of(seen):
         found = spread(group)
         values = (found[key] for key in ("mean", "deviation", "lowest", "highest"))
-        numbers = [figure(value) if value is not None else "" for value in values]
+        numbers = [readable(value) if value is not None else "" for value in values]
         table.add_row(group.name or "all", str(found["seeds"]), *numbers)
     show_table(table)

@@ -15,8 +15,8 @@ from ...training.runs.overview import LIVE
 from ..app.app import PacApp
 from ..dialogs.dialog import ListDialog
 from ..drawing.chart import Line, Plot, chart
-from ..drawing.numbers import figure, short
-from ..drawing.panels import FRAME, framed
+from ..drawing.numbers import readable, short
+from ..drawing.panels import BORDER, bordered
 from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
 from ..drawing.styles import (
     ACCENT,
@@ -40,7 +40,7 @@ from ..drawing.styles import (
 )
 from ..drawing.theme import apply_theme
 from ..terminal.terminal_app import TerminalApp
-from ..views.figures import hint, wrapped
+from ..views.number_rows import hint, wrapped
 from .results import Group, Seen, goal_of, groups_of, spread
 
 PERIOD = 1.0
@@ -112,7 +112,7 @@ class GridScreen(ListDialog[Seen, GridRun | None]):
         return _item.run.member.group
 
     def _columns(self, width: int) -> list[tuple[str, int]]:
-        return [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
+        return [(name, wide) for name, wide, least in TABLE if width + BORDER >= least]
 
     def _head(self, width: int) -> list[Row]:
         columns = self._columns(width)
@@ -128,8 +128,8 @@ class GridScreen(ListDialog[Seen, GridRun | None]):
         texts = {
             "state": (run.state, STATES.get(run.state, SOFT)),
             "done": (short(counted) if counted is not None else "", TEXT),
-            "best": (figure(item.found.best) if item.found is not None and item.found.best is not None else "", TEXT),
-            "last": (figure(values[-1]) if values else "", BRIGHT),
+            "best": (readable(item.found.best) if item.found is not None and item.found.best is not None else "", TEXT),
+            "last": (readable(values[-1]) if values else "", BRIGHT),
             "curve": (sparkline(values, log=goal_of([item]).log, blocks=blocks), CYAN),
         }
         cells: list[Row] = []
@@ -164,7 +164,7 @@ class GridScreen(ListDialog[Seen, GridRun | None]):
         if not height:
             return []
         groups, goal = groups_of(self._seen), goal_of(self._seen)
-        inner = width - FRAME
+        inner = width - BORDER
         left = LEGEND if inner >= 2 * LEGEND else 0
         curves = [(group, color, group.band()) for group, color in zip(groups, HUES * len(groups), strict=False)]
         lines: list[Line] = []
@@ -182,7 +182,7 @@ class GridScreen(ListDialog[Seen, GridRun | None]):
             for at in range(height - 2)
         ]
         title = f"{goal.title}: mean over seeds, and one standard deviation"
-        return framed(title, rows, width, height, "Enter shows a run, q stops all")
+        return bordered(title, rows, width, height, "Enter shows a run, q stops all")
 
     def action_leave(self) -> None:
         """Stop the grid."""
@@ -201,9 +201,8 @@ def _legend(curves: Sequence[tuple[Group, str, object]], width: int, height: int
     for group, color, _ in curves:
         found = spread(group)
         mean, deviation = found["mean"], found["deviation"]
-        value = (
-            f"{figure(mean)}{f' ± {figure(deviation)}' if deviation is not None else ''}" if mean is not None else ""
-        )
+        value = readable(mean) if mean is not None else ""
+        value += f" ± {readable(deviation)}" if deviation is not None else ""
         rows.append((styled("■ ", color), styled(fit(group.name or "all seeds", width - 2), TEXT), blank(2)))
         rows.append((blank(2), styled(fit(value, width), BRIGHT)))
     return rows[:height]

@@ -360,6 +360,9 @@ class Trainer(ABC):
         There may be none, and others may follow.
         """
 
+    def restart_episodes(self) -> None:  # noqa: B027 - few trainers remember something of episodes
+        """Note that all environments have begun new episodes, since those of a checkpoint could not be restored."""
+
     @abstractmethod
     def iterate(self) -> Metrics:
         """Collect once and learn once; return the metrics, each of which becomes a curve."""

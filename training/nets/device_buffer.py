@@ -73,6 +73,10 @@ class DeviceBuffer:
                 self._here[name][slot].copy_(self.host[name][slot], non_blocking=True)
         return self.observations[slot], self._here["action_mask"][slot] if self._masked else None
 
+    def begins(self, slot: int) -> Tensor:
+        """Return in which rows the observation of a slot begins another episode, `(R,)` bool, on the device."""
+        return self.to_device((self.host["terminated"][slot] + self.host["truncated"][slot]) > 0)
+
     def to_device(self, tensor: Tensor) -> Tensor:
         """Return a tensor of the host on the device, without waiting for the device."""
         pinned = tensor.pin_memory() if self.device.type == "cuda" and tensor.device.type == "cpu" else tensor

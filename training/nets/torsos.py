@@ -134,6 +134,26 @@ def _image_features(observation: Field, channels: int, layers: int, hidden: int)
     return SmallImage(observation, channels, layers, hidden)
 
 
+class PartsFeatures(PartsTorso):
+    """Features of a flat observation with images as a vector."""
+
+    def forward(self, vector: Tensor) -> Tensor:
+        """Return the features `(rows, width)` of `(rows, numbers)`."""
+        return self.features(vector)
+
+
+def features_of(observation: Field, channels: int, layers: int, hidden: int) -> tuple[nn.Module, int]:
+    """Return a module from decoded observations to features `(rows, width)`, and their width."""
+    if is_image(observation):
+        width = PIXEL_FEATURES if is_large_image(observation) else hidden
+        return _image_features(observation, channels, layers, hidden), width
+    if observation.images:
+        parts = PartsFeatures(observation, channels, layers, hidden)
+        return parts, parts.width
+    body = list(tower(math.prod(observation.shape), hidden, hidden, layers))[:-1]
+    return nn.Sequential(nn.Flatten(), *body), hidden
+
+
 def tower(inputs: int, outputs: int, hidden: int, layers: int) -> nn.Sequential:
     """Return fully connected layers with tanh between them, `hidden` wide; for vectors."""
     widths = [inputs, *[hidden] * layers]
@@ -156,6 +176,12 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
         generator: Draws the weights.
     """
     for layer in network.modules():
+        if isinstance(layer, nn.GRUCell):  # a block for each gate
+            for weight in (layer.weight_ih, layer.weight_hh):
+                for gate in weight.chunk(3):
+                    nn.init.orthogonal_(gate, generator=generator)
+            nn.init.zeros_(layer.bias_ih)
+            nn.init.zeros_(layer.bias_hh)
         if isinstance(layer, nn.Linear | nn.Conv2d):
             nn.init.orthogonal_(layer.weight, gains.get(layer, math.sqrt(2)), generator=generator)
             assert layer.bias is not None

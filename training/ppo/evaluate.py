@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import POLICY, load_weights, saved_tensors
-from ..trainer import BufferSpec, Context, Metrics
+from ..trainer import BufferSpec, Context, Envs, Metrics
 from .policy import PpoPolicy
 from .settings import PpoSettings
 
@@ -26,9 +26,16 @@ class PpoPlayer(PolicyTrainer[PpoPolicy]):
         policy = PpoPolicy(context.task, settings, torch.Generator().manual_seed(context.seed))
         super().__init__(context, policy, policy.distribution)
         self._greedy, self._steps = greedy, 0
+        self._memory = torch.zeros(0)  # `(R, memory)` before the next step, of a recurrent policy
 
     def buffer(self, num_envs: int) -> BufferSpec:  # noqa: ARG002
         return BufferSpec(STEPS + 1)
+
+    def attach(self, envs: Envs) -> None:
+        """Play in environments from now on."""
+        super().attach(envs)
+        assert self._buffer is not None
+        self._memory = torch.zeros(self._buffer.rows, self.policy.memory, device=self._buffer.device)
 
     @torch.inference_mode()
     def iterate(self) -> Metrics:
@@ -40,7 +47,7 @@ class PpoPlayer(PolicyTrainer[PpoPolicy]):
         uniform = self._noise.uniform(self._steps, STEPS)
         total = 0.0
         for slot in range(STEPS):
-            logits, values = self.decided = self.policy(*buffer.load(slot))
+            logits, values = self.decided = self._decide(slot)
             best = distribution.best(logits) if self._greedy else distribution.sample(logits, uniform[slot])[0]
             buffer.actions[slot] = best
             buffer.publish_actions(slot)
@@ -51,6 +58,15 @@ class PpoPlayer(PolicyTrainer[PpoPolicy]):
         self._steps += STEPS
         timer.lap("python")
         return {"value_mean": total / STEPS * float(self.value_unit)}
+
+    def _decide(self, slot: int) -> tuple[Tensor, Tensor]:
+        assert self._buffer is not None
+        observation, mask = self._buffer.load(slot)
+        if not self.policy.memory:
+            return self.policy(observation, mask)  # type: ignore[no-any-return]
+        memory = self._memory.masked_fill(self._buffer.begins(slot).unsqueeze(1), 0.0)
+        logits, values, self._memory = self.policy.remember(observation, mask, memory)
+        return logits, values
 
     @property
     def value_unit(self) -> float | Tensor:

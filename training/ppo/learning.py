@@ -125,7 +125,7 @@ class RolloutLearner:
         settings, ranks = self._settings, self._ranks
         data = rollout.storage.data()
         advantages, returns = self._advantages(data, rollout.final_values)
-        batch = PpoBatch.of(data, advantages, returns)
+        batch = PpoBatch.of(data, advantages, returns, settings.sequence if settings.memory else 0)
         fault = batch.fault(data, rollout.storage.players)
         moments = self.policy.observations
         seen = self.policy.decode(data.observations[_counted(batch.index, moments)]) if moments is not None else None

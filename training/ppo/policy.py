@@ -13,7 +13,16 @@ from ...envs import BadParameter, Field, Task
 from ..nets.decoding import decoder, image_shape, is_image, mask_decoder
 from ..nets.distribution import distribution_of
 from ..nets.running_moments import ImageMoments, RunningMoments
-from ..nets.torsos import PIXEL_FEATURES, BoardTorso, PartsTorso, PixelTorso, initialize, is_large_image, tower
+from ..nets.torsos import (
+    PIXEL_FEATURES,
+    BoardTorso,
+    PartsTorso,
+    PixelTorso,
+    features_of,
+    initialize,
+    is_large_image,
+    tower,
+)
 from .settings import PpoSettings
 
 VALUE_CHANNELS = 4
@@ -130,8 +139,50 @@ class PartsNetwork(PartsTorso, ActorCritic):
         return {self.action[-1]: 0.01, self.value[-1]: 1.0}
 
 
+class RecurrentNetwork(ActorCritic):
+    """A recurrent layer (GRU, Cho et al., 2014) on the features of an observation; logits and value from its state."""
+
+    rows_at_once = 16  # sequences
+
+    def __init__(self, task: Task, settings: PpoSettings) -> None:
+        super().__init__()
+        self.features, width = features_of(task.observation, settings.channels, settings.layers, settings.hidden)
+        self.cell = nn.GRUCell(width, settings.memory)
+        self.action = nn.Linear(settings.memory, task.num_actions)
+        self.value = nn.Linear(settings.memory, 1)
+
+    def forward(self, decoded: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits and values of `(rows, ...)`, and what is remembered after them, `(rows, memory)`."""
+        after = self.cell(self.features(decoded), memory)
+        return *self.heads(after), after
+
+    def heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of states."""
+        return self.action(memory), self.value(memory).squeeze(-1)
+
+    def unrolled(self, decoded: Tensor, memory: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of sequences, `(L x S, ...)`, step after step.
+
+        Args:
+            decoded: `(L x S, ...)`, all sequences of a step one after the other.
+            memory: `(S, memory)` before the first step.
+            begins: `(L, S)` bool, where an episode begins with the step, and nothing is remembered.
+        """
+        features, states = self.features(decoded).view(*begins.shape, -1), []
+        for step, begin in zip(features, begins, strict=True):
+            memory = self.cell(step, memory.masked_fill(begin.unsqueeze(1), 0.0))
+            states.append(memory)
+        return self.heads(torch.cat(states))
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """Return gains for which the initial policy is nearly uniform."""
+        return {self.action: 0.01, self.value: 1.0}
+
+
 def build_network(task: Task, settings: PpoSettings) -> ActorCritic:
     """Return the network for the task's observation and actions."""
+    if settings.memory:
+        return RecurrentNetwork(task, settings)
     if not is_image(task.observation):
         return PartsNetwork(task, settings) if task.observation.images else VectorNetwork(task, settings)
     return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings)
@@ -152,6 +203,7 @@ class PpoPolicy(nn.Module):
         network: Maps float32 rows to logits and values.
         observations: Moments of the decoded observations, which normalize them; None if they are not normalized.
         rewards: Moments of the discounted returns, whose deviation scales rewards; None if they are not scaled.
+        memory: Numbers that a recurrent policy remembers of an episode; 0 for one that decides by the observation.
     """
 
     def __init__(self, task: Task, settings: PpoSettings, generator: torch.Generator) -> None:
@@ -161,7 +213,7 @@ class PpoPolicy(nn.Module):
         self.log_std = nn.Parameter(first) if task.bounds else None
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
-        self.network = build_network(task, settings)
+        self.network, self.memory = build_network(task, settings), settings.memory
         self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)
@@ -174,16 +226,42 @@ class PpoPolicy(nn.Module):
             mask: `(rows, bytes)` of packed bits, 1 where an action is legal; None where all are.
         """
         logits, value = self.network(self._inputs(observation))
+        return self._outputs(logits, mask), value
+
+    def remember(self, observation: Tensor, mask: Tensor | None, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what `forward` does of a recurrent policy, and what it remembers afterwards, `(rows, memory)`.
+
+        Args:
+            memory: What it remembers before, 0 at the beginning of an episode.
+        """
+        logits, value, after = self.network(self._inputs(observation), memory)
+        return self._outputs(logits, mask), value, after
+
+    def unrolled(
+        self, observation: Tensor, mask: Tensor | None, memory: Tensor, begins: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return what `forward` does of a recurrent policy for the steps of sequences, `(L x S, ...)`.
+
+        Args:
+            memory: `(S, memory)` before the first step.
+            begins: `(L, S)` bool, where an episode begins with the step.
+        """
+        assert isinstance(self.network, RecurrentNetwork)
+        logits, value = self.network.unrolled(self._inputs(observation), memory, begins)
+        return self._outputs(logits, mask), value
+
+    def value(self, observation: Tensor, memory: Tensor | None = None) -> Tensor:
+        """Return values `(rows,)` alone; `memory` before the observation if the policy is recurrent."""
+        inputs = self._inputs(observation)
+        value: Tensor = (self.network(inputs) if memory is None else self.network(inputs, memory))[1]
+        return value
+
+    def _outputs(self, logits: Tensor, mask: Tensor | None) -> Tensor:
         if self.mask is not None and mask is not None:
             logits = logits + self.mask(mask)
         if self.log_std is not None:
             logits = torch.cat((logits, self.log_std.expand_as(logits)), -1)
-        return logits, value
-
-    def value(self, observation: Tensor) -> Tensor:
-        """Return values `(rows,)` alone."""
-        value: Tensor = self.network(self._inputs(observation))[1]
-        return value
+        return logits
 
     def _inputs(self, observation: Tensor) -> Tensor:
         decoded: Tensor = self.decode(observation)

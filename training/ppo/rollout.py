@@ -79,7 +79,8 @@ class FinalValues:
         if count:
             to_device = self._storage.buffer.to_device
             steps, rows = to_device(torch.from_numpy(self._places[:, :count]))
-            self._values[steps, rows] = self._policy.value(to_device(torch.from_numpy(self._table[:count])))
+            memory = self._storage.memory[steps + 1, rows] if self._policy.memory else None
+            self._values[steps, rows] = self._policy.value(to_device(torch.from_numpy(self._table[:count])), memory)
 
 
 class ResidentFinalValues:
@@ -107,7 +108,8 @@ class ResidentFinalValues:
             last = host[FINAL_OBSERVATION][slots, rows]
             shape = (-1, *[1] * (last.dim() - 1))
             observations = torch.where(ended.view(shape), last, host["observation"][slots, rows])
-            found[steps, rows] = self._policy.value(observations)
+            memory = storage.memory[steps + 1, rows] if self._policy.memory else None
+            found[steps, rows] = self._policy.value(observations, memory)
         return found
 
 
@@ -146,12 +148,19 @@ class Actor:
         """
         buffer, slot = storage.buffer, storage.first + step
         observation, mask = buffer.load(slot)
+        memory = storage.remembered(step) if self.policy.memory else None
         parts = split(buffer.rows, self.threads.size)
 
         @torch.inference_mode()
         def part(index: int) -> Tensor:
             rows = parts[index]
-            logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
+            masked = mask[rows] if mask is not None else None
+            if memory is None:
+                logits, value = self.policy(observation[rows], masked)
+            else:
+                logits, value, storage.memory[step + 1, rows] = self.policy.remember(
+                    observation[rows], masked, memory[rows]
+                )
             action, logprob = self.policy.distribution.sample(logits, uniform[rows])
             buffer.actions[slot, rows] = action
             storage.values[step, rows] = value
@@ -201,7 +210,7 @@ def values_after(policy: PpoPolicy, storage: RolloutStorage, finals: FinalValues
     """Write the values of the observations after the last step; return those of last observations, `(T, R)`."""
     last = storage.first + storage.steps
     observation, _ = storage.buffer.load(last)
-    values = policy.value(observation)
+    values = policy.value(observation, storage.remembered(storage.steps) if policy.memory else None)
     storage.values[storage.steps].copy_(values.masked_fill(storage.out(last), 0.0))
     return finals.values()
 

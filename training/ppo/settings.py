@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from ...envs import Task
-from ..limits import MAX_BATCH, MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS, MAX_MINIBATCH, MAX_PROCESSES
+from ..limits import MAX_BATCH, MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS, MAX_MINIBATCH, MAX_PROCESSES, MAX_SEQUENCE
 from ..settings import Schedule, TrainerSettings
 
 MIN_STEPS = 8
@@ -57,6 +57,18 @@ class PpoSettings(TrainerSettings):
     channels: int = Field(64, gt=0, le=MAX_CHANNELS, description="Channels of the convolutional layers.")
     layers: int = Field(2, gt=0, le=MAX_LAYERS, description="Number of hidden layers.")
     hidden: int = Field(64, gt=0, le=MAX_HIDDEN, description="Width of the fully connected layers.")
+    memory: int = Field(
+        0,
+        ge=0,
+        le=MAX_HIDDEN,
+        description="Units of a recurrent layer (GRU), which remembers the episode's past observations. 0 is none.",
+    )
+    sequence: int = Field(
+        16,
+        gt=0,
+        le=MAX_SEQUENCE,
+        description="Steps of the sequences that a recurrent policy learns from.",
+    )
     overlap: bool = Field(
         default=False, description="Collect the next rollout while learning from the last one, in a thread."
     )
@@ -89,8 +101,12 @@ class PpoSettings(TrainerSettings):
         return cls.read("ppo", {**task.settings.get("ppo", {}), **(overrides or {})})
 
     def steps(self, rows: int) -> int:
-        """Steps of a rollout: as many as `batch` needs, and no fewer than an advantage needs to look ahead."""
-        return max(MIN_STEPS, math.ceil(self.batch / rows))
+        """Steps of a rollout: as many as `batch` needs, and no fewer than an advantage needs to look ahead.
+
+        With a memory, they are whole sequences.
+        """
+        steps = max(MIN_STEPS, math.ceil(self.batch / rows))
+        return steps if not self.memory else self.sequence * math.ceil(steps / self.sequence)
 
     def advice_for_gpu(self, rows: int) -> str:
         """Return a sentence if minibatches are too small for a GPU; else an empty text."""

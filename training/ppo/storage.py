@@ -31,6 +31,8 @@ class RolloutData:
         masks: `(T x R, bytes)`, or None.
         actions: `(T x R, ...)`, int64, or float32 in the unit of the policy.
         logprobs: `(T x R,)` float32.
+        memory: `(T + 1, R, memory)`, see `RolloutStorage`.
+        begins: `(T + 1, R)` bool.
     """
 
     rewards: Tensor
@@ -44,6 +46,8 @@ class RolloutData:
     masks: Tensor | None
     actions: Tensor
     logprobs: Tensor
+    memory: Tensor
+    begins: Tensor
 
 
 class SlotValues:
@@ -80,10 +84,18 @@ class RolloutStorage:
         steps: T.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
+        memory: `(T + 1, R, memory)`: what a recurrent policy remembers after the step before; without one, of no width.
+        begins: `(T + 1, R)` bool, where an episode begins with the step, and nothing is remembered.
     """
 
     def __init__(
-        self, task: Task, buffer: DeviceBuffer, span: Span | None = None, values: SlotValues | None = None
+        self,
+        task: Task,
+        buffer: DeviceBuffer,
+        span: Span | None = None,
+        values: SlotValues | None = None,
+        *,
+        memory: int = 0,
     ) -> None:
         slots, device = len(buffer.actions), buffer.device
         self._span = span = span or rollout_spans(slots)[0]
@@ -92,6 +104,8 @@ class RolloutStorage:
         self.first, self.steps = span.acted.start, span.steps
         self.values = values.here[self.first : span.written.stop]
         self.logprobs = torch.zeros(self.steps, buffer.rows, device=device)
+        self.memory = torch.zeros(self.steps + 1, buffer.rows, memory, device=device)
+        self.begins = torch.zeros(self.steps + 1, buffer.rows, dtype=torch.bool, device=device)
 
     def publish(self, step: int) -> None:
         """Write the actions of a step where the environments read them, and its values where viewers do.
@@ -101,6 +115,11 @@ class RolloutStorage:
         """
         self._slot_values.publish(self.first + step)
         self.buffer.publish_actions(self.first + step)
+
+    def remembered(self, step: int) -> Tensor:
+        """Return what is remembered before a step, `(R, memory)`, and note in which rows it begins an episode."""
+        self.begins[step] = self.buffer.begins(self.first + step)
+        return self.memory[step].masked_fill(self.begins[step].unsqueeze(1), 0.0)
 
     def out(self, slot: int) -> Tensor:
         """Return which rows get no more rewards in this episode, `(R,)` bool, on the device."""
@@ -125,4 +144,6 @@ class RolloutStorage:
             masks=buffer.masks[acted].flatten(0, 1) if buffer.masks is not None else None,
             actions=buffer.actions[acted].flatten(0, 1),
             logprobs=self.logprobs.flatten(),
+            memory=self.memory,
+            begins=self.begins,
         )

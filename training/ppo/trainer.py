@@ -29,6 +29,10 @@ ACTING = "acting."
 """What the names of the acting policy's tensors begin with in a checkpoint, if they are not those that learn."""
 
 
+MEMORY = "memory"
+"""The name of what a recurrent policy remembers in a checkpoint."""
+
+
 class PPO(PolicyTrainer[PpoPolicy]):
     """PPO with action masks.
 
@@ -53,6 +57,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
             raise BadParameter(
                 "ppo.cuda_graph: no graph is captured while another thread learns; set ppo.overlap to false"
             )
+        if settings.memory and settings.cuda_graph:
+            raise BadParameter("ppo.cuda_graph: no graph has a memory; set it to false, or ppo.memory to 0")
         device = torch.device(context.device)
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
@@ -74,6 +80,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._value_unit = 1.0
         self._unlearned: Rollout | None = None
         self._version = 0  # updates of the acting policy
+        self._memory = torch.zeros(0)  # `(R, memory)` before the next step, of a recurrent policy
         self.steps = 0
 
     def buffer(self, num_envs: int) -> BufferSpec:
@@ -95,7 +102,11 @@ class PPO(PolicyTrainer[PpoPolicy]):
         assert buffer is not None
         values = self._values = SlotValues(order.slots, buffer.rows, buffer.device, resident=buffer.resident)
         spans = rollout_spans(order.slots, order.rollouts)
-        self._storages = [RolloutStorage(self._context.task, buffer, span, values) for span in spans]
+        memory = self.policy.memory
+        self._storages = [RolloutStorage(self._context.task, buffer, span, values, memory=memory) for span in spans]
+        if self._memory.shape != (buffer.rows, memory):  # else it is that of a checkpoint
+            self._memory = torch.zeros(buffer.rows, memory)
+        self._memory = self._memory.to(buffer.device)
         if self.settings.cuda_graph:
             self._captured = self._new_graph(self._storages[0])
 
@@ -130,12 +141,16 @@ class PPO(PolicyTrainer[PpoPolicy]):
         if self._envs.order.full:
             self._envs.carry()
         storage = next(each for each in self._storages if each.first == self._envs.order.newest)
+        if self.policy.memory:
+            storage.memory[0] = self._memory
         timer.lap("python")
         if self._captured is not None and self._captured.is_possible():
             finals = self._captured.collect(self.steps, timer=timer, on_decision=self._on_decision)
         else:
             uniform = self._noise.uniform(self.steps, storage.steps)
             finals = rollout(self._actor, self._envs, storage, uniform, timer=timer, on_decision=self._on_decision)
+        if self.policy.memory:
+            self._memory = storage.remembered(storage.steps)
         return Rollout(storage, finals, self._version)
 
     def _collect_while_learning(self, updates: Updates) -> Metrics:
@@ -192,8 +207,14 @@ class PPO(PolicyTrainer[PpoPolicy]):
     def detach(self) -> None:
         """Learn from the last rollout, and release the buffer; the episodes that follow are new ones."""
         self._learn_all()
-        self.learner.restart_episodes()
+        if self._envs is not None:  # else those of a checkpoint go on
+            self.restart_episodes()
         self._release()
+
+    def restart_episodes(self) -> None:
+        """Forget the rewards and what is remembered of the running episodes."""
+        self.learner.restart_episodes()
+        self._memory = torch.zeros_like(self._memory)
 
     def finish(self) -> Metrics:
         """Learn from the last rollout, unless that is done; return the metrics of the last update."""
@@ -225,6 +246,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._learn_all()
         tensors, data = self.learner.state()
         data["steps"] = self.steps
+        if self.policy.memory:
+            tensors[MEMORY] = copied(self._memory)
         if self._updates is not None:
             tensors |= {ACTING + name: copied(value) for name, value in self.policy.state_dict().items()}
             data |= {"acting_updates": self._version, "metrics": self._updates.metrics}
@@ -241,6 +264,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         """
         saved = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
         self.learner.load_state(saved, data)
+        self._memory = saved.get(MEMORY, self._memory)
         self._version = self.learner.updates
         if self._updates is not None:
             self.policy.load_state_dict(self.learner.policy.state_dict())

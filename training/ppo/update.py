@@ -29,6 +29,39 @@ class NonFiniteRollout(PacError):
 
 
 @dataclass(frozen=True)
+class Sequences:
+    """A rollout in sequences of L steps of one row, S of them, each with what was remembered when it was collected.
+
+    What was remembered is that of the policy that acted: it becomes stale as the update goes on, as all data of it.
+
+    Attributes:
+        places: `(S, L)` the places of their steps in the flattened rollout.
+        memory: `(S, memory)` before the first step.
+        begins: `(T x R,)` bool, where an episode begins with the step.
+        decision: `(T x R,)` the index among the decisions; -1 where a row took none.
+    """
+
+    places: Tensor
+    memory: Tensor
+    begins: Tensor
+    decision: Tensor
+
+    @classmethod
+    def of(cls, rollout: RolloutData, index: Tensor, length: int) -> Sequences:
+        """Return the sequences of a rollout whose decisions are in the places `index`."""
+        steps, rows = rollout.rewards.shape
+        places = torch.arange(steps * rows, device=index.device).view(steps // length, length, rows)
+        decision = torch.full((steps * rows,), -1, device=index.device)
+        decision[index] = torch.arange(len(index), device=index.device)
+        return cls(
+            places=places.transpose(1, 2).reshape(-1, length),
+            memory=rollout.memory[:-1:length].flatten(0, 1),
+            begins=rollout.begins[:-1].flatten(),
+            decision=decision,
+        )
+
+
+@dataclass(frozen=True)
 class PpoBatch:
     """The decisions of a rollout, B of them: the steps of rows that were active.
 
@@ -40,6 +73,7 @@ class PpoBatch:
         logprobs: `(B,)`, when the actions were taken.
         advantages: `(B,)`.
         returns: `(B,)`.
+        sequences: The same rollout in sequences, for a recurrent policy; None for others.
     """
 
     index: Tensor
@@ -49,10 +83,28 @@ class PpoBatch:
     logprobs: Tensor
     advantages: Tensor
     returns: Tensor
+    sequences: Sequences | None = None
+
+    @property
+    def units(self) -> int:
+        """How many parts there are at most: each decision alone, or each sequence."""
+        return len(self.index) if self.sequences is None else len(self.sequences.places)
+
+    def decisions(self, units: Tensor) -> Tensor:
+        """Return the decisions `0..B` in some of the units."""
+        if self.sequences is None:
+            return units
+        found = self.sequences.decision[self.sequences.places[units].flatten()]
+        return found[found >= 0]
 
     @classmethod
-    def of(cls, rollout: RolloutData, advantages: Tensor, returns: Tensor) -> PpoBatch:
-        """Return the decisions of a rollout, without rows that took none."""
+    def of(cls, rollout: RolloutData, advantages: Tensor, returns: Tensor, sequence: int = 0) -> PpoBatch:
+        """Return the decisions of a rollout, without rows that took none.
+
+        Args:
+            sequence: Steps of the sequences for a recurrent policy, of which the rollout's steps are a multiple; 0 for
+                other policies.
+        """
         index = rollout.active.flatten().nonzero().squeeze(-1)
         return cls(
             index=index,
@@ -62,6 +114,7 @@ class PpoBatch:
             logprobs=rollout.logprobs[index],
             advantages=advantages.flatten()[index],
             returns=returns.flatten()[index],
+            sequences=Sequences.of(rollout, index, sequence) if sequence else None,
         )
 
     def fault(self, rollout: RolloutData, players: int) -> str:
@@ -139,17 +192,19 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, coefficients: C
         batch = replace(batch, advantages=normalized(batch.advantages, ranks))
     # All ranks take the same number of gradient steps, even one that has fewer decisions than steps.
     count = max(1, decisions // settings.minibatch)
-    sizes = ranks.totals([len(part) for part in batch.index.tensor_split(count)])
+    count = min(count, batch.units) if batch.sequences is not None else count
+    sizes = ranks.totals([len(part) for part in torch.arange(batch.units).tensor_split(count)])
     totals = torch.zeros(len(STATISTICS), device=batch.returns.device)
     steps = 0
     for _ in range(settings.epochs):
         kl_before, steps_before = totals[KL].clone(), steps
-        parts = minibatches(len(batch.index), count, learner.shuffle, batch.index.device)
+        parts = minibatches(batch.units, count, learner.shuffle, batch.index.device)
         for rows, size in zip(parts, sizes, strict=True):
             part = batch
             if per_minibatch:
-                scaled = normalized(batch.advantages[rows], ranks)
-                part = replace(batch, advantages=batch.advantages.index_put((rows,), scaled))
+                own = batch.decisions(rows)
+                scaled = normalized(batch.advantages[own], ranks)
+                part = replace(batch, advantages=batch.advantages.index_put((own,), scaled))
             loss = partial(batch_loss, learner.policy, part, settings, coefficients)
             totals += learner.gradients.take(loss, rows, size)
             steps += 1
@@ -163,9 +218,9 @@ def batch_loss(
     policy: PpoPolicy, batch: PpoBatch, settings: PpoSettings, coefficients: Coefficients, rows: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm."""
-    places = batch.index[rows]
-    mask = batch.masks.index_select(0, places) if batch.masks is not None else None
-    logits, value = policy(batch.observations.index_select(0, places), mask)
+    logits, value, rows = outputs_of(policy, batch, rows)
+    if not len(rows):  # in sequences in which no row took a decision
+        return 0.0 * (logits.sum() + value.sum()), torch.zeros(len(STATISTICS) - 1, device=value.device)
     logprob, entropy = policy.distribution.log_probability_and_entropy(logits, batch.actions[rows])
     log_ratio = logprob - batch.logprobs[rows]
     policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], coefficients.clip)
@@ -177,6 +232,22 @@ def batch_loss(
         kl = (ratio - 1 - log_ratio).mean()
         clipped = ((ratio - 1).abs() > coefficients.clip).float().mean()
         return loss, torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped))
+
+
+def outputs_of(policy: PpoPolicy, batch: PpoBatch, units: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return outputs and values of the decisions in some units of a batch, and which decisions they are."""
+    sequences = batch.sequences
+    places = batch.index[units] if sequences is None else sequences.places[units].t().flatten()
+    mask = batch.masks.index_select(0, places) if batch.masks is not None else None
+    observations = batch.observations.index_select(0, places)
+    if sequences is None:
+        logits, value = policy(observations, mask)
+        return logits, value, units
+    begins = sequences.begins[places].view(-1, len(units))
+    logits, value = policy.unrolled(observations, mask, sequences.memory[units], begins)
+    decisions = sequences.decision[places]
+    taken = decisions >= 0
+    return logits[taken], value[taken], decisions[taken]
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:

@@ -163,6 +163,8 @@ class Session:
             backend = self.envs.start(self.trainer)
         if self.checkpoints.restore(backend):
             self.services.monitor.begin(backend, resumed=True)
+        else:
+            self.trainer.restart_episodes()
         self.checkpoints.mark_start(backend)
         self._report_setup(backend)
         self.baseline.begin()

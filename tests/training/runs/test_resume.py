@@ -68,6 +68,8 @@ def counted(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 OVERLAP, GRAPH = {"settings": PPO | {"overlap": True}}, {"settings": PPO | {"cuda_graph": True}}
+MEMORY = {"settings": PPO | {"memory": 8}}
+SCALED = {"task": f"{WANDERER}:wind=2", "settings": PPO | {"normalize_reward": True}}
 WIND = {"task": f"{WANDERER}:wind=3"}
 
 
@@ -80,6 +82,8 @@ WIND = {"task": f"{WANDERER}:wind=3"}
         (64 + 1, {}, {"backend": "apart", **GRAPH}),  # after the first rollout, each is one step
         pytest.param((2 * 64 + 9, {}, {"backend": "device", "device": "cuda"}), marks=pytest.mark.gpu),
         (2 * 64 + 9, OVERLAP, {}),
+        (2 * 64 + 9, MEMORY, {}),
+        (2 * 64 + 9, SCALED, {}),
         (5, {"task": "leduc"}, {}),
         (0, WIND, {"backend": "shm"}),
     ],

@@ -31,12 +31,6 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool, together: bo
 
     All ranks of a training in several processes are shown together.
 
-    Args:
-        name: A session. None: the only one that is running, or ask.
-        runs_dir: Folder that contains the runs.
-        json: Print the list as JSON.
-        together: Without a name, show all sessions on one screen.
-
     Raises:
         BadParameter: No session is running, or none has the name.
         NoTerminal: There is no terminal to show it on.

@@ -60,12 +60,6 @@ def is_evaluated(config: Config) -> bool:
 def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: bool = False) -> int:
     """Play episodes with the policy of a run, each to its end, and print the result; return the exit code.
 
-    Args:
-        config: The configuration.
-        json: Print one JSON object.
-        report: A file for the report.
-        listed: Whether to list the episodes in the terminal, where they can be replayed.
-
     Raises:
         BadParameter: The configuration has a limit that would end episodes early.
         NoTerminal: There is no terminal for the list.
@@ -167,15 +161,6 @@ def evaluate_solved(
     json: bool = False,
 ) -> int:
     """Measure the strategy of a solver's run and print the result; return the exit code.
-
-    Args:
-        config: The run's configuration.
-        name: Name or folder of the run.
-        hands: Hands to play, unless all deals can be computed; default `HANDS` or `RESOLVED_HANDS`.
-        against: The opponent: one of `training.mccfr.playing.matches.BOTS`, or a run.
-        resolver: Settings of the resolver; None to play the strategy as trained.
-        vouch: Asked whether to trust a run that names a file.
-        json: Print one JSON object.
 
     Raises:
         NotTrusted: `vouch` refused a run.

@@ -21,10 +21,6 @@ OPTION, DETACH = "--ranks", b"d"
 def run_ranks(ranks: int, *, headless: bool) -> int:
     """Run this command once per rank, without `--ranks`, and show all of them in the app; return the exit code.
 
-    Args:
-        ranks: How many.
-        headless: Whether to show a progress line instead of the app.
-
     Raises:
         BadParameter: torchrun has started this process.
         NoTerminal: There is no terminal for the app.

@@ -39,11 +39,6 @@ def run_relay(name: str, runs_dir: Path) -> int:
 def attach_remote(names: Sequence[str], *, rsh: str, command: str) -> int:
     """Show sessions of other machines in the app, all of them on one screen; return the exit code.
 
-    Args:
-        names: HOST:RUN of each session. All ranks on HOST of a training in several processes are shown.
-        rsh: The remote shell command, such as `ssh`.
-        command: The pac-tui command on the hosts.
-
     Raises:
         BadParameter: A name is not HOST:RUN.
         NoTerminal: There is no terminal to show them on.

@@ -21,10 +21,6 @@ from .run import REFRESH_PERIOD, ProgressLine
 def stop_session(name: str, runs_dir: Path) -> int:
     """Have a session save and end, as `q` `s` in its app; wait for its end, and print how to continue it.
 
-    Args:
-        name: Name of the run or the beginning of it, process id, or `latest`.
-        runs_dir: The folder of the runs.
-
     Raises:
         BadParameter: No such session is running, or it is a script, which only its user ends.
     """

@@ -14,14 +14,6 @@ def watch_script(
 ) -> int:
     """Run a script and watch its environments; return its exit code.
 
-    Args:
-        arguments: The script and its arguments, or the arguments of the module.
-        module: The module to run, as `python -m` does.
-        python: The interpreter; None for the default one.
-        headless: Run the script in this terminal, without the app.
-        leaves: Whether the app leaves when the script has ended, instead of at a key.
-        keep: Whether a run is kept.
-
     Raises:
         BadParameter: There is no script, or the interpreter cannot run it.
         NoTerminal: There is no terminal for the app.

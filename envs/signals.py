@@ -11,7 +11,7 @@ import operator
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -54,24 +54,32 @@ def kept_signals() -> Iterator[None]:
 
 
 @contextmanager
+def handling(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
+    """Handle signals in the block by other handlers."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+@contextmanager
 def deferred_signals() -> Iterator[None]:
     """Call the handlers that Python code has set only at the end of the block, so that none of them raises within it.
 
     Other threads than the main one, in which handlers run, are not concerned.
     """
     noted: list[tuple[int, Any]] = []
-    handlers: dict[int, Any] = {}
+    handlers: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         handlers = {number: handler for number in SENT if callable(handler := signal.getsignal(number))}
     try:
-        for number in handlers:
-            signal.signal(number, lambda given, frame: noted.append((given, frame)))
-        yield
+        with handling(dict.fromkeys(handlers, lambda given, frame: noted.append((given, frame)))):
+            yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
         for number, frame in noted:
-            handlers[number](number, frame)
+            handlers[signal.Signals(number)](number, frame)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...envs import Field, Task, allocate
 from ...envs.fields import ZERO_AT_FIRST, Array, Buffers
+from ...envs.signals import handling
 from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
 from ..core.actions import action_check
 from ..core.errors import BackendBusy, BadAction
@@ -30,13 +31,8 @@ STILL = (*ZERO_AT_FIRST, "reward_terms")
 def ending_signals() -> Iterator[list[int]]:
     """Yield a list that collects SIGTERM and SIGINT, which do not end the process in the block."""
     came: list[int] = []
-    names = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(name, lambda number, _: came.append(number)) for name in names]
-    try:
+    with handling(dict.fromkeys((signal.SIGTERM, signal.SIGINT), lambda number, _: came.append(number))):
         yield came
-    finally:
-        for name, handler in zip(names, before, strict=True):
-            signal.signal(name, handler)
 
 
 class EnvironmentServer:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...envs import BadParameter, UnknownName, find
 from ...envs.files import KIB, UnreadableFile, read_bytes
+from ...envs.signals import handling
 from ...training.exits import DONE, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -77,11 +78,8 @@ def _exit_on_sigterm() -> Iterator[Callable[[], None]]:
         if received:
             sys.exit(0)
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
+    with handling({signal.SIGTERM: end}):
         yield stop_asked
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _serve_http(

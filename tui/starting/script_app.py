@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from ...backends.system.segment import owner_of, runtime_directory
 from ...envs import PacError
+from ...envs.signals import handling
 from ...training.exits import FAILED, INTERRUPTED
 from ...training.runs.sessions import open_telemetry
 from ...training.telemetry.blocks import TelemetryReader
@@ -222,9 +223,5 @@ def _forwarded_signals(script: ScriptProcess) -> Iterator[None]:
         script.signal(number)
 
     handlers = {signal.SIGINT: forward, signal.SIGQUIT: forward, signal.SIGTERM: end, signal.SIGHUP: end}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
+    with handling(handlers):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...backends.system.segment import remove_directories
 from ...envs import BadParameter
+from ...envs.signals import handling
 from ...training.exits import INTERRUPTED
 
 LEAVE_SCREEN = (
@@ -75,7 +76,6 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
     """
     attributes = _attributes()
     ending = (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM)
-    handlers = {number: signal.getsignal(number) for number in (*ending, signal.SIGINT)}
 
     def on_hang_up(*_: object) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the system and `_watch_terminal` may both send it
@@ -89,25 +89,19 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
         finally:
             os._exit(INTERRUPTED)
 
-    for number in ending:
-        signal.signal(number, on_hang_up)
     # With Python's own handler, asyncio would cancel a task instead, which Textual ignores while it starts.
-    signal.signal(signal.SIGINT, _interrupt)
-    _watch_terminal()
-    try:
-        yield
-    except BaseException:
-        _leave_screen(attributes)
-        raise
-    else:
-        _restore(attributes)
-    finally:
-        signal.alarm(0)
+    with handling({**dict.fromkeys(ending, on_hang_up), signal.SIGINT: _interrupt}):
+        _watch_terminal()
         try:
-            afterwards()
+            yield
+        except BaseException:
+            _leave_screen(attributes)
+            raise
+        else:
+            _restore(attributes)
         finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+            signal.alarm(0)
+            afterwards()
 
 
 def end_soon(*_: object) -> None:

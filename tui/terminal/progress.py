@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ...envs.signals import handling
 from .console import PrintableConsole
 from .output import unfiltered
 
@@ -27,12 +28,11 @@ def progress_bar(name: str) -> Iterator[Callable[[str, float], None]]:
         TimeRemainingColumn(elapsed_when_finished=False),
         TextColumn("left", markup=False),
     )
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     # While it runs, Rich replaces sys.stderr, and would find the stream that escapes, not the one below it.
     console = PrintableConsole(file=unfiltered(sys.stderr))
-    with Progress(*columns, console=console, transient=True) as progress:
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        handling({signal.SIGTERM: signal.default_int_handler}),
+    ):
         bar = progress.add_task(name, total=1.0)
-        try:
-            yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)

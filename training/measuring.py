@@ -8,16 +8,14 @@ line, and answers with the frames per second.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from contextlib import closing
 from typing import Any
 
-from ..backends.workers.worker import read_instructions
 from ..envs import find
 from ..envs.slots import next_slot
-from ..envs.titles import set_title
+from .asked import begin_to_answer
 from .device import envs_device
 from .lone_training import LoneTraining, maker
 from .trainer import BufferSpec, Context, Timer
@@ -50,10 +48,7 @@ class CountingEnvs:
 
 def main() -> None:
     """Answer one request."""
-    setup = read_instructions()
-    set_title("baseline")
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what environments print is no answer
+    setup, answers = begin_to_answer("baseline")
     task, device, backend = find(setup["task"]), setup["device"], setup["backend"]
     trainer = build_trainer(setup["trainer"], Context(task, setup["settings"], device, setup["seed"], Timer()))
     make = maker(task, backend, device=envs_device(backend, device), seed=setup["seed"], workers=1)

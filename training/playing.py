@@ -20,15 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.workers.worker import read_instructions
 from ..envs import Task, episode_seed, find
 from ..envs.fields import Array, Buffers
 from ..envs.gym.adapted import SEED_BITS
 from ..envs.safetensors_file import map_tensors
 from ..envs.slots import next_slot
 from ..envs.spaces.infos import ADAPTED
-from ..envs.titles import set_title
 from ..envs.unknown import UNKNOWN, is_unknown
+from .asked import begin_to_answer
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .lone_training import LoneTraining, maker
@@ -339,10 +338,7 @@ def serve() -> None:
 
     torch.set_num_threads(1)
     os.nice(10)  # the training goes first
-    setup = read_instructions()
-    set_title("evaluation")
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what environments print is no answer
+    setup, answers = begin_to_answer("evaluation")
     task = find(setup["task"])
     settings = {**setup["settings"], **({"threads": 1} if "threads" in setup["settings"] else {})}
     for line in sys.stdin:

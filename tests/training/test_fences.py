@@ -41,7 +41,7 @@ def mailbox(_folder):
     arrays = NamedArrays(SPECS)
     letters = Mailbox(arrays, LAYOUT)
     content = {name: torch.ones_like(one) for name, one in LAYOUT.items()}, np.array([1]), np.array([0.5])
-    expected = [{"sequence"}, {"tensors", "counts", "figures"}, {"sequence"}, {"version"}]
+    expected = [{"sequence"}, {"tensors", "counts", "metrics"}, {"sequence"}, {"version"}]
     return arrays, {
         "publish": (lambda: letters.publish(*content), expected),
         "read": (lambda: letters.read({}), [NOTHING] * 3),

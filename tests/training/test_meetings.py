@@ -161,8 +161,7 @@ def test_an_evaluation_that_has_just_ended_is_not_shown_as_going_on(tmp_path):
         return spent
 
     evaluator._timer.lap = slow_lap  # type: ignore[method-assign]
-    lines: Any = SimpleNamespace(stdout=open(__file__))  # noqa: SIM115, PTH123 - `_read` closes it
-    thread = delayed(evaluator._read, lines)
+    thread = delayed(evaluator._heard)
     assert lapped.wait(10)
     phases = [lap.phase for lap in lanes[0]()]
     assert phases[-2:] == [EVALUATING, IDLE]

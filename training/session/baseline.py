@@ -6,8 +6,6 @@ import hashlib
 import json
 import platform
 import queue
-import subprocess
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...backends import usable_cores
-from ...backends.workers.worker import instructions_with
-from ...envs import apart
 from ...envs.files import KIB, UnreadableFile, read_json, write_whole
+from ..asked import AskedProcess
 from ..runs.folder import user_state
 from ..telemetry.records import Level, Phase
 from .environments import SessionEnvs
@@ -106,8 +103,7 @@ class SessionBaseline:
             and setup.config.learn
             and setup.ranks.size == 1
         )
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._process: AskedProcess | None = None
         self._kept: float | None = None
 
     @property
@@ -139,10 +135,10 @@ class SessionBaseline:
             return
         if self._process is None:
             self._start()
-        elif not self._answers.empty() and not self._services.gate.paused:
+        elif not self._process.answers.empty() and not self._services.gate.paused:
             self._measures = False
-            answer = self._answers.get()
-            if answer is not None and answer["ready"] < LONGEST:
+            answer = self._process.answers.get()
+            if answer is not None and json.loads(answer)["ready"] < LONGEST:
                 self._measure(self._process)
             else:
                 text = "the speedup is not known: one environment cannot be measured within seconds; press B for that"
@@ -150,45 +146,24 @@ class SessionBaseline:
             self.close()
 
     def _start(self) -> None:
-        self._process = apart.start(
-            "pac.training.measuring",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(instructions_with(**self._facts, seed=self._setup.config.seed))
-            self._process.stdin.flush()
-        threading.Thread(target=self._read, args=(self._process,), name="baseline", daemon=True).start()
+        setup = {**self._facts, "seed": self._setup.config.seed}
+        self._process = AskedProcess("pac.training.measuring", setup, "baseline")
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        """Put answers into the queue, in a thread; None at the end."""
-        assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                self._answers.put(json.loads(line))
-        self._answers.put(None)
-
-    def _measure(self, process: subprocess.Popen[str]) -> None:
+    def _measure(self, process: AskedProcess) -> None:
         """Have one environment measured while the training waits."""
         services = self._services
         services.clock.stop()
-        assert process.stdin is not None
         end, answer = time.monotonic() + LIMIT, None
-        with suppress(BrokenPipeError):
-            process.stdin.write("go\n")
-            process.stdin.flush()
+        process.ask("go\n")
         while time.monotonic() < end and not services.gate.stopping:
             services.timer.skip()  # the watchdog takes it for progress
             services.set_phase(Phase.BASELINE, MEASURING)
             with suppress(queue.Empty):
-                answer = self._answers.get(timeout=NAP)
+                answer = process.answers.get(timeout=NAP)
                 break
         services.timer.skip()
         if answer is not None:
-            found = Baseline(answer["fps"], time.time())
+            found = Baseline(json.loads(answer)["fps"], time.time())
             self._throughput.remembered = found
             remember(key_of(self._facts), found)
             services.events.add(Level.GOOD, f"baseline: {found.fps:,.0f} {self._setup.kind.units.fps} at num_envs=1")
@@ -198,7 +173,4 @@ class SessionBaseline:
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            apart.kill(self._process)
-            assert self._process.stdin is not None
-            with suppress(OSError):
-                self._process.stdin.close()
+            self._process.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import queue
-import subprocess
 import tempfile
 import threading
 import time
@@ -17,8 +16,8 @@ import numpy as np
 import psutil
 
 from ...backends.core.errors import ending
-from ...backends.workers.worker import instructions_with
-from ...envs import BadParameter, apart
+from ...envs import BadParameter
+from ..asked import AskedProcess
 from ..playing import evaluation_seed
 from ..runs.streamed_array import safetensors_chunks
 from ..telemetry.events import EventLog
@@ -75,9 +74,8 @@ class Evaluator:
             "seed": evaluation_seed(config.seed),
         }
         self._weights, self._events = directory / "evaluation.safetensors", events
-        self._process: subprocess.Popen[str] | None = None
+        self._process: AskedProcess | None = None
         self._output: IO[bytes] | None = None
-        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._waiting: tuple[int, dict[str, Any], dict[str, Any]] | None = None
         self._busy = self._playing = False
         self._timer = Timer(phases=(EVALUATING, IDLE), kept=SHOWN)
@@ -97,7 +95,7 @@ class Evaluator:
 
     def collect(self) -> dict[str, float]:
         """Take the results that have arrived; return the last results."""
-        while self._busy and not self._answers.empty() and self._take(0.0):
+        while self._busy and self._take(0.0):
             self._send()
         return self.metrics
 
@@ -130,17 +128,14 @@ class Evaluator:
     def _computed(self) -> float:
         """Return for how many seconds the process has computed."""
         with suppress(psutil.Error):
-            return sum(psutil.Process(self._process.pid).cpu_times()[:2]) if self._process is not None else 0.0
+            return sum(psutil.Process(self._process.process.pid).cpu_times()[:2]) if self._process is not None else 0.0
         return 0.0
 
     def close(self) -> None:
         """End the process."""
         self._every, self._busy, self._playing = None, False, False
         if self._process is not None:
-            apart.kill(self._process)
-            assert self._process.stdin is not None
-            with suppress(OSError):  # what was not written yet
-                self._process.stdin.close()
+            self._process.close()
             self._process = None
         if self._output is not None:
             self._output.close()
@@ -162,30 +157,14 @@ class Evaluator:
             return
         self._lap(IDLE, playing=True)
         self._busy = True
-        process = self._started()
-        assert process.stdin is not None
-        try:
-            request = {"iteration": iteration, "weights": str(self._weights), "data": data}
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            self._fail()
-
-    def _started(self) -> subprocess.Popen[str]:
-        """Return the process, which is started for the first evaluation."""
         if self._process is None:
             self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-            self._process = apart.start(
-                "pac.training.playing",
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._output,
-                text=True,
+            self._process = AskedProcess(
+                "pac.training.playing", self._setup, "evaluation", heard=self._heard, errors=self._output
             )
-            assert self._process.stdin is not None
-            self._process.stdin.write(instructions_with(**self._setup))
-            threading.Thread(target=self._read, args=(self._process,), name="evaluation", daemon=True).start()
-        return self._process
+        request = {"iteration": iteration, "weights": str(self._weights), "data": data}
+        if not self._process.ask(json.dumps(request) + "\n"):
+            self._fail()
 
     def _lap(self, phase: str, *, playing: bool) -> None:
         with self._timing:
@@ -196,19 +175,15 @@ class Evaluator:
         with self._timing:
             return self._timer.laps_until_now(EVALUATING if self._playing else IDLE)
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        """Put answers into the queue, in a thread; None at the end."""
-        assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                self._lap(EVALUATING, playing=False)  # the training may be paused, and take the answer much later
-                self._answers.put(line)
-        self._answers.put(None)
+    def _heard(self) -> None:
+        """End a lap in the thread that reads: the training may be paused, and take the answer much later."""
+        self._lap(EVALUATING, playing=False)
 
     def _take(self, seconds: float) -> bool:
         """Take one result within `seconds`; return whether there was one."""
+        assert self._process is not None
         try:
-            line = self._answers.get(timeout=seconds)
+            line = self._process.answers.get(timeout=seconds)
         except queue.Empty:
             return False
         self._busy = False
@@ -226,6 +201,6 @@ class Evaluator:
         assert self._process is not None
         self._output.seek(0)
         lines = self._output.read().decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        reason = f"the evaluation's process ended ({ending(self._process.wait())}): {lines[0]}"
+        reason = f"the evaluation's process ended ({ending(self._process.process.wait())}): {lines[0]}"
         self._events.add(Level.WARNING, f"the training continues without evaluation: {reason}")
         self.close()

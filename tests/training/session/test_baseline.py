@@ -37,7 +37,7 @@ def test_a_training_is_the_same_with_and_without_the_measurement(tmp_path, monke
 
     def started(self):
         start(self)
-        until(lambda: not self._answers.empty(), "the warm-up")
+        until(lambda: not self._process.answers.empty(), "the warm-up")
 
     monkeypatch.setattr(SessionBaseline, "_start", started)
     monkeypatch.setattr(baseline, "LONGEST", 100.0)

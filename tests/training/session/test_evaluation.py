@@ -141,7 +141,7 @@ def test_a_training_continues_if_the_evaluation_is_killed(tmp_path):
 
     until(metrics)
     assert evaluator._process is not None
-    evaluator._process.kill()
+    evaluator._process.process.kill()
     until(lambda: metrics() and events.count)
     assert metrics()["eval/iteration"] >= 1
     assert events.count == 1

@@ -29,7 +29,7 @@ from ..dialogs.dialog import PanelDialog
 from ..dialogs.episodes import EpisodesDialog
 from ..dialogs.prompt import KeyPrompt
 from ..drawing.plain import PlainScreen
-from ..drawing.theme import apply_theme, change_theme, colors_distinguish
+from ..drawing.theme import change_theme, colors_distinguish
 from ..keys import bindings, shown, table
 from ..messages import (
     CurvePointed,
@@ -93,7 +93,6 @@ class PacApp(TerminalApp):
     """
 
     CSS_PATH = Path(__file__).with_name("pac.tcss")
-    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False  # it has its own, with groups and keys
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (70, "-narrow"), (100, "-normal"), (150, "-wide")]  # noqa: RUF012 - Textual's
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012 - Textual's
 
@@ -102,7 +101,6 @@ class PacApp(TerminalApp):
     def __init__(self, connection: SessionConnection, state: AppState | None = None) -> None:
         super().__init__()
         self._bindings = BindingsMap(bindings())
-        apply_theme(self)
         self.connection = connection
         self.state, self.scheduler = state or AppState(), RefreshScheduler()
         self.state.runs_script = connection.origin == "script"

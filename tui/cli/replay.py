@@ -8,7 +8,7 @@ from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check
 from ...training.past.episode_file import read
 from ...training.past.rerun import RerunMismatch
-from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.modes import check_terminal
 from ..trust import asking
 from .show import show_json
 
@@ -33,15 +33,11 @@ def replay_episode(
     if headless or json:
         return check_episode(episode, path, json=json)
     check_terminal("add --check to compare without the app")
-    from ..drawing.theme import match_terminal
     from ..replay.episode_session import EpisodeConnection, EpisodeSession
     from ..replay.replay import ReplayApp
+    from ..terminal.terminal_app import run_in_terminal
 
-    match_terminal()
-    app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path)))
-    with borrowed_terminal():
-        app.run()
-    return app.return_code or DONE
+    return run_in_terminal(lambda: ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path))))
 
 
 def check_episode(episode: Episode, path: Path, *, json: bool) -> int:

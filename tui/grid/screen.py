@@ -38,7 +38,6 @@ from ..drawing.styles import (
     fit_ends,
     styled,
 )
-from ..drawing.theme import apply_theme
 from ..terminal.terminal_app import TerminalApp
 from ..views.number_rows import hint, wrapped
 from .results import Group, Seen, goal_of, groups_of, spread
@@ -216,12 +215,10 @@ class GridApp(TerminalApp):
     """
 
     CSS_PATH = PacApp.CSS_PATH
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q,q", "exit", "Stop", priority=True)]
 
     def __init__(self, name: str, queue: GridQueue, selected: str = "") -> None:
         super().__init__()
-        apply_theme(self)
         self.chosen: GridRun | None = None
         self._title, self._queue, self._selected = name, queue, selected
 

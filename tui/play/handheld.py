@@ -24,10 +24,10 @@ from ..boards import BoardBorder, BoardGrid, renderer_for
 from ..boards.text import TextRenderer
 from ..drawing.panels import Section, column, pages
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, spread, styled
-from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
+from ..drawing.theme import colors_distinguish
 from ..drawing.widgets import TextLines
-from ..terminal.modes import borrowed_terminal, check_terminal
-from ..terminal.terminal_app import TerminalApp
+from ..terminal.modes import check_terminal
+from ..terminal.terminal_app import TerminalApp, run_in_terminal
 
 HEIGHT, WIDTH = 144, 160
 SIDE = 37
@@ -67,7 +67,6 @@ class HandheldApp(TerminalApp):
     #screen {{ height: 1fr; width: 1fr; }}
     #side {{ width: {SIDE}; height: 1fr; }}
     """
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c,ctrl+q", "quit", "quit", priority=True),
         Binding("tab", "page(1)", "panels", priority=True),
@@ -76,7 +75,6 @@ class HandheldApp(TerminalApp):
 
     def __init__(self, game: Handheld) -> None:
         super().__init__()
-        apply_theme(self)
         self.game = game
         self.paused = False
         self.number: str | None = None
@@ -302,14 +300,10 @@ def play_handheld(rom: str, name: str) -> int:
         NoTerminal: There is no terminal.
     """
     check_terminal("run it in a terminal")
-    match_terminal()
     sys.stderr.write("Loading the emulator. The first time, it is compiled, which takes about a minute.\n")
     game = Handheld(rom, name)
     game.frame(())
     game.trace()
     game.draw()
     game.restart()
-    app = HandheldApp(game)
-    with borrowed_terminal():
-        app.run()
-    return app.return_code or 0
+    return run_in_terminal(lambda: HandheldApp(game))

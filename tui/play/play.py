@@ -19,10 +19,10 @@ from ...envs.specs import split_spec
 from ...training.telemetry.description import ShapedPanel
 from ..boards import BoardBorder, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
-from ..drawing.theme import apply_theme, colors_distinguish, match_terminal
+from ..drawing.theme import colors_distinguish
 from ..drawing.widgets import BorderedLines, TextLines
-from ..terminal.modes import borrowed_terminal, check_terminal
-from ..terminal.terminal_app import TerminalApp
+from ..terminal.modes import check_terminal
+from ..terminal.terminal_app import TerminalApp, run_in_terminal
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"
@@ -142,14 +142,12 @@ class PlayApp(TerminalApp):
     #side { width: 26; height: 1fr; }
     #side BorderedLines { height: auto; }
     """
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c,ctrl+q", "quit", "quit", priority=True),
     ]
 
     def __init__(self, game: ButtonGame) -> None:
         super().__init__()
-        apply_theme(self)
         self.game = game
         self.paused = False
         self._pad = Gamepad()
@@ -253,8 +251,4 @@ def play(spec: str, seed: int) -> int:
         NoTerminal: There is no terminal.
     """
     check_terminal("run it in a terminal")
-    match_terminal()
-    app = PlayApp(ButtonGame(spec, seed))
-    with borrowed_terminal():
-        app.run()
-    return app.return_code or 0
+    return run_in_terminal(lambda: PlayApp(ButtonGame(spec, seed)))

@@ -15,11 +15,10 @@ from ...envs import BadParameter, Task, find
 from ...envs.poker.live import Policy, uniform
 from ..drawing.numbers import short
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, styled
-from ..drawing.theme import apply_theme, match_terminal
 from ..drawing.widgets import TextLines
-from ..terminal.modes import borrowed_terminal, check_terminal
+from ..terminal.modes import check_terminal
 from ..terminal.progress import progress_bar
-from ..terminal.terminal_app import TerminalApp
+from ..terminal.terminal_app import TerminalApp, run_in_terminal
 from ..trust import ask
 from .match import Match
 from .poker_table import KEYS, money, table
@@ -42,14 +41,12 @@ class CardsApp(TerminalApp):
     #head, #prompt, #foot { height: 1; }
     #table { height: 1fr; }
     """
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c,ctrl+q", "quit", "quit", priority=True),
     ]
 
     def __init__(self, match: Match, against: str) -> None:
         super().__init__()
-        apply_theme(self)
         self.match = match
         self._against = against
         self._advice = False
@@ -156,11 +153,7 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
         NoTerminal: There is no terminal.
     """
     check_terminal(ADVICE)
-    match_terminal()
-    app = CardsApp(Match(task, seed, opponent), against)
-    with borrowed_terminal():
-        app.run()
-    return app.return_code or 0
+    return run_in_terminal(lambda: CardsApp(Match(task, seed, opponent), against))
 
 
 def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: Mapping[str, Any] | None = None) -> int:

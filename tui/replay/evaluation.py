@@ -15,7 +15,6 @@ from ...training.playing import EvaluatedRun
 from ..app.app import PacApp
 from ..dialogs.episode_rows import EpisodeRow, chosen, marks_of
 from ..dialogs.episodes import EpisodeList
-from ..drawing.theme import apply_theme
 from ..terminal.terminal_app import TerminalApp
 from .episode_session import EpisodeConnection, EpisodeSession
 from .replay import ReplayApp
@@ -98,12 +97,10 @@ class EvaluationApp(TerminalApp):
     """
 
     CSS_PATH = PacApp.CSS_PATH
-    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "exit", "Leave", priority=True)]
 
     def __init__(self, found: EvaluatedRun, selected: int = 0, error: str = "") -> None:
         super().__init__()
-        apply_theme(self)
         self.replay: EpisodeRow | None = None
         self._dialog = partial(EvaluationDialog, found, selected, error)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
+from typing import ClassVar
 
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -13,9 +15,9 @@ from textual.notifications import SeverityLevel
 from ...envs.printable import printable
 from ...training.exits import INTERRUPTED
 from ..drawing.plain import SteadyScreen
-from ..drawing.theme import FilteredApp
+from ..drawing.theme import FilteredApp, apply_theme, match_terminal
 from .console import PrintableConsole
-from .modes import end_soon
+from .modes import borrowed_terminal, end_soon
 
 CLEARED = "\x1b[0m\x1b[2J"
 """Clears the app's screen before it is left: tmux shows parts of it again if the window has grown meanwhile."""
@@ -57,8 +59,11 @@ class TerminalDriver(LinuxDriver):
 class TerminalApp(FilteredApp):
     """An app that ends with exit code 130 on SIGTERM and SIGINT, and restores the terminal."""
 
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
+
     def __init__(self) -> None:
         super().__init__()
+        apply_theme(self)
         self.error_console = PrintableConsole(stderr=True)  # prints tracebacks after the app has ended
 
     def notify(
@@ -90,3 +95,12 @@ class TerminalApp(FilteredApp):
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
                 signal.signal(number, end_soon)  # called besides, and also if the loop does not come to its callbacks
+
+
+def run_in_terminal(make: Callable[[], TerminalApp]) -> int:
+    """Run an app, which is made when the terminal's colors are known, in this terminal; return its exit code."""
+    match_terminal()
+    app = make()
+    with borrowed_terminal():
+        app.run()
+    return app.return_code or 0

@@ -14,7 +14,7 @@ from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import LAST, LAST_DRAWN
 from ...envs.unknown import UNKNOWN
-from .declared import ANY, FLAG, OUTCOME, SHARE, Range, Record, number, one_of, text
+from .declared import ANY, FLAG, OUTCOME, SHARE, Range, Record, decoded, number, one_of, text
 from .description import Description
 from .records import TERMINATED, TRUNCATED
 
@@ -211,7 +211,7 @@ class Moment:
             now=int(record["now"]),
             source=MomentSource(int(record["source"])),
             progress=float(record["progress"]),
-            note=bytes(record["note"].tolist()).decode(errors="replace"),
+            note=decoded(record["note"].tolist()),
             values={name: record[name].item() for name in NUMBERS},
             action=record["action"] if record["acted"] else None,
             next_action=record["next_action"] if record["decided"] else None,

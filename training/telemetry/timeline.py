@@ -14,6 +14,7 @@ from ...backends.system.futex import fence
 from ...envs.fields import Array
 from ..trainer import Lap
 from .blocks import TelemetryWriter
+from .declared import decoded
 from .records import LANE, MAX_LANES, MAX_LAPS
 
 
@@ -123,7 +124,7 @@ def read_lanes(block: Array) -> tuple[Lane, ...]:
 
 
 def _read_lane(row: np.void) -> Lane:
-    names = [phase.decode(errors="replace") for phase in row["phases"].tolist()]
+    names = list(map(decoded, row["phases"].tolist()))
     columns = (row[name][: row["count"]].tolist() for name in ("phase", "begin", "end"))
     laps = tuple(Lap(names[phase], begin, end) for phase, begin, end in zip(*columns, strict=True))
-    return Lane(row["name"].decode(errors="replace"), int(row["pid"]), laps)
+    return Lane(decoded(row["name"]), int(row["pid"]), laps)

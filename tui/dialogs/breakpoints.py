@@ -7,6 +7,7 @@ from typing import Any
 
 from textual.widgets import Input
 
+from ...training.telemetry.declared import decoded
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SIGNS, SOFT, Row, fit, styled
 from ..views.number_rows import hint
@@ -95,7 +96,7 @@ class BreakpointsDialog(ListDialog[Any, None]):
         return [(), *hint(f"names: {' '.join(known)}", width)]
 
     def _row(self, item: Any, width: int, *, selected: bool) -> Row:
-        on, text = bool(item["on"]), item["text"].decode(errors="replace")
+        on, text = bool(item["on"]), decoded(item["text"])
         hits = f"{int(item['hits']):,} hits" if item["hits"] != 1 else "1 hit"
         return (
             styled("▌" if selected else " ", ACCENT),

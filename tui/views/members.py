@@ -10,6 +10,7 @@ from rich.segment import Segment
 
 from ...backends.system.segment import human_bytes
 from ...envs.unknown import is_unknown
+from ...training.telemetry.declared import decoded
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import RETURN
@@ -225,7 +226,7 @@ def nodes(members: Sequence[SeenSession]) -> dict[str, WorkersOfNode]:
 def _add(found: dict[str, WorkersOfNode], home: str, index: int, snapshot: Snapshot) -> None:
     empty = WorkersOfNode(set(), 0, 0, 0.0, 0.0, 0)
     workers = snapshot.processes[snapshot.processes["role"] == ProcessRole.WORKER.encode()]
-    places = [one.decode(errors="replace") or home for one in workers["device"].tolist()]
+    places = [decoded(one) or home for one in workers["device"].tolist()]
     before = found.get(home, empty)
     own = 0 if len(workers) else snapshot.num_envs
     found[home] = before._replace(sessions=before.sessions | {index}, envs=before.envs + own)

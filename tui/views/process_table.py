@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.system.segment import human_bytes
+from ...training.telemetry.declared import decoded
 from ...training.telemetry.metric_names import metric_name
 from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.snapshot import Snapshot
@@ -58,7 +59,7 @@ def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     rows: list[Row] = [(styled(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
     for record in processes[shown]:
         cells = _cells(record, snapshot)
-        error = _decoded(record["error"])
+        error = decoded(record["error"])
         rows.append(
             (
                 *(
@@ -87,22 +88,22 @@ def _columns(roles: set[bytes], width: int, *, nodes: bool) -> list[str]:
 
 
 def _cells(record: np.void, snapshot: Snapshot) -> dict[str, str]:
-    role, number = _decoded(record["role"]), str(int(record["index"]) + 1)
-    name = "" if role == ProcessRole.ACTOR else _decoded(record["name"]) or number
+    role, number = decoded(record["role"]), str(int(record["index"]) + 1)
+    name = "" if role == ProcessRole.ACTOR else decoded(record["name"]) or number
     first, end = int(record["first_env"]), int(record["end_env"])
     return {
         "worker": number,
-        "node": _decoded(record["device"]),
+        "node": decoded(record["device"]),
         "process": f"{role} {name}".rstrip(),
         "pid": str(record["pid"]),
         "envs": f"{first + 1}-{end}" if end - first > 1 else str(end or ""),
-        "state": _decoded(record["state"]),
+        "state": decoded(record["state"]),
         "steps/s": whole(record["rate"]),
         "heartbeat": f"{float(record['heartbeat']):.1f} s",
         "restarts": whole(int(record["restarts"])),
         "cpu": percent(float(record["cpu"])),
         "rss": human_bytes(float(record["rss"])),
-        "device": _decoded(record["device"]),
+        "device": decoded(record["device"]),
         **(_learning(snapshot, int(record["index"])) if role == ProcessRole.LEARNER else dict.fromkeys(LEARNING, "")),
     }
 
@@ -121,7 +122,3 @@ def _learning(snapshot: Snapshot, learner: int) -> dict[str, str]:
         "loss": readable(found("loss")),
         "epsilon": readable(found("epsilon")),
     }
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode(errors="replace")

@@ -96,7 +96,7 @@ class DeviceBackend(LocalBackend):
     def _checks(self) -> tuple[ActionCheck, NumberCheck]:
         if self._memory is None:
             return super()._checks()
-        from .checks import DeviceNumberCheck
+        from .memory import DeviceNumberCheck
 
         return (lambda _slot: None), DeviceNumberCheck(self.task, self._memory)
 

@@ -14,7 +14,7 @@ import torch
 from pac.backends import BackendError, make
 from pac.backends.core import finite
 from pac.backends.core.layout import Layout
-from pac.backends.device.checks import DeviceNumberCheck
+from pac.backends.device.memory import DeviceNumberCheck
 from pac.envs import EnvironmentFailed, find
 from pac.envs.noop.driver import NoopEnvironments
 

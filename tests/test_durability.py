@@ -21,7 +21,7 @@ from pac.training.past import episode_file
 from pac.training.past.episode import Episode, RecordedStep
 from pac.training.runs import checkpoint, metadata, metrics
 from pac.tui import preferences, preferences_file
-from pac.tui.app import curve_choice
+from pac.tui.app import curve_commands
 from pac.tui.curve_options import CurveOptions
 
 from .file_calls import FileCalls
@@ -45,7 +45,7 @@ class Writer(NamedTuple):
 
 
 def read_curves(_folder):
-    return int(max(curve_choice.load(CurveOptions()).hidden, default="0"))
+    return int(max(curve_commands.load_curves(CurveOptions()).hidden, default="0"))
 
 
 def write_episode(folder, n):
@@ -119,7 +119,7 @@ WRITERS = {
         lambda folder, n: preferences_file.save(folder / "config.toml", {("", "theme"): THEMES[n]}),
         lambda folder: THEMES.index(preferences.read(folder / "config.toml").theme),
     ),
-    "curves": Writer(lambda _, n: curve_choice.save(CurveOptions(hidden=frozenset({str(n)}))), read_curves),
+    "curves": Writer(lambda _, n: curve_commands.save_curves(CurveOptions(hidden=frozenset({str(n)}))), read_curves),
     "run.json": Writer(
         lambda folder, n: metadata.write(folder, {"steps": n, "text": "a" * SIZE}),
         lambda folder: metadata.read(folder)["steps"] if (folder / metadata.FILE).exists() else 0,
@@ -155,7 +155,7 @@ def new(tmp_path, monkeypatch):
     def made():
         folder = tmp_path / str(next(numbers))
         folder.mkdir()
-        monkeypatch.setattr(curve_choice, "path", lambda: folder / "config.toml")
+        monkeypatch.setattr(curve_commands, "path", lambda: folder / "config.toml")
         return folder
 
     return made

@@ -8,7 +8,7 @@ import pytest
 from textual.events import MouseScrollUp
 
 from pac.training.runs.folder import RunFolder
-from pac.tui.app.curve_choice import file
+from pac.tui.app.curve_commands import curves_file
 from pac.tui.curve_options import CurveOptions
 from pac.tui.dialogs.curve_list import CurveList
 from pac.tui.dialogs.run_picker import OverlayPicker
@@ -104,9 +104,9 @@ async def test_curves_are_hidden_and_moved_and_stay_so(curves, open_app, monkeyp
         await pilot.press("space", "down", "shift+down", "y", "p")
         await seen(app, "2 of 3 shown", "▌✓ loss/policy", "pinned log")
         await pilot.press("escape")
-        await until(lambda: file().exists())
+        await until(lambda: curves_file().exists())
         chosen = {"hidden": ["return_mean"], "order": ["return_mean", "loss/kl", LOSS], "log": [LOSS], "pinned": [LOSS]}
-        assert json.loads(file().read_text()) == chosen
+        assert json.loads(curves_file().read_text()) == chosen
     async with open_app(curves) as (app, pilot):
         await pilot.press("l")
         await seen(app, "1 hidden", "5k steps")
@@ -142,8 +142,8 @@ async def test_one_curve_takes_the_whole_screen(curves, open_app):
 async def test_a_damaged_choice_is_reported(curves, open_app, monkeypatch, tmp_path):
     """And the usual curves are shown."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    file().parent.mkdir()
-    file().write_text('{"hidden": "all"}')
+    curves_file().parent.mkdir()
+    curves_file().write_text('{"hidden": "all"}')
     async with open_app(curves) as (app, pilot):
         await seen(app, "curves.json")
         await opened(app, pilot)

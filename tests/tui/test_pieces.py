@@ -24,11 +24,11 @@ from pac.training.trainer import Lap
 from pac.tui.boards import renderer_for
 from pac.tui.drawing.chart import Line, Plot, chart, layered, sparkline
 from pac.tui.drawing.panels import Section, beside, column, columns
-from pac.tui.drawing.speedup import against_ideal, axis_of
 from pac.tui.drawing.styles import ACCENT, GREEN, RED, Row, styled
 from pac.tui.views import environment_rows, number_rows, timing
 from pac.tui.views.header_footer import system
 from pac.tui.views.lanes import lanes_section
+from pac.tui.views.number_rows import against_ideal, axis_of
 from pac.tui.views.observation import observed
 
 from .conftest import SNAPSHOTS

@@ -46,9 +46,8 @@ from ..messages import (
 from ..preferences import Preferences, Tolerances, preferences, use
 from ..terminal.svg import save_svg
 from ..terminal.terminal_app import TerminalApp
-from . import curve_choice
 from .availability import why_unavailable, works_after_end
-from .curve_commands import CurveCommands, reread
+from .curve_commands import CurveCommands, load_curves, reread, save_curves
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .ending import Ending
@@ -199,7 +198,7 @@ class PacApp(TerminalApp):
     def on_mount(self) -> None:
         """Load which curves are shown. Start to request snapshots."""
         try:
-            self.state.curves = curve_choice.load(self.state.curves)
+            self.state.curves = load_curves(self.state.curves)
         except UnreadableFile as error:
             self.notify(str(error), title="Curves", severity="error")
         self._tick()
@@ -428,7 +427,7 @@ class PacApp(TerminalApp):
     def save_curves(self) -> None:
         """Keep which curves are shown, and in which order."""
         try:
-            curve_choice.save(self.state.curves)
+            save_curves(self.state.curves)
         except OSError as error:
             self.notify(f"cannot write {error.filename}: {error.strerror}", title="Curves", severity="error")
 

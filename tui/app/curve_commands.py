@@ -2,19 +2,80 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.files import KIB, UnreadableFile, read_json, write_whole
+from ...envs.schema import InvalidValue, Length, checked
 from ...training.runs import metrics
 from ...training.runs.metadata import RunFolderError
 from ...training.runs.metrics import read_curves
+from ...training.telemetry.snapshot import MAX_CURVES, Name
 from ..curve_options import CurveOptions, Extent, Overlay, Reals, nearest, next_point
+from ..preferences import path
 from .state import AppState, Host
+
+FILE = "curves.json"
+LIMIT = 5 * MAX_CURVES * KIB
+
+
+Names: TypeAlias = Annotated[tuple[Name, ...], Length(most=MAX_CURVES)]
+
+
+@dataclass(frozen=True)
+class CurveChoice:
+    """The contents of the file: names of curves."""
+
+    hidden: Names = ()
+    order: Names = ()
+    log: Names = ()
+    pinned: Names = ()
+
+
+def curves_file() -> Path:
+    """Return the path of the file, which may not exist."""
+    return path().with_name(FILE)
+
+
+def load_curves(options: CurveOptions) -> CurveOptions:
+    """Return options with the user's choice, if there is one.
+
+    Raises:
+        UnreadableFile: The file cannot be read, or is not such a file.
+    """
+    try:
+        found = checked(read_json(curves_file(), LIMIT), CurveChoice)
+    except UnreadableFile as error:
+        if error.missing:
+            return options
+        raise
+    except InvalidValue as error:
+        raise UnreadableFile(curves_file(), f"{error}; remove it") from None
+    return options.chosen(found.hidden, found.order, found.log, found.pinned)
+
+
+def save_curves(options: CurveOptions) -> None:
+    """Keep the user's choice.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    chosen = {
+        "hidden": sorted(options.hidden),
+        "order": options.order,
+        "log": sorted(options.exceptions),
+        "pinned": options.pinned,
+    }
+    limited = {name: values[:MAX_CURVES] for name, values in chosen.items()}
+    curves_file().parent.mkdir(parents=True, exist_ok=True)
+    write_whole(curves_file(), json.dumps(limited, indent=2) + "\n")
+
 
 ZOOM = 0.5
 """Factor by which one key zooms in."""

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from pac.tui.drawing.chart import Line, Plot, bounds, columns_of, layered
 from pac.tui.drawing.chart import chart as charted
-from pac.tui.drawing.speedup import axis_of
 from pac.tui.drawing.styles import RED, SIGNS
 from pac.tui.drawing.theme import in_ascii
 from pac.tui.drawing.ticks import evened, levels
+from pac.tui.views.number_rows import axis_of
 
 
 def chart(x, y, width, height, plot):

@@ -10,9 +10,9 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-Arguments: TypeAlias = tuple[Any, ...]
+Check: TypeAlias = Callable[[Any], Any]
 NOUNS = {int: "a valid integer", float: "a valid number", str: "a valid string", bool: "a valid boolean"}
 
 
@@ -71,26 +71,34 @@ def checked(value: Any, annotation: Any) -> Any:
     Raises:
         InvalidValue: It does not fit.
     """
-    check = CHECKS.get(get_origin(annotation))
-    return _checked_plain(value, annotation) if check is None else check(value, get_args(annotation))
+    return _check_of(annotation)(value)
 
 
-def _checked_plain(value: Any, annotation: Any) -> Any:
+@cache
+def _check_of(annotation: Any) -> Check:
+    """Return the function that checks values against an annotation."""
+    make = CHECKS.get(get_origin(annotation))
+    return _plain(annotation) if make is None else make(*get_args(annotation))
+
+
+def _plain(annotation: Any) -> Check:
     if annotation is Any:
-        return value
+        return lambda value: value
     if is_dataclass(annotation):
         kind: Any = annotation
-        return kind(**checked_arguments(kind, _mapping(value)))
+        return lambda value: kind(**checked_arguments(kind, _mapping(value)))
     if annotation in {None, type(None)}:
-        if value is not None:
-            raise InvalidValue("input should be null")
-        return None
+        return _null
     accepted: Any = (int, float) if annotation is float else annotation
-    if not isinstance(value, accepted) or (isinstance(value, bool) and annotation is not bool):
-        raise InvalidValue(f"input should be {NOUNS[annotation]}")
-    if annotation is str and not _is_unicode(value):
-        raise InvalidValue(f"input should be {NOUNS[str]}")
-    return value
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, accepted) or (value.__class__ is bool and annotation is not bool):
+            raise InvalidValue(f"input should be {NOUNS[annotation]}")
+        if annotation is str and not _is_unicode(value):
+            raise InvalidValue(f"input should be {NOUNS[str]}")
+        return value
+
+    return check
 
 
 def _is_unicode(text: str) -> bool:
@@ -102,74 +110,111 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+def _null(value: Any) -> None:
+    if value is not None:
+        raise InvalidValue("input should be null")
+
+
 def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InvalidValue("input should be an object")
     return value
 
 
-def _checked_annotated(value: Any, arguments: Arguments) -> Any:
-    base, *rules = arguments
-    value = checked(value, base)
-    for rule in rules:
-        rule.check(value)
-    return value
+def _annotated(base: Any, *rules: Bounds | Length) -> Check:
+    first = _check_of(base)
+
+    def check(value: Any) -> Any:
+        value = first(value)
+        for rule in rules:
+            rule.check(value)
+        return value
+
+    return check
 
 
-def _checked_union(value: Any, options: Arguments) -> Any:
-    """Return a value that fits one of several annotations; the error is the one of the first."""
-    error = None
-    for option in options:
-        try:
-            return checked(value, option)
-        except InvalidValue as other:
-            error = error or other
-    raise error or InvalidValue("no value fits")
+def _union(*options: Any) -> Check:
+    checks = [_check_of(option) for option in options]
+
+    def check(value: Any) -> Any:
+        errors = []
+        for one in checks:
+            try:
+                return one(value)
+            except InvalidValue as error:
+                errors.append(error)
+        raise errors[0]
+
+    return check
 
 
-def _checked_list(value: Any, arguments: Arguments) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        raise InvalidValue("input should be a valid list")
-    return [checked(part, arguments[0]) for part in value]
+def _list(item: Any) -> Check:
+    one = _check_of(item)
+
+    def check(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise InvalidValue("input should be a valid list")
+        return [one(part) for part in value]
+
+    return check
 
 
-def _checked_tuple(value: Any, arguments: Arguments) -> tuple[Any, ...]:
-    if ... in arguments:
-        return tuple(_checked_list(value, arguments))
-    if not isinstance(value, list | tuple) or len(value) != len(arguments):
-        raise InvalidValue(f"input should be a list of {len(arguments)} items")
-    return tuple(map(checked, value, arguments))
+def _tuple(*items: Any) -> Check:
+    if ... in items:
+        several = _list(items[0])
+        return lambda value: tuple(several(value))
+    checks = [_check_of(item) for item in items]
+
+    def check(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple) or len(value) != len(checks):
+            raise InvalidValue(f"input should be a list of {len(checks)} items")
+        return tuple(one(part) for one, part in zip(checks, value, strict=True))
+
+    return check
 
 
-def _checked_mapping(value: Any, arguments: Arguments) -> dict[str, Any]:
-    return {checked(key, arguments[0]): checked(part, arguments[1]) for key, part in _mapping(value).items()}
+def _of_mapping(key: Any, item: Any) -> Check:
+    name, one = _check_of(key), _check_of(item)
+    return lambda value: {name(key): one(part) for key, part in _mapping(value).items()}
 
 
-def _checked_literal(value: Any, choices: Arguments) -> Any:
-    if not isinstance(value, str) or value not in choices:
-        raise InvalidValue(f"input should be one of {', '.join(choices)}")
-    return value
+def _literal(*choices: str) -> Check:
+    def check(value: Any) -> Any:
+        if not isinstance(value, str) or value not in choices:
+            raise InvalidValue(f"input should be one of {', '.join(choices)}")
+        return value
+
+    return check
 
 
-CHECKS: Mapping[Any, Callable[[Any, Arguments], Any]] = {
-    Annotated: _checked_annotated,
-    Union: _checked_union,
-    types.UnionType: _checked_union,
-    list: _checked_list,
-    tuple: _checked_tuple,
-    Mapping: _checked_mapping,
-    Literal: _checked_literal,
+CHECKS: Mapping[Any, Callable[..., Check]] = {
+    Annotated: _annotated,
+    Union: _union,
+    types.UnionType: _union,
+    list: _list,
+    tuple: _tuple,
+    Mapping: _of_mapping,
+    Literal: _literal,
 }
 
 
-@cache
-def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
-    return get_type_hints(function, include_extras=True)
+class _Parameters(NamedTuple):
+    """How the keyword arguments of a function are checked; whether it takes others, too; and which it needs."""
+
+    checks: Mapping[str, Check]
+    free: bool
+    needed: tuple[str, ...]
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(function).parameters
+def _parameters(function: Callable[..., Any], skip: int) -> _Parameters:
+    hints, items = get_type_hints(function, include_extras=True), inspect.signature(function).parameters
+    named = {name: item for name, item in list(items.items())[skip:] if item.kind is not item.VAR_KEYWORD}
+    return _Parameters(
+        {name: _check_of(hints[name]) for name in named},
+        any(item.kind is item.VAR_KEYWORD for item in items.values()),
+        tuple(name for name, item in named.items() if item.default is item.empty),
+    )
 
 
 def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *, skip: int = 0) -> dict[str, Any]:
@@ -181,20 +226,18 @@ def checked_arguments(function: Callable[..., Any], given: Mapping[str, Any], *,
     Raises:
         InvalidValue: One is missing, unexpected or does not fit.
     """
-    named = {
-        name: item for name, item in list(_parameters(function).items())[skip:] if item.kind is not item.VAR_KEYWORD
-    }
-    free = any(item.kind is item.VAR_KEYWORD for item in _parameters(function).values())
-    hints, found = _hints(function), {}
+    checks, free, needed = _parameters(function, skip)
+    found = {}
     for name, value in given.items():
-        if name not in named and not free:
+        check = checks.get(name)
+        if check is None and not free:
             raise _of(name, InvalidValue("unexpected keyword argument"))
         try:
-            found[name] = checked(value, hints[name]) if name in named else value
+            found[name] = value if check is None else check(value)
         except InvalidValue as error:
             raise _of(name, error) from None
-    for name, item in named.items():
-        if name not in found and item.default is item.empty:
+    for name in needed:
+        if name not in found:
             raise _of(name, InvalidValue("field required"))
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -75,7 +75,7 @@ def request_of(kind: type[Kind], given: Any) -> Kind:
     Raises:
         BadParameter: It is not such a request.
     """
-    known = {item.name for item in fields(kind)}
+    known = kind.__dataclass_fields__
     if not isinstance(given, dict):
         raise BadParameter(f"the body: expected a JSON object, got {brief(given)}")
     if unknown := next((name for name in given if name not in known), None):

@@ -122,6 +122,12 @@ class Config(StrictModel):
         description="Stop after this many seconds of training since the start or the resume.",
         json_schema_extra=COUNTED,
     )
+    until: str | None = Field(
+        None,
+        min_length=1,
+        description="Stop when this condition over the metrics holds at the end of an iteration: `return > 475`.",
+        json_schema_extra={"names": "nothing"},
+    )
     runs_dir: Path = Field(RUNS, description="Folder that contains the runs.", json_schema_extra={"names": "folder"})
     name: str | None = Field(
         None,

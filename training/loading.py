@@ -41,7 +41,7 @@ DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """The keys of the configuration, without the trainers' sections."""
 NOT_RESUMED = frozenset(
-    {"steps", "frames", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints"}
+    {"steps", "frames", "episodes", "seconds", "until", "runs_dir", "name", "resume", "linger", "breakpoints"}
 )
 """Keys that a resumed run does not take over from its previous session."""
 

@@ -42,6 +42,8 @@ STAGE = "stage"
 """The info field with the number of stages that an episode has reached."""
 SUCCESS = "is_success"
 """The info field by which environments without good outcomes say that an episode succeeded."""
+PREFIX = "eval/"
+"""What the names of the figures begin with in the metrics of a training."""
 MARGIN = 1.96
 """Standard errors between the mean and the ends of a 95 % confidence interval."""
 ENVIRONMENTS = 64
@@ -240,10 +242,22 @@ def evaluation_metrics(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
             found["steps_to_success"] = float(median(lengths))
     for number, outcome in enumerate(task.outcomes, 1):
         found[f"outcome/{outcome.name}"] = np.mean([episode.outcome == number for episode in episodes]).item()
-    stages = next((item for item in task.info if item.name == STAGE and math.isfinite(item.high)), None)
-    for stage in range(1, int(stages.high) + 1 if stages is not None else 0):
+    for stage in _stages(task):
         found[f"stage/{stage}"] = np.mean([episode.info[STAGE] >= stage for episode in episodes]).item()
     return {name: value for name, value in found.items() if not is_unknown(value)}
+
+
+def figure_names(task: Task) -> list[str]:
+    """Return the names of all figures that episodes of a task may have."""
+    names = ["return", "return_low", "return_high", "length", "success", "steps_to_success"]
+    names += [f"outcome/{outcome.name}" for outcome in task.outcomes]
+    return names + [f"stage/{stage}" for stage in _stages(task)]
+
+
+def _stages(task: Task) -> range:
+    """Return the numbers of the stages that an episode can reach."""
+    stages = next((item for item in task.info if item.name == STAGE and math.isfinite(item.high)), None)
+    return range(1, int(stages.high) + 1 if stages is not None else 0)
 
 
 @dataclass(frozen=True)

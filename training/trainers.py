@@ -40,6 +40,8 @@ class TrainerKind:
             player plays episodes instead.
         units: Its words for environments, steps and frames.
         figures: Its measures of success, most important first. The first one with a value is shown.
+        metrics: The names of all metrics that its iterations may return, those of learner 0 for all learners; None if
+            they are not known beforehand.
         transform: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
             where the session steps the task itself.
         computes: Whether it uses PyTorch on a device.
@@ -53,6 +55,7 @@ class TrainerKind:
     evaluate: str = ""
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
+    metrics: tuple[str, ...] | None = None
     transform: str = ""
     computes: bool = True
 
@@ -63,6 +66,11 @@ class TrainerKind:
         return found
 
 
+Q_LEARNING = (
+    *("loss", "value_mean", "grad_norm", "sample_age", "epsilon", "learning_rate", "replay_filled", "replay_missing"),
+    *("decisions", "updates"),
+)
+"""The metrics of trainers that learn the values of actions."""
 BUILT_IN: Mapping[str, TrainerKind] = {
     kind.name: kind
     for kind in (
@@ -72,6 +80,12 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".ppo.trainer:PPO",
             settings=".ppo.settings:PpoSettings",
             player=".ppo.evaluate:PpoPlayer",
+            metrics=(
+                *("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm"),
+                *("explained_variance", "value_mean", "learning_rate", "entropy_coefficient", "clip", "reward_scale"),
+                *("decisions", "updates", "policy_lag"),
+                *("overlap/efficiency", "overlap/collector_idle", "overlap/learner_idle"),
+            ),
         ),
         TrainerKind(
             name="dqn",
@@ -79,6 +93,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".dqn.trainer:DQN",
             settings=".dqn.settings:DqnSettings",
             player=".dqn.evaluate:DqnPlayer",
+            metrics=Q_LEARNING,
         ),
         TrainerKind(
             name="iqn",
@@ -86,6 +101,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".dqn.trainer:IQN",
             settings=".dqn.settings:IqnSettings",
             player=".dqn.evaluate:IqnPlayer",
+            metrics=Q_LEARNING,
         ),
         TrainerKind(
             name="independent",
@@ -93,6 +109,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".independent.trainer:Independent",
             settings=".independent.settings:IndependentSettings",
             player=".independent.evaluate:IndependentPlayer",
+            metrics=(*Q_LEARNING, "agent_return", "waiting_for_learners", "policy_lag", "policy_lag_versions"),
         ),
         TrainerKind(
             name="mccfr",
@@ -104,12 +121,14 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             computes=False,
             units=SOLVED,
             figures=(NASH_CONV, REGRET, UTILITY, INFORMATION_SETS),
+            metrics=tuple(figure.name for figure in (NASH_CONV, REGRET, UTILITY, INFORMATION_SETS)),
         ),
         TrainerKind(
             name="random",
             title="Uniformly random legal actions; learns nothing",
             trainer=".random_policy:RandomPolicy",
             settings=".settings:TrainerSettings",
+            metrics=("decisions",),
             computes=False,
         ),
     )

@@ -100,6 +100,7 @@ def report_text(report: Mapping[str, Any]) -> str:
         lines += [", ".join(f"{title} {readable(value)}" for title, value in known)] if known else []
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
+    lines += [f"ended by {report['reason']}"] if report["reason"] else []
     lines += [f"event: {event.partition(NEWLINE)[0]}" for event in report["events"]]
     return "\n".join([*lines, *([f"run: {report['run']}", *_what_next(report["run"])] if report["run"] else [])])
 

@@ -32,6 +32,8 @@ SCOPE = re.compile(r"\s*(?:any\b|env\b\s*(?P<env>\w*))\s*(?P<colon>:?)")
 TOKEN = re.compile(
     r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+)|(?P<word>[^\W\d]\w*)|[<>=!]=|[-+*/<>()]|(?P<other>\S)"
 )
+METRIC_TOKEN = re.compile(TOKEN.pattern.replace(r"[^\W\d]\w*", r"[^\W\d]\w*(?:/\w+)*"))
+"""Of a condition over metrics, whose names contain slashes: `loss/value`. A division has spaces: `a / b`."""
 OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
@@ -107,6 +109,18 @@ def parse(text: str, names: Collection[str], num_envs: int) -> Condition:
     return Condition(text.strip(), text[start:].strip(), env, expression.names, expression.node(expression.tree()))
 
 
+def parse_of_metrics(text: str) -> Condition:
+    """Return the condition over metrics that `text` describes; any name is taken.
+
+    Raises:
+        BadCondition: The text is not a condition; the error says what was expected and where.
+    """
+    if len(text) > MAX_LENGTH:
+        raise BadCondition(f"a condition has at most {MAX_LENGTH} characters, got {len(text)}")
+    expression = _Expression(text, 0, None, METRIC_TOKEN)
+    return Condition(text.strip(), text.strip(), None, expression.names, expression.node(expression.tree()))
+
+
 def _scope(text: str, num_envs: int) -> tuple[int | None, int]:
     """Return the environment that `env NUMBER:` selects, or None, and where the expression begins."""
     found = SCOPE.match(text)
@@ -135,15 +149,15 @@ class _Expression:
     it may be a keyword (`return`).
     """
 
-    def __init__(self, text: str, start: int, names: Collection[str]) -> None:
+    def __init__(self, text: str, start: int, names: Collection[str] | None, tokens: re.Pattern[str] = TOKEN) -> None:
         self._text = text
-        self._tokens = tuple(TOKEN.finditer(text, start))
+        self._tokens = tuple(tokens.finditer(text, start))
         for token in self._tokens:
             if token["other"]:
                 raise _refusal("a number, a name or an operator", text, token.start())
         self.names = frozenset(token[0] for token in self._tokens if token["word"]) - WORDS
         for token in self._tokens:
-            if token[0] in self.names and token[0] not in names:
+            if names is not None and token[0] in self.names and token[0] not in names:
                 raise UnknownName("name in a condition", token[0], names)
         depths = accumulate((token[0] == "(") - (token[0] == ")") for token in self._tokens)
         if max(depths, default=0) > MAX_DEPTH:

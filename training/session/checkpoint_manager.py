@@ -213,7 +213,7 @@ class CheckpointManager:
         """Load the newest valid checkpoint, if a run is to be resumed.
 
         Raises:
-            BadParameter: The run has another task or trainer, or has already reached the limits.
+            BadParameter: The run has another task or trainer, or has already reached a limit.
             NoCheckpoint: There is no valid checkpoint.
         """
         if not self._config.resume:
@@ -229,11 +229,6 @@ class CheckpointManager:
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         point = ResumePoint.loaded(loaded)
-        if self._config.learn and self._config.used_up(point.counters, 0.0) >= 1:
-            raise BadParameter(
-                f"{folder.name} already has {self._describe(point.counters)}. A limit counts the whole run: set a "
-                "higher one"
-            )
         if self._config.learn:
             self._continue_counts(folder, point)
         self._record.resumable = True
@@ -245,9 +240,25 @@ class CheckpointManager:
         done = point.counters["iterations"]
         lines = [line for line in folder.sample_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
+        self._check_limits(folder, point, rows[-1] if rows else {})
         self._counter.resume(point.counters, point.seconds, rows)
         self._resume_point, self._saved_at = point, point.seconds
         self._record.first_started = folder.metadata().get("started")
+
+    def _check_limits(self, folder: RunFolder, point: ResumePoint, row: Mapping[str, float]) -> None:
+        """Check that a run, whose last iteration has the metrics `row`, has not reached the limits of this session.
+
+        Raises:
+            BadParameter: It has.
+        """
+        if self._config.used_up(point.counters, 0.0) >= 1:
+            raise BadParameter(
+                f"{folder.name} already has {self._describe(point.counters)}. A limit counts the whole run: set a "
+                "higher one"
+            )
+        until = self._setup.until
+        if until is not None and until.holds(row, point.counters["episodes"]):
+            raise BadParameter(f"{folder.name} already fulfils --until {until.text(row)}: set another condition")
 
     def restore(self, backend: Backend) -> bool:
         """Restore the environments' states of the resumed run; return whether that was possible."""

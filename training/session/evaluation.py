@@ -18,7 +18,7 @@ import psutil
 from ...backends.core.errors import ending
 from ...envs import BadParameter
 from ..asked import AskedProcess
-from ..playing import evaluation_seed
+from ..playing import PREFIX, evaluation_seed
 from ..runs.streamed_array import safetensors_chunks
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
@@ -26,7 +26,6 @@ from ..trainer import Lap, NonFiniteWeights, Timer, Trainer
 from ..trainers import BUILT_IN
 from .training_setup import TrainingSetup
 
-PREFIX = "eval/"
 EVALUATING, IDLE = "evaluating", "idle"
 SHOWN = 24
 """Laps in the lane of the timeline, two per evaluation."""

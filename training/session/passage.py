@@ -8,23 +8,38 @@ from collections.abc import Callable
 from functools import partial
 
 from ...envs.unknown import UNKNOWN
-from ..config import Config
+from ..config import LIMITS, Config
 from ..ranks import Ranks
 from ..trainer import Interrupted, ProcessFailed, Stopped
 from .counting import StepCounter
 from .num_envs_planner import NumEnvsPlanner
 from .services import Services
 from .trainer_processes import ProcessSupervisor
+from .until import Until
 
 PAUSED_AFTER = 1.0
 """Seconds after which another rank that all wait for counts as paused, so that rates leave that time out."""
 
 
 class RunLimits:
-    """The limits `--steps`, `--frames`, `--episodes` and `--seconds`. They do not hold during a measurement."""
+    """The limits of a run: counts, seconds, and the condition of `--until`. None holds during a measurement.
 
-    def __init__(self, config: Config, counter: StepCounter, planner: NumEnvsPlanner, ranks: Ranks) -> None:
+    Only the rank that writes the run has the condition, so its metrics decide for all.
+
+    Attributes:
+        fulfilled: The condition and the values that fulfil it; empty as long as it does not hold.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        counter: StepCounter,
+        planner: NumEnvsPlanner,
+        ranks: Ranks,
+        until: Until | None = None,
+    ) -> None:
         self._config, self._counter, self._planner, self._ranks = config, counter, planner, ranks
+        self._until, self.fulfilled = until, ""
         self._others = dict.fromkeys(counter.counts.totals(), 0)  # what the other ranks had counted at the last check
         self._stepped = False
 
@@ -33,14 +48,42 @@ class RunLimits:
         own = self._counter.counts.totals()
         totals = self._ranks.totals(list(own.values()))
         self._others = {name: total - own[name] for name, total in zip(own, totals, strict=True)}
+        self.fulfilled = self._held()
         return self._ranks.any(self.reached)
+
+    def _held(self) -> str:
+        """Return the condition of `--until` and the values of the last iteration that fulfil it; else an empty text."""
+        if self._until is None or not (latest := self._counter.series.latest):
+            return ""
+        counts, now = self._counter.counts, self._counter.clock.now()
+        row = {**latest, **self._totals(), "iterations": counts.iterations, "seconds": now}
+        return self._until.text(row) if self._until.holds(row, counts.episodes) else ""
+
+    @property
+    def reason(self) -> str:
+        """Which limit the training has reached; empty if it has reached none."""
+        if not self.reached:
+            return ""
+        if self.fulfilled:
+            return f"--until {self.fulfilled}"
+        used = {**self._totals(), "seconds": self._seconds()}
+        limits = ((name, getattr(self._config, name)) for name in LIMITS)
+        return next(f"--{name} {limit:,}" for name, limit in limits if limit and used[name] >= limit)
+
+    @property
+    def missing(self) -> list[str]:
+        """Names in the condition of `--until` that have had no value, so that it could not hold."""
+        return self._until.missing if self._until is not None else []
 
     @property
     def used_up(self) -> float:
         """The largest used share of the limits; unknown without a limit."""
-        own = self._counter.counts.totals()
-        used = self._config.used_up({name: own[name] + self._others[name] for name in own}, self._seconds())
+        used = self._config.used_up(self._totals(), self._seconds())
         return UNKNOWN if math.isnan(used) else used
+
+    def _totals(self) -> dict[str, int]:
+        """Return the counts of all ranks."""
+        return {name: count + self._others[name] for name, count in self._counter.counts.totals().items()}
 
     @property
     def frames_left(self) -> float:
@@ -52,7 +95,7 @@ class RunLimits:
     @property
     def reached(self) -> bool:
         """Whether the training has reached a limit, by the counts of other ranks at the last check."""
-        return self.used_up >= 1 and not self._planner.sweeping
+        return (self.used_up >= 1 or bool(self.fulfilled)) and not self._planner.sweeping
 
     def check_time(self) -> None:
         """Check the limit of seconds before a step. The first step is always taken, however long the start took.

@@ -38,6 +38,7 @@ class RunRecord:
         folder: The run folder; None if nothing is written.
         identity: The task and trainer of the run, as its files name them.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
+        reason: Which limit ended the run; empty if none did.
         first_started: When the run was first started, in s since the epoch; None if this session is the first.
     """
 
@@ -49,6 +50,7 @@ class RunRecord:
         self._failures, self._evaluator, self._debugger = failures, evaluator, services.debugger
         self.identity = run_identity(setup.task, self._kind.name)
         self.row: Metrics = {}
+        self.reason = ""
         self.first_started: float | None = None
         self.resumable = not self._config.resume
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
@@ -131,6 +133,7 @@ class RunRecord:
             "version": version("pac-tui"),
             "state": run_state,
             **({"error": error} if error else {}),
+            **({"reason": self.reason} if self.reason else {}),
             "return_mean": counts.return_mean,
             **{figure.name: latest.get(figure.name) for figure in self._kind.figures},
             **counts.totals(),
@@ -189,6 +192,7 @@ class RunRecord:
                 "device": self._state.device,
                 "num_envs": num_envs,
                 "ranks": self._ranks.size,
+                "reason": self.reason or None,
                 "seconds": mark.seconds,
                 "sweep_seconds": planner.sweep_seconds(mark.seconds),
                 **counter.counts.totals(),

@@ -93,7 +93,7 @@ class Session:
         self.checkpoints = CheckpointManager(setup, services, self.record, self.failures)
         folder = self.record.folder
         self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
-        self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks)
+        self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks, setup.until)
         self.passage = Passage(services, self.limits, self.processes, setup.ranks)
         self.sampler = SystemSampler(
             services,
@@ -275,6 +275,7 @@ class Session:
         self.envs.report_events()
         self.counter.count()
         self._finish_metrics()
+        self._report_reason()
         if self._nothing_to_keep:
             self.record.remove()
         workers = len(self.envs.backend.workers) if self.envs.backend is not None else 0
@@ -325,6 +326,15 @@ class Session:
             self.record.write_row(discarded=discarded)
         self.evaluator.close()
         self.baseline.close()
+
+    def _report_reason(self) -> None:
+        """Report by which condition the training ended, or why a condition could not hold."""
+        self.record.reason = self.limits.reason
+        if self.record.reason and self.limits.fulfilled:
+            self.events.add(Level.GOOD, f"the training has reached {self.record.reason}")
+        elif self.record.reason:
+            for name in self.limits.missing:
+                self.events.add(Level.WARNING, f"--until could not hold by {name}, which never had a value")
 
     def _late_metrics(self) -> Metrics:
         """Return the trainer's metrics for the final report, and the last evaluation if a limit was reached."""

@@ -14,6 +14,7 @@ from ..ranks import Ranks, SingleRank
 from ..torchrun import join_ranks, started_by_torchrun
 from ..trainers import TrainerKind, trainer_kind, trainer_settings, transformed_task
 from .num_envs_planner import NumEnvsPlanner
+from .until import Until
 
 IN_SEVERAL = ("ppo", "random")
 """The built-in trainers whose processes can decide and learn together."""
@@ -31,6 +32,7 @@ class TrainingSetup(NamedTuple):
         task: The task, as trainers and workers know it: without names that are found later.
         ranks: The processes of the training, which decide together.
         planner: Decides the number of environments.
+        until: The condition that ends the training, if there is one and this process decides by it.
     """
 
     config: Config
@@ -39,6 +41,7 @@ class TrainingSetup(NamedTuple):
     task: Task
     ranks: Ranks
     planner: NumEnvsPlanner
+    until: Until | None
 
 
 def set_up(config: Config) -> TrainingSetup:
@@ -59,7 +62,7 @@ def set_up(config: Config) -> TrainingSetup:
     if started_by_torchrun() and kind.name not in IN_SEVERAL:
         raise BadParameter(f"{kind.name} trains in one process; train in several with {' or '.join(IN_SEVERAL)}")
     ranks = join_ranks() if config.learn else SingleRank()
-    alone = {} if ranks.is_writer else {"eval_every": None, "alarm_exit": False, "on_finding": None, "on_end": None}
+    silent = {"eval_every": None, "until": None, "alarm_exit": False, "on_finding": None, "on_end": None}
     planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
-    config = config.model_copy(update={"trainer": kind.name, **alone})
-    return TrainingSetup(config, kind, settings, task, ranks, planner)
+    config = config.model_copy(update={"trainer": kind.name, **({} if ranks.is_writer else silent)})
+    return TrainingSetup(config, kind, settings, task, ranks, planner, Until.of(config, kind, task))

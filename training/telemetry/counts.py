@@ -20,6 +20,7 @@ from .step_results import StepResults
 
 RECENT_EPISODES = 100
 TOTALS = ("steps", "frames", "episodes", "iterations")
+RATES = ("rate/done", "rate/truncated", "rate/reset")
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 LAST_EPISODE = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
 
@@ -143,11 +144,7 @@ class Counts:
         self._ends[:] = 0
         if not self.episodes or not steps:
             return {}
-        rates = {
-            "rate/done": done / steps,
-            "rate/truncated": truncated / steps,
-            "rate/reset": (done + truncated) / steps,
-        }
+        rates = dict(zip(RATES, (done / steps, truncated / steps, (done + truncated) / steps), strict=True))
         known = self.ended[self.ended["time"] > 0]
         values = {"return": known["ret"], "length": known["length"]}
         values |= {f"info/{name}": numbers for name, numbers in self._newest.items()}

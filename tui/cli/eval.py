@@ -66,7 +66,7 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
     """
     from ...training.playing import evaluate_run
 
-    for limit in ("steps", "frames", "seconds"):
+    for limit in ("steps", "frames", "seconds", "until"):
         if getattr(config, limit) is not None:
             raise BadParameter(
                 f"--{limit} would cut long episodes, so the mean return would be that of short ones; set --episodes"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter, UnknownName
-from pac.training.guards.conditions import BadCondition, parse
+from pac.training.guards.conditions import BadCondition, parse, parse_of_metrics
 
 NAMES = {
     "reward": np.array([1.0, -6.0, math.nan]),
@@ -168,3 +168,22 @@ def test_no_text_causes_another_error(text):
     """Arbitrary text is a condition or is refused in a sentence."""
     with suppress(BadCondition, UnknownName):
         hits(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("loss/policy < 0.1 or eval/return > 5", {"loss/policy", "eval/return"}),
+        ("steps / 1000 > iterations / seconds", {"steps", "iterations", "seconds"}),
+        ("return > 475 and return/p10 > 400", {"return", "return/p10"}),
+    ],
+)
+def test_names_of_metrics_contain_slashes_and_divisions_have_spaces(text, names):
+    """A condition over metrics takes any name."""
+    assert parse_of_metrics(text).names == names
+
+
+def test_a_condition_over_metrics_has_no_environment():
+    """`any:` and `env 3:` are for breakpoints."""
+    with pytest.raises(BadCondition):
+        parse_of_metrics("any: return > 5")

@@ -89,3 +89,20 @@ def test_the_time_between_checkpoints_begins_again_at_a_resume(monkeypatch, trai
     train(name="run", checkpoint_every=2.0, seconds=7.0)
     train(resume="run", checkpoint_every=2.0, seconds=7.0)
     assert saved == [2, 4, 6, 7, 9, 11, 13, 14]
+
+
+def test_a_condition_ends_a_run_and_holds_in_a_resumed_one(tmp_path, train):
+    """The reason is in the report, in the run and an event; a resumed run does not take the condition over."""
+    first, session = train(name="run", until="length > 31 and steps > 300", steps=100_000)
+    run = RunFolder.find(tmp_path / "runs", "run")
+    reason = f"--until length > 31 and steps > 300 (length 32, steps {first['steps']:,})"
+    assert (first["reason"], first["steps"] % 128, first["episodes"] >= 100) == (reason, 0, True)
+    assert (run.metadata()["state"], run.metadata()["reason"]) == ("completed", reason)
+    assert f"the training has reached {reason}" in [event[-1] for event in session.events.recent]
+    before = run.metadata()
+    with pytest.raises(BadParameter, match=r"run already fulfils --until length > 31 \(length 32\)"):
+        train(resume="run", until="length > 31")
+    assert run.metadata() == before
+    more, session = train(resume="run", until="length > 32 or rate/done < 0", steps=first["steps"] + 1)
+    assert (more["reason"], more["steps"]) == (f"--steps {first['steps'] + 1:,}", first["steps"] + 128)
+    assert session.config.until == "length > 32 or rate/done < 0"

@@ -12,10 +12,12 @@ from pac.training.ranks import SingleRank
 from pac.training.session.counting import StepCounter
 from pac.training.session.num_envs_planner import NumEnvsPlanner
 from pac.training.session.passage import RunLimits
+from pac.training.session.until import Until
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.step_results import StepReader
 from pac.training.telemetry.throughput import WINDOW, TrainingClock
 from pac.training.trainer import PHASES, Stopped, Timer
+from pac.training.trainers import trainer_kind
 from pac.training.units import STEPPED
 
 from ..thread_ranks import on_ranks
@@ -169,6 +171,23 @@ def test_limits_count_the_steps_of_all_ranks():
         return found
 
     assert on_ranks(2, rank) == [[(False, 0.8), (True, 1.2)]] * 2
+
+
+def test_the_condition_of_one_rank_ends_all():
+    """Only the rank that writes the run has the condition, over its metrics and the steps of all ranks."""
+
+    def rank(ranks):
+        debugger: Any = None  # nothing is stepped
+        counter = StepCounter(TASK, Timer(), TrainingClock(), Counts(TASK), debugger)
+        config = Config(until="fps > 5 and steps >= 100")
+        until = Until.of(config, trainer_kind("ppo"), TASK) if ranks.is_writer else None
+        limits, found = RunLimits(config, counter, NumEnvsPlanner(N, STEPPED), ranks, until), []
+        for steps, fps in ((60, 5.0), (40, 6.0), (60, 6.0)):
+            counter.counts.steps, counter.series.latest = steps, {"fps": fps * ranks.is_writer}
+            found.append(limits.check())
+        return found
+
+    assert on_ranks(2, rank) == [[False, False, True]] * 2
 
 
 def test_seconds_hold_to_the_step_and_leave_out_what_was_before_and_sweeps():

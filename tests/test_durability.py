@@ -73,6 +73,20 @@ def save_checkpoint(folder, step, n):
     checkpoint.save(folder, step, {"w": np.full(SIZE, n, "u1")}, {"n": n})
 
 
+def save_best(folder, n):
+    checkpoint.save(folder, n, {"w": np.full(SIZE, n, "u1")}, {"n": n}, best=checkpoint.Best("return", n, only=True))
+
+
+def read_best(folder):
+    found = checkpoint.best_of(folder)
+    if found is None:
+        assert not [*folder.glob("step-*")]
+        return 0
+    loaded = checkpoint.load_newest(folder, choice="best")
+    assert (loaded.path.name, loaded.data["n"]) == (found[0], found[1].value)
+    return read_checkpoint(folder)
+
+
 def read_arrays(folder):
     try:
         return int(opened(folder / "arrays")["w"][-1])
@@ -127,6 +141,7 @@ WRITERS = {
     "episode": Writer(write_episode, read_episode),
     "checkpoint": Writer(lambda folder, n: save_checkpoint(folder, n, n), read_checkpoint, folder=True),
     "the same checkpoint": Writer(lambda folder, n: save_checkpoint(folder, 7, n), read_checkpoint, folder=True),
+    "the best checkpoint": Writer(save_best, read_best, folder=True),
     "arrays": Writer(
         lambda folder, n: cached_arrays(folder / "arrays", {"n": str(n)}, lambda: {"w": np.full(SIZE, n)}),
         read_arrays,

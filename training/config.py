@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from .checkpoint_choice import Kept
 from .episode_choice import EpisodeChoice
 from .limits import COUNTED, MAX_ENVS, MAX_PROCESSES, MAX_TIMEOUT
 
@@ -44,6 +45,15 @@ def _check_record(value: str | None) -> str | None:
             EpisodeChoice.parse(value)
         except ValueError as error:
             raise PydanticCustomError("record", "{text}", {"text": str(error)}) from None
+    return value
+
+
+def _check_keep(value: str) -> str:
+    """Return the value of `keep`, if it names checkpoints."""
+    try:
+        Kept.parse(value)
+    except ValueError as error:
+        raise PydanticCustomError("keep", "{text}", {"text": str(error)}) from None
     return value
 
 
@@ -154,6 +164,18 @@ class Config(StrictModel):
         300.0,
         description="Seconds of training between checkpoints. 0 saves only at the end.",
         json_schema_extra=COUNTED,
+    )
+    keep: Annotated[str, AfterValidator(_check_keep)] = Field(
+        "last",
+        description="Checkpoints to keep besides the last three: the best one (best), and one in NUMBER "
+        "(every:NUMBER), such as best,every:20.",
+        json_schema_extra={"names": "nothing"},
+    )
+    checkpoint: str = Field(
+        "last",
+        pattern=r"^(last|best|\d{1,18})$",
+        description="Checkpoint of the run to continue or to play: last, best or its number of steps.",
+        json_schema_extra={"names": "nothing", "expected": "last, best or a number of steps"},
     )
     hang_timeout: PositiveFloat = Field(
         10.0,

@@ -19,6 +19,7 @@ from ..envs.errors import brief
 from ..envs.files import KIB, UnreadableFile, read_yaml
 from ..envs.naming import declared
 from ..envs.trust import Vouch, check_trusted, refuse
+from .checkpoint_choice import LAST
 from .config import RUNS, Config, StrictModel
 from .device import CHOICES
 from .runs.folder import METADATA, RunFolder
@@ -41,7 +42,19 @@ DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """The keys of the configuration, without the trainers' sections."""
 NOT_RESUMED = frozenset(
-    {"steps", "frames", "episodes", "seconds", "until", "runs_dir", "name", "resume", "linger", "breakpoints"}
+    {
+        "steps",
+        "frames",
+        "episodes",
+        "seconds",
+        "until",
+        "runs_dir",
+        "name",
+        "resume",
+        "checkpoint",
+        "linger",
+        "breakpoints",
+    }
 )
 """Keys that a resumed run does not take over from its previous session."""
 
@@ -265,6 +278,8 @@ def _build(given: Mapping[str, Origin], vouch: Vouch) -> Config:
         raise BadConfiguration(refusal(error, given)) from None
     if config.resume and config.name:
         raise BadConfiguration(f"--name names a new run, but --resume continues {config.resume}: leave out one of them")
+    if config.checkpoint != LAST and not config.resume:
+        raise BadConfiguration(f"--checkpoint {config.checkpoint} is one of a run: name the run with --resume")
     if config.backend not in backend_names():
         raise UnknownName("backend", config.backend, backend_names())
     if not DEVICE.fullmatch(config.device):

@@ -43,7 +43,7 @@ STAGE = "stage"
 SUCCESS = "is_success"
 """The info field by which environments without good outcomes say that an episode succeeded."""
 PREFIX = "eval/"
-"""What the names of the figures begin with in the metrics of a training."""
+"""What the names of these metrics begin with in a training."""
 MARGIN = 1.96
 """Standard errors between the mean and the ends of a 95 % confidence interval."""
 ENVIRONMENTS = 64
@@ -247,8 +247,8 @@ def evaluation_metrics(task: Task, episodes: Sequence[PlayedEpisode]) -> dict[st
     return {name: value for name, value in found.items() if not is_unknown(value)}
 
 
-def figure_names(task: Task) -> list[str]:
-    """Return the names of all figures that episodes of a task may have."""
+def evaluation_names(task: Task) -> list[str]:
+    """Return the names of all metrics that episodes of a task may have."""
     names = ["return", "return_low", "return_high", "length", "success", "steps_to_success"]
     names += [f"outcome/{outcome.name}" for outcome in task.outcomes]
     return names + [f"stage/{stage}" for stage in _stages(task)]
@@ -279,7 +279,7 @@ class EvaluatedRun:
 def evaluate_run(
     config: Config, *, episodes: int, keep: bool = False, on_progress: Callable[[int], None] = lambda _played: None
 ) -> EvaluatedRun:
-    """Play episodes with the newest checkpoint of the run `config.resume`.
+    """Play episodes with a checkpoint of the run `config.resume`.
 
     Args:
         keep: Whether to keep their steps, to replay them.
@@ -299,7 +299,7 @@ def evaluate_run(
         with closing(build_player(name, Context(task, settings, "cpu", 0, Timer()), greedy=config.greedy)) as player:
             player.load_state(found.tensors, found.data["data"])
 
-    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take)
+    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take, config.checkpoint)
     seed = evaluation_seed(config.seed)
     played = play_episodes(
         name,

@@ -17,8 +17,9 @@ from pac.training.past.recorder import EpisodeRecorder
 from pac.training.past.rewinder import Rewinder
 from pac.training.runs import checkpoint
 from pac.training.runs.folder import RunFolder
-from pac.training.session.checkpoint_manager import CheckpointManager, ResumePoint
+from pac.training.session.checkpoint_manager import CheckpointManager
 from pac.training.session.evaluation import EVALUATING, IDLE, Evaluator
+from pac.training.session.resume_point import ResumePoint
 from pac.training.session.services import Services
 from pac.training.session.system_sampler import SystemSampler
 from pac.training.session.training_setup import set_up
@@ -172,7 +173,7 @@ def test_an_evaluation_that_has_just_ended_is_not_shown_as_going_on(tmp_path):
 def test_a_checkpoint_is_reported_as_what_it_is(tmp_path, monkeypatch):
     """Another one begins while it is being written."""
     free, events = threading.Event(), EventLog()
-    monkeypatch.setattr(checkpoint, "save", lambda *_: free.wait(10))
+    monkeypatch.setattr(checkpoint, "save", lambda *_, **_marks: free.wait(10))
     run = RunFolder(tmp_path)
     setup: Any = SimpleNamespace(config=Config(), kind=trainer_kind("ppo"))
     counter = SimpleNamespace(clock=SimpleNamespace(now=lambda: 0.0))

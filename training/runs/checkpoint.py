@@ -3,6 +3,10 @@
 A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
 older ones unchanged. The JSON file contains a SHA-256 of the tensors and of its own data. Tensors are written slice by
 slice and read as views of the file, so that a large one is in memory only once. Nothing is ever unpickled.
+
+Files in a checkpoint say why it is kept longer than others: `best.json`, as the best one of its run, or `kept`, for
+good. They are written with it, so there is a best checkpoint at any time. If a process was killed after that, the one
+before may still be marked, too; the newer one is the best.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import BufferedReader
 from operator import itemgetter
 from pathlib import Path
@@ -26,8 +30,9 @@ import numpy as np
 from ...envs import PacError
 from ...envs.entries import FolderEntry, Place, entry_at
 from ...envs.fields import Array
-from ...envs.files import MIB, UnreadableFile, open_binary, read_json
+from ...envs.files import KIB, MIB, UnreadableFile, open_binary, read_json
 from ...envs.safetensors_file import map_tensors
+from ..checkpoint_choice import BEST, LAST
 from .streamed_array import StreamedArray, safetensors_chunks
 
 VERSION = 2
@@ -37,6 +42,8 @@ DATA = "checkpoint.json"
 ASIDE = ".old"
 """The end of the name of a checkpoint that is being replaced."""
 MAX_DATA = 64 * MIB
+BEST_MARK, LASTING_MARK = "best.json", "kept"
+MAX_MARK = 64 * KIB
 WEIGHTS = re.compile(r"(agent\d+\.)?(policy|adam)\.")
 """The beginning of the names of a network's weights and of Adam's moments, which must be finite."""
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -53,6 +60,21 @@ class NoCheckpoint(PacError):
     """There is no valid checkpoint."""
 
     title = "No usable checkpoint"
+
+
+@dataclass(frozen=True)
+class Best:
+    """Why a checkpoint is the best one of its run.
+
+    Attributes:
+        metric: What is compared.
+        value: Its value.
+        only: Whether it was saved only for this, so that nothing remains of it when a better one is saved.
+    """
+
+    metric: str
+    value: float
+    only: bool = False
 
 
 class _Unusable(Exception):
@@ -77,20 +99,33 @@ class Checkpoint:
     skipped: tuple[str, ...] = ()
 
 
-def save(directory: Place, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], keep: int = 3) -> Path:
-    """Write a checkpoint, then remove all but the newest `keep`; return its directory.
+def save(
+    directory: Place,
+    step: int,
+    tensors: Mapping[str, Any],
+    data: Mapping[str, Any],
+    keep: int = 3,
+    *,
+    best: Best | None = None,
+    lasting: bool = False,
+    replaced: Collection[str] = (),
+) -> Path:
+    """Write a checkpoint, then remove all but the newest `keep`, the best and the lasting ones; return its directory.
 
     Args:
         directory: The directory of a run's checkpoints; created if missing.
         step: The environment step; a checkpoint of the same step is replaced.
         tensors: NumPy arrays, CPU tensors or streams by name.
         data: JSON data; it is read after the tensors were written.
+        best: Why it is the best one from now on, if it is.
+        lasting: Whether it is kept for good.
+        replaced: Names of checkpoints that it replaces, whatever they are.
 
     Raises:
         CheckpointNotWritten: The disk is full, or cannot be written to.
     """
     folder = entry_at(directory)
-    final = folder / f"{PREFIX}{step:012d}"
+    final = folder / _name_of(step)
     beside = folder / f".{final.name}.{os.getpid()}"
     try:
         folder.mkdir()
@@ -98,6 +133,9 @@ def save(directory: Place, step: int, tensors: Mapping[str, Any], data: Mapping[
         for left in folder.names(f".{PREFIX}*"):  # left by a killed process, since a run has only one writer
             (folder / left).discard()
         beside.mkdir()
+        if best is not None:
+            best = replace(best, only=best.only and not final.exists)
+        _mark(beside, best or _best_mark(final), lasting=lasting or (final / LASTING_MARK).exists)
         _write(beside, step, tensors, data)
         _replace(folder, beside, final)
     except OSError as error:
@@ -108,10 +146,62 @@ def save(directory: Place, step: int, tensors: Mapping[str, Any], data: Mapping[
         raise CheckpointNotWritten(
             f"{final} could not be written ({reason}); the older checkpoints are untouched"
         ) from error
-    newest = [entry for name, entry in _newest_first(folder) if name <= final.name]  # newer ones are not valid
-    for old in newest[keep:]:
-        old.discard()
+    _clear(folder, final, keep, best=best is not None, replaced=replaced)
     return final.path
+
+
+def _clear(folder: FolderEntry, final: FolderEntry, keep: int, *, best: bool, replaced: Collection[str]) -> None:
+    """Remove what a new checkpoint makes superfluous, as far as that is possible."""
+    for name in replaced:
+        (folder / name).discard()
+    for name, entry in _newest_first(folder) if best else ():
+        if name != final.name and (mark := _best_mark(entry)):
+            (entry if mark.only else entry / BEST_MARK).discard()
+    newest = [entry for name, entry in _newest_first(folder) if name <= final.name]  # newer ones are not valid
+    usual = [entry for entry in newest if not _is_marked(entry)]
+    for old in usual[keep:]:
+        old.discard()
+
+
+def _mark(folder: FolderEntry, best: Best | None, *, lasting: bool) -> None:
+    """Write why a checkpoint is kept."""
+    if best is not None:
+        _write_file(folder / BEST_MARK, iter([json.dumps(asdict(best)).encode()]))
+    if lasting:
+        _write_file(folder / LASTING_MARK, iter([b""]))
+
+
+def _is_marked(entry: FolderEntry) -> bool:
+    return (entry / LASTING_MARK).exists or (entry / BEST_MARK).exists
+
+
+def _best_mark(entry: FolderEntry) -> Best | None:
+    """Return why a checkpoint is the best one; None if it is not."""
+    try:
+        found = read_json(entry / BEST_MARK, MAX_MARK)
+        return Best(str(found["metric"]), float(found["value"]), only=bool(found["only"]))
+    except (UnreadableFile, *MALFORMED):
+        return None
+
+
+def best_of(directory: Place) -> tuple[str, Best] | None:
+    """Return the name of the best checkpoint of a run and why it is; None if none is marked."""
+    found = ((name, _best_mark(entry)) for name, entry in _newest_first(entry_at(directory)))
+    return next(((name, best) for name, best in found if best is not None), None)
+
+
+def lasting_of(directory: Place) -> list[str]:
+    """Return the names of the checkpoints that are kept for good, oldest first."""
+    return [name for name, entry in reversed(_newest_first(entry_at(directory))) if (entry / LASTING_MARK).exists]
+
+
+def newer_than(directory: Place, step: int) -> list[str]:
+    """Return the names of the checkpoints after a step."""
+    return [name for name, _ in _newest_first(entry_at(directory)) if name > _name_of(step)]
+
+
+def _name_of(step: int) -> str:
+    return f"{PREFIX}{step:012d}"
 
 
 def load_newest(
@@ -119,6 +209,7 @@ def load_newest(
     expected: Mapping[str, str] = MappingProxyType({}),
     needed: Mapping[str, type] = MappingProxyType({}),
     take: Callable[[Checkpoint], None] = lambda _found: None,
+    choice: str = LAST,
 ) -> Checkpoint:
     """Return the newest checkpoint that is valid and belongs to this run, and why newer ones were skipped.
 
@@ -127,6 +218,7 @@ def load_newest(
         expected: Values that its data must contain, by name.
         needed: The types of other values that its data must contain, by name.
         take: Called with each valid checkpoint; if it raises an error, the checkpoint is skipped.
+        choice: Which one: `last`, `best` or a number of steps.
 
     Raises:
         NoCheckpoint: There is no such checkpoint.
@@ -134,7 +226,7 @@ def load_newest(
     """
     skipped: list[str] = []
     refused: PacError | None = None
-    for _, entry in _newest_first(entry_at(directory)):
+    for entry in _chosen(entry_at(directory), choice):
         try:
             found = _read(entry)
             _check_run(found, expected, needed)
@@ -152,6 +244,25 @@ def load_newest(
         raise refused
     why = " ".join(f"{sentence}." for sentence in skipped) or _nothing_in(entry_at(directory))
     raise NoCheckpoint(f"no checkpoint in {directory} can be used. {why} Start a new run, or resume another one")
+
+
+def _chosen(directory: FolderEntry, choice: str) -> list[FolderEntry]:
+    """Return the checkpoints that a choice allows, newest first.
+
+    Raises:
+        NoCheckpoint: There is none.
+    """
+    entries = dict(_newest_first(directory))
+    if choice == LAST:
+        return list(entries.values())
+    if choice == BEST:
+        if found := [entry for entry in entries.values() if _best_mark(entry)]:
+            return found
+        raise NoCheckpoint(f"no checkpoint in {directory} is marked as the best one: train with --keep best")
+    if _name_of(int(choice)) in entries:
+        return [entries[_name_of(int(choice))]]
+    steps = ", ".join(name.removeprefix(PREFIX).lstrip("0") or "0" for name in reversed(entries)) or "none"
+    raise NoCheckpoint(f"there is no checkpoint at {int(choice):,} steps in {directory}; there are: {steps}")
 
 
 def _nothing_in(directory: FolderEntry) -> str:
@@ -283,16 +394,16 @@ class CheckpointWriter:
         """Whether a checkpoint is being written."""
         return self._thread is not None and self._thread.is_alive()
 
-    def save(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Start to write a checkpoint, after waiting for one that is being written."""
+    def save(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], **marks: Any) -> None:
+        """Start to write a checkpoint with the marks of `save`, after waiting for one that is being written."""
         self.wait()
         self._streams = [tensor for tensor in tensors.values() if isinstance(tensor, StreamedArray)]
-        self._thread = threading.Thread(target=self._write, args=(step, tensors, data), name="checkpoint")
+        self._thread = threading.Thread(target=self._write, args=(step, tensors, data, marks), name="checkpoint")
         self._thread.start()
 
-    def _write(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    def _write(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], marks: Mapping[str, Any]) -> None:
         try:
-            save(self._directory, step, tensors, data)
+            save(self._directory, step, tensors, data, **marks)
         except CheckpointNotWritten as error:
             self._on_written(step, error)
         except Exception as error:  # whatever it is, nothing was saved

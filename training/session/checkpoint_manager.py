@@ -4,77 +4,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ...backends.core.base import Backend
 from ...envs import BadParameter
-from ...envs.errors import ImpossibleState, brief
-from ...envs.fields import Array
+from ...envs.entries import FolderEntry
+from ...envs.errors import ImpossibleState
+from ..checkpoint_choice import LAST, Kept
 from ..diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
-from ..limits import MAX_ENVS
-from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, CheckpointWriter, load_newest
+from ..runs.checkpoint import (
+    Best,
+    Checkpoint,
+    CheckpointNotWritten,
+    CheckpointWriter,
+    best_of,
+    load_newest,
+    newer_than,
+)
 from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
-from ..telemetry.counts import TOTALS
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..trainer import NonFiniteWeights, Trainer
+from .best_state import BestState, Copied
 from .failures import FailureHandler
+from .resume_point import STATES, ResumePoint
 from .run_record import RunRecord
 from .services import Services
 from .training_setup import TrainingSetup
 
 MAX_STATE_BYTES = 256 * 2**20
-MAX_SECONDS = 1e10
-"""Limit of the seconds of a training: three centuries."""
-STATES = "environments.state"
+BEST_SECONDS, BEST_SHARE = 10.0, 0.01
+"""The least time in s between two checkpoints that are saved only as the best one, and the most of it for copies."""
 SAVED = {"num_envs": int, "counters": dict, "data": dict}
 """The required keys of a checkpoint's data, and their types."""
-
-
-@dataclass(frozen=True)
-class ResumePoint:
-    """A training at the end of an iteration, without the state of the trainer.
-
-    Attributes:
-        counters: The counters, as `Counts.state` returns them.
-        seconds: Seconds of training.
-        num_envs: Number of environments N.
-        states: Their states, `(N, *stored_shape)`; None if they cannot be saved.
-    """
-
-    counters: Mapping[str, Any]
-    seconds: float
-    num_envs: int
-    states: Array | None
-
-    def facts(self) -> dict[str, Any]:
-        """Return the JSON data of a checkpoint; the states are saved with the tensors."""
-        return {"num_envs": self.num_envs, "counters": dict(self.counters), "seconds": self.seconds}
-
-    @classmethod
-    def loaded(cls, found: Checkpoint) -> ResumePoint:
-        """Return the resume point in a checkpoint.
-
-        Raises:
-            ValueError: A number is not one that a session has counted. Other errors: something has another form.
-        """
-        facts, states = found.data, found.tensors.get(STATES)
-        counters, seconds, num_envs = facts["counters"], facts.get("seconds", 0.0), facts["num_envs"]
-        counted = [num_envs, *(counters[name] for name in TOTALS), *counters.get("outcomes", {}).values()]
-        if not all(type(number) is int and 0 <= number < 2**63 for number in counted) or not 0 < num_envs <= MAX_ENVS:
-            raise ValueError(f"a count is not a whole number of its range: {brief(counted)}")
-        if not 0 <= seconds < MAX_SECONDS:
-            raise ValueError(f"it was trained for {seconds} s")
-        if not all(isinstance(number, int | float) for row in counters.get("recent", ()) for number in row):
-            raise ValueError("its last episodes are not numbers")
-        kept = None if states is None else np.array(states)
-        return cls(counters, float(seconds), num_envs, kept)
 
 
 class CheckpointManager:
@@ -98,6 +65,13 @@ class CheckpointManager:
         self._description, self._in_background = "", False  # of the checkpoint that is being written
         self._unsaved: CheckpointNotWritten | None = None
         self._written = 0  # steps of the newest checkpoint of this session
+        self._kept = Kept.parse(self._config.keep)
+        self._best = BestState(setup)
+        self._marked: Best | None = None  # of the checkpoint that is being written
+        self._best_due = 0.0
+        self._number = 0  # checkpoints of this run, without those that were saved only as the best one
+        self._numbered = -1  # the steps of the last one
+        self._replaced: tuple[str, ...] = ()  # checkpoints after the one that was resumed
 
     def mark_start(self, backend: Backend) -> None:
         """Keep the resume point of a new run, so that a run that ends within its first rollout has a checkpoint."""
@@ -147,22 +121,84 @@ class CheckpointManager:
         begun = time.perf_counter()
         self._writer.wait()  # its thread reads the fields that are set below, and sets `_unsaved` and `_written`
         self._saved_at = self._counter.clock.now()
+        copied = self._copy(trainer, point, begun)
+        if self._numbered != point.counters["steps"]:
+            self._number, self._numbered = self._number + 1, point.counters["steps"]
+        best = self._best.current if self._kept.best and self._best.is_better(self._best.current) else None
+        best = replace(best, only=False) if best is not None else None
+        self._write(copied, best, wait=wait)
+        if wait and self._unsaved is not None:
+            raise self.lost(self._unsaved)
+
+    def _copy(self, trainer: Trainer, point: ResumePoint, begun: float) -> Copied:
+        """Return the state at the end of the last iteration."""
         try:
             tensors, data = trainer.state()
         except NonFiniteWeights as error:
             raise self.lost(error) from error
-        if point.states is not None:
-            tensors[STATES] = point.states
-        facts = {**self._record.identity, "seed": self._config.seed, **point.facts(), "data": data}
-        self._description, self._in_background = self._describe(point.counters), not wait
+        return Copied(point, tensors, data, time.perf_counter() - begun)
+
+    def _write(self, copied: Copied, best: Best | None, *, wait: bool) -> None:
+        """Write a checkpoint; no other one is being written."""
+        point, only = copied.point, best is not None and best.only
+        states = {STATES: point.states} if point.states is not None else {}
+        facts = {**self._record.identity, "seed": self._config.seed, **point.facts(), "data": copied.data}
+        self._description, self._in_background, self._marked = self._describe(point.counters), not wait, best
         if self._in_background:
-            self.pauses.append(time.perf_counter() - begun)
-        self._writer.save(point.counters["steps"], tensors, facts)
-        if not wait:
+            self.pauses.append(copied.pause)
+        if best is not None:
+            self._best_due = self._counter.clock.now() + max(BEST_SECONDS, copied.pause / BEST_SHARE)
+        self._writer.save(
+            point.counters["steps"],
+            {**copied.tensors, **states},
+            {**facts, "number": self._number},
+            best=best,
+            lasting=not only and self._kept.every > 0 and self._number % self._kept.every == 0,
+            replaced=self._replaced,
+        )
+        if wait:
+            self._writer.wait()
+
+    def end_iteration(self, trainer: Trainer, row: Mapping[str, float], evaluating: int | None) -> None:
+        """Save the state of an iteration if it is the best so far, or keep a copy of it while it is evaluated.
+
+        Args:
+            trainer: The trainer.
+            row: The metrics of the iteration, with the last results of evaluations.
+            evaluating: The iteration whose policy is being evaluated.
+        """
+        point, best = self._resume_point, self._best
+        if not self._kept.best or self._record.folder is None or point is None:
             return
-        self._writer.wait()
-        if self._unsaved is not None:
-            raise self.lost(self._unsaved)
+        begun, counts = time.perf_counter(), self._counter.counts
+        best.take(row, counts.episodes)
+        if best.wants_copy(counts.iterations):
+            with suppress(CheckpointNotWritten):  # such a state is not evaluated either
+                best.keep(counts.iterations, self._copy(trainer, point, begun), evaluating)
+        if self.saving or self.due or self._counter.clock.now() < self._best_due:
+            return
+        if best.waiting is not None:
+            self._write_evaluated()
+        elif best.is_better(best.current):
+            with suppress(CheckpointNotWritten):  # the next checkpoint reports it
+                self._write(self._copy(trainer, point, begun), best.current, wait=False)
+
+    def _write_evaluated(self, *, wait: bool = False) -> None:
+        """Write the best evaluated state."""
+        if self._best.waiting is not None:
+            (found, copied), self._best.waiting = self._best.waiting, None
+            self._write(copied, found, wait=wait)
+
+    def finish(self, row: Mapping[str, float]) -> None:
+        """Save the best evaluated state at the end of a session, after its last checkpoint.
+
+        Args:
+            row: The metrics at the end, with the results of the last evaluation.
+        """
+        if self._kept.best and self._record.folder is not None and self._resume_point is not None:
+            self._best.take(row, self._counter.counts.episodes)
+            self._writer.wait()
+            self._write_evaluated(wait=True)
 
     def save_from_other_thread(self, trainer: Trainer) -> None:
         """Save the last resume point while the training thread does not respond, unless that is done.
@@ -201,16 +237,21 @@ class CheckpointManager:
         """Report a checkpoint, from the writer's thread, which `save` waits for before it changes what is read here."""
         self._unsaved = error
         if error is None:
-            self._written = step
+            self._written, self._replaced = max(self._written, step), ()
+            if self._marked is not None:
+                self._best.saved = self._marked
+                if self._marked.only:  # `runs show` names it, and there may be many
+                    return
             pause = f"; the training paused for at most {1000 * self.pauses[-1]:.0f} ms" if self._in_background else ""
-            self._events.add(Level.GOOD, f"checkpoint at {self._description}{pause}")
+            best = f", the best so far by {self._marked.metric}" if self._marked is not None else ""
+            self._events.add(Level.GOOD, f"checkpoint at {self._description}{best}{pause}")
         else:
             every = self._config.checkpoint_every
             retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
             self._failures.report(CHECKPOINT_NOT_WRITTEN, f"no checkpoint was saved: {error}{retry}")
 
     def load(self, trainer: Trainer) -> None:
-        """Load the newest valid checkpoint, if a run is to be resumed.
+        """Load the newest valid checkpoint or the chosen one, if a run is to be resumed.
 
         Raises:
             BadParameter: The run has another task or trainer, or has already reached a limit.
@@ -225,12 +266,14 @@ class CheckpointManager:
             ResumePoint.loaded(found)
             trainer.load_state(found.tensors, found.data["data"])
 
-        loaded = load_newest(folder.entry(CHECKPOINTS), self._record.identity, SAVED, take)
+        checkpoints, choice = folder.entry(CHECKPOINTS), self._config.checkpoint
+        loaded = load_newest(checkpoints, self._record.identity, SAVED, take, choice)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         point = ResumePoint.loaded(loaded)
         if self._config.learn:
             self._continue_counts(folder, point)
+            self._continue_checkpoints(checkpoints, loaded)
         self._record.resumable = True
         resumed = f"resumed {folder.name} at {self._describe(point.counters)} with N={self._setup.planner.num_envs:,}"
         self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._setup.settings))))
@@ -244,6 +287,18 @@ class CheckpointManager:
         self._counter.resume(point.counters, point.seconds, rows)
         self._resume_point, self._saved_at = point, point.seconds
         self._record.first_started = folder.metadata().get("started")
+
+    def _continue_checkpoints(self, directory: FolderEntry, loaded: Checkpoint) -> None:
+        """Continue the number of checkpoints and the comparison with the best one."""
+        number = loaded.data.get("number", 0)
+        self._number, self._numbered = number if type(number) is int else 0, loaded.step
+        if self._config.checkpoint != LAST and (newer := newer_than(directory, loaded.step)):
+            self._replaced = tuple(newer)
+            text = f"the run continues from an earlier checkpoint: the next one replaces {', '.join(reversed(newer))}"
+            self._events.add(Level.WARNING, text)
+        found = best_of(directory)
+        if found is not None and found[0] not in self._replaced:
+            self._best.saved = found[1]
 
     def _check_limits(self, folder: RunFolder, point: ResumePoint, row: Mapping[str, float]) -> None:
         """Check that a run, whose last iteration has the metrics `row`, has not reached the limits of this session.

@@ -50,6 +50,7 @@ class Evaluator:
 
     Attributes:
         metrics: The last results by name, with the iteration of the evaluated policy; empty before the first.
+        evaluating: The iteration whose policy was sent last; None before the first.
 
     Raises:
         BadParameter: The trainer has no policy to play.
@@ -64,6 +65,7 @@ class Evaluator:
     ) -> None:
         config, kind = setup.config, setup.kind
         self.metrics: dict[str, float] = {}
+        self.evaluating: int | None = None
         self._every = config.eval_every if config.learn else None
         self._setup: dict[str, Any] = {
             "task": setup.task.spec,
@@ -144,6 +146,7 @@ class Evaluator:
         if self._busy or self._waiting is None:
             return
         (iteration, tensors, data), self._waiting = self._waiting, None
+        self.evaluating = iteration
         arrays = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
         try:
             with self._weights.open("wb") as file:

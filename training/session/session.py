@@ -223,6 +223,7 @@ class Session:
                     self.checkpoints.mark(self.envs.backend)
                 self._between = True
                 self.evaluator.end_iteration(self.counter.counts.iterations, self.trainer)
+                self.checkpoints.end_iteration(self.trainer, self.record.row, self.evaluator.evaluating)
                 self.services.publish()
                 self._apply_requests()
                 self.baseline.end_iteration()
@@ -321,6 +322,7 @@ class Session:
             steps = plural(self.setup.kind.units.step)
             self.events.add(Level.INFO, f"the last rollout was not finished; its {discarded:,} {steps} are discarded")
         self.counter.series.latest |= metrics
+        self.checkpoints.finish(self.counter.series.latest)
         if self.record.row or discarded:
             self.record.row = self.counter.series.latest
             self.record.write_row(discarded=discarded)

@@ -12,7 +12,7 @@ from ...envs.fields import Array
 from ...envs.unknown import is_unknown
 from ..config import Config
 from ..guards.conditions import Condition, parse_of_metrics
-from ..playing import PREFIX, figure_names
+from ..playing import PREFIX, evaluation_names
 from ..telemetry.counts import QUANTILES, RATES, RECENT_EPISODES, TOTALS
 from ..telemetry.metric_names import split_metric_name
 from ..telemetry.moments import info_scalars
@@ -28,7 +28,7 @@ ANY = np.array([-np.inf, np.inf])
 
 @dataclass(frozen=True)
 class Until:
-    """A condition over the figures of an iteration.
+    """A condition over the metrics of an iteration.
 
     Attributes:
         condition: The condition.
@@ -103,7 +103,7 @@ def _known_names(kind: TrainerKind, task: Task) -> tuple[str, ...]:
         *((RETURN.name, LENGTH.name) if kind.units.episodes else ()),
         *(f"info/{name}" for name in scalars),
         *(f"{name}/{level}" for name in spread for level in QUANTILES),
-        *(PREFIX + name for name in (*figure_names(task), "iteration") if kind.player),
+        *(PREFIX + name for name in (*evaluation_names(task), "iteration") if kind.player),
         *(kind.metrics or ()),
     )
 

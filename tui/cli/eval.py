@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ...envs import BadParameter
 from ...envs.trust import Vouch, refuse
+from ...training.checkpoint_choice import LAST
 from ...training.config import RUNS, Config
 from ...training.exits import DONE
 from ...training.loading import trainer_of
@@ -100,7 +101,8 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
     show_table(table)
     code = _show_list(evaluated) if listed else DONE
     where = [] if config.runs_dir == RUNS else ["--runs-dir", str(config.runs_dir)]
-    command = ["pac-tui", "eval", str(config.resume), "--episodes", str(episodes), *where]
+    chosen = [] if config.checkpoint == LAST else ["--checkpoint", config.checkpoint]
+    command = ["pac-tui", "eval", str(config.resume), "--episodes", str(episodes), *chosen, *where]
     _print_episodes(found, [] if listed else [*command, *["--sample"] * (not config.greedy)])
     return code
 
@@ -177,6 +179,7 @@ def evaluate_solved(
             against=against,
             resolver=resolver,
             seed=config.seed,
+            choice=config.checkpoint,
             vouch=vouch,
             on_progress=progress,
         )

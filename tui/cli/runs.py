@@ -15,6 +15,7 @@ from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.diagnosis.of_run import FOUND, findings_of
 from ...training.exits import DONE, FAILED
+from ...training.runs.checkpoint import best_of, lasting_of
 from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder, watched_runs
 from ...training.runs.overview import RunOverview, goal_of, live_facts, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
@@ -173,6 +174,10 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         **live_facts(run),
         "checkpoints": saved,
     }
+    if lasting := lasting_of(run.entry(CHECKPOINTS)):
+        metadata["kept_checkpoints"] = lasting
+    if found := best_of(run.entry(CHECKPOINTS)):
+        metadata["best"] = {"checkpoint": found[0], "metric": found[1].metric, "value": found[1].value}
     if damaged := run.read_metrics().damaged:
         metadata["damaged_metrics"] = damaged
     if json:

@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 import torch
 
-from pac.training.runs.checkpoint import DATA, TENSORS, CheckpointWriter, NoCheckpoint, load_newest, save
+from pac.training.runs.checkpoint import (
+    DATA,
+    TENSORS,
+    Best,
+    CheckpointWriter,
+    NoCheckpoint,
+    best_of,
+    lasting_of,
+    load_newest,
+    save,
+)
 
 
 def write(directory: Path, *steps: int, keep: int = 3) -> list[Path]:
@@ -50,6 +60,31 @@ def test_newer_ones_that_do_not_verify_drive_no_good_one_out(tmp_path: Path) -> 
     write(tmp_path, 2, 3, 4, 5, 6)
     assert load_newest(tmp_path).step == 6
     assert sorted(path.name[-1] for path in tmp_path.iterdir()) == ["4", "5", "6", "7", "8", "9", "n"]
+
+
+def test_the_best_and_lasting_ones_stay(tmp_path: Path) -> None:
+    """There is one best checkpoint; one that was saved only as such is gone when there is a better one."""
+
+    def saved(step: int, **marks: Any) -> list[int]:
+        save(tmp_path, step, {"w": np.zeros(1)}, {}, keep=2, **marks)
+        return sorted(int(path.name.removeprefix("step-")) for path in tmp_path.iterdir())
+
+    assert saved(1, lasting=True) == [1]
+    assert saved(2, best=Best("return", 5.0)) == [1, 2]
+    assert saved(3) == [1, 2, 3]
+    assert saved(4, best=Best("return", 6.0, only=True)) == [1, 2, 3, 4]
+    assert best_of(tmp_path) == ("step-000000000004", Best("return", 6.0, only=True))
+    assert saved(5) == [1, 3, 4, 5]
+    assert saved(5) == [1, 3, 4, 5]
+    assert saved(3, best=Best("return", 7.0, only=True)) == [1, 3, 5]
+    assert best_of(tmp_path) == ("step-000000000003", Best("return", 7.0))
+    assert [load_newest(tmp_path, choice=choice).step for choice in ("last", "best", "1")] == [5, 3, 1]
+    assert lasting_of(tmp_path) == ["step-000000000001"]
+    with pytest.raises(NoCheckpoint, match=r"no checkpoint at 4 steps in .*; there are: 1, 3, 5"):
+        load_newest(tmp_path, choice="4")
+    assert saved(6, replaced=["step-000000000001", "step-000000000003"]) == [5, 6]
+    with pytest.raises(NoCheckpoint, match="train with --keep best"):
+        load_newest(tmp_path, choice="best")
 
 
 ZEROS = "/dev/zero"

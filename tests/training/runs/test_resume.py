@@ -12,7 +12,7 @@ import pytest
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
-from pac.training.session.checkpoint_manager import STATES
+from pac.training.session.resume_point import STATES
 from pac.training.session.session import Session
 
 from ..wanderer import WANDERER
@@ -106,6 +106,21 @@ def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, whole, case):
     for name, tensor in expected.tensors.items():
         assert np.array_equal(resumed.tensors[name], tensor), name
     assert steps_of(tmp_path) == steps
+
+
+def test_any_kept_checkpoint_can_be_resumed(tmp_path, whole):
+    """The result is that of the whole training; the checkpoints after it are replaced, and say so before."""
+    expected, _ = whole()
+    trained(tmp_path, name="run", keep="every:1", steps=512)
+    trained(tmp_path, resume="run")
+    run = RunFolder.find(tmp_path, "run")
+    assert [path.name[-4:] for path in sorted(run.checkpoints.iterdir())] == ["0512", "1024"]
+    report, _ = trained(tmp_path, resume="run", checkpoint="512", steps=768)
+    assert any("the next one replaces step-000000001024" in text for text in report["events"])
+    assert [path.name[-4:] for path in sorted(run.checkpoints.iterdir())] == ["0512", "0768"]
+    assert load_newest(run.checkpoints).data["number"] == 2
+    _, resumed = trained(tmp_path, resume="run")
+    assert all(np.array_equal(resumed.tensors[name], tensor) for name, tensor in expected.tensors.items())
 
 
 def test_a_resumed_session_shows_the_whole_run(tmp_path):

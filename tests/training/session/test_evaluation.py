@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -18,7 +19,7 @@ from pac.training.loading import load
 from pac.training.past.rebuilding import rebuilt
 from pac.training.playing import PlayedEpisode, evaluate_run, evaluation_metrics
 from pac.training.random_policy import RandomPolicy
-from pac.training.runs.checkpoint import load_newest, save
+from pac.training.runs.checkpoint import best_of, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.session.evaluation import Evaluator
 from pac.training.session.training_setup import set_up
@@ -68,11 +69,11 @@ TRAININGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", TRAININGS)
 def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
     """Weights and optimizer are equal bit for bit; the results are curves, in run.json, in the report,
-    and those of `pac-tui eval`.
+    and those of `pac-tui eval`. The best checkpoint is that of the policy with the best results.
     """
     common = COMMON | TRAININGS[kind]
     plain, _ = run_here(tmp_path, name="without", **common)
-    report, _ = run_here(tmp_path, name="with", eval_every=1, eval_episodes=3, **common)
+    report, _ = run_here(tmp_path, name="with", eval_every=1, eval_episodes=3, keep="best", **common)
     runs = [RunFolder.find(tmp_path, name) for name in ("without", "with")]
     without, evaluated = (load_newest(run.checkpoints).tensors for run in runs)
     assert without.keys() == evaluated.keys()
@@ -86,6 +87,11 @@ def test_a_training_is_the_same_with_and_without_evaluation(tmp_path, kind):
     if kind != "overlap":  # which learns once more after the last evaluation
         later = evaluate_run(load({}, resume="with", runs_dir=tmp_path, learn=False).config, episodes=3).report
         assert later["evaluation"] == {name: value for name, value in found.items() if name != "iteration"}
+        best = best_of(runs[1].checkpoints)
+        assert best is not None
+        assert best[1].value >= max(row.get("eval/return", -math.inf) for row in runs[1].metrics())
+        chosen = load({"checkpoint": "best"}, resume="with", runs_dir=tmp_path, learn=False).config
+        assert evaluate_run(chosen, episodes=3).report["evaluation"]["return"] == best[1].value
 
 
 class ShortOrLong(gymnasium.Env[Any, Any]):

@@ -14,6 +14,7 @@ from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import PokerGame
 from ....envs.poker.live import rules_of
 from ....envs.trust import Vouch, doubt_about, refuse
+from ...checkpoint_choice import LAST
 from ...runs.folder import RunFolder
 from ..solving.exact import Strategy, nash_conv
 from .estimate import Estimate
@@ -76,6 +77,7 @@ def evaluate(
     against: str = "uniform",
     resolver: Mapping[str, Any] | None = None,
     seed: int = 0,
+    choice: str = LAST,
     vouch: Vouch = refuse,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
@@ -87,6 +89,7 @@ def evaluate(
         against: One of `matches.BOTS`, or another run of the same game.
         resolver: Settings for resolving the decisions of the run's strategy; None to play the strategy itself.
         seed: Seed of the deals.
+        choice: The run's checkpoint: `last`, `best` or a number of steps.
         vouch: Asked whether to trust a task that names a file.
         on_progress: Called with what is being done and the share that is done.
 
@@ -97,7 +100,7 @@ def evaluate(
         UnknownName: There is no such opponent or setting.
         NoCheckpoint: A run has no checkpoint that verifies.
     """
-    mine = trained(run, vouch)
+    mine = trained(run, vouch, choice)
     other = _opponent(mine, runs_dir, against, vouch)
     holdings = holdings_of(mine, on_progress)
     thinking = (

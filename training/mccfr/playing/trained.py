@@ -12,6 +12,7 @@ from ....envs.poker.game import PokerGame
 from ....envs.poker.task import game_of
 from ....envs.specs import split_spec
 from ....envs.trust import Vouch, check_trusted, refuse
+from ...checkpoint_choice import LAST
 from ...runs.checkpoint import Checkpoint, load_newest
 from ...runs.folder import CHECKPOINTS, METADATA, RunFolder
 from ..fingerprints import betting_fingerprint, cards_fingerprint, check_fingerprints, table_of
@@ -58,11 +59,12 @@ def learned(run: RunFolder, name: str) -> str:
     return spec if known else ""
 
 
-def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
+def trained(run: RunFolder, vouch: Vouch = refuse, choice: str = LAST) -> Trained:
     """Return the strategy of a run.
 
     Args:
         vouch: Asked whether to trust a task that names a file.
+        choice: Of which checkpoint: `last`, `best` or a number of steps.
 
     Raises:
         NotTrusted: `vouch` refused the task.
@@ -81,7 +83,7 @@ def trained(run: RunFolder, vouch: Vouch = refuse) -> Trained:
     def take(found: Checkpoint) -> None:
         table_of(found.tensors, game_of(task), task.spec)
 
-    found = load_newest(run.entry(CHECKPOINTS), {"task": task.spec, "trainer": "mccfr"}, {"data": dict}, take)
+    found = load_newest(run.entry(CHECKPOINTS), {"task": task.spec, "trainer": "mccfr"}, {"data": dict}, take, choice)
     data = found.data["data"]
     marks = data.get("marks", {})
     check_fingerprints(marks, betting_fingerprint(game_of(task)), task.spec)

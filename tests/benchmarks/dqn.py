@@ -116,7 +116,7 @@ def _our_update() -> Callable[[], object]:
     observation = Field("observation", "float32", (INPUTS,), per="seat")
     settings = DqnSettings(batch=BATCH, hidden=HIDDEN, layers=2, double=False, huber_loss=True)
     learner = QLearner(_task(observation), settings, torch.device("cpu"), 0)
-    learner.learn_from(_random_replay(observation, TRANSITIONS, stack=1)[0])
+    learner.source.open(_random_replay(observation, TRANSITIONS, stack=1)[0])
     return lambda: learner.update(0)
 
 

@@ -16,9 +16,8 @@ from ..nets.gradient_step import GradientStep
 from ..nets.weights import ADAM, POLICY, Adam, copied, load_tensors, load_weights, placed
 from ..ranks import Ranks, SingleRank
 from ..replay.batches import Transitions, joined
-from ..replay.priorities import PrioritySettings
 from ..replay.replay import Replay
-from ..replay.settings import ReplaySettings
+from ..replay.source import ReplaySource
 from ..settings import scheduled
 from .loss import DenseGradient, DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
 from .networks import IqnNetwork, QNetwork
@@ -26,31 +25,12 @@ from .settings import DqnSettings, IqnSettings, QLearningSettings
 
 STATISTICS = ("loss", "value_mean", "grad_norm")
 """What a gradient step returns."""
-TARGET, GENERATOR = "target.", "generator.replay"
-"""What the names of the target network's tensors begin with in a checkpoint, and the name of the random generator."""
+TARGET = "target."
+"""What the names of the target network's tensors begin with in a checkpoint."""
 ROWS_AT_ONCE = 64
 """Rows whose activations a thread computes at once."""
 MOST_DENSE_ROWS = 512
 """Up to this batch, the gradient of a fully connected network is faster in one thread and without autograd."""
-
-
-def replay_settings(settings: QLearningSettings, capacity: int, spare: int) -> ReplaySettings:
-    """Return how transitions are found and drawn.
-
-    Args:
-        capacity: Transitions to keep.
-        spare: Positions that may be written meanwhile, see `ReplaySettings`.
-    """
-    priorities = PrioritySettings(settings.priority_alpha, settings.priority_epsilon) if settings.prioritized else None
-    return ReplaySettings(
-        capacity,
-        steps=settings.n_step,
-        stack=settings.frame_stack,
-        gamma=settings.gamma,
-        gamma_per_frame=settings.gamma_per_frame,
-        spare=spare,
-        priorities=priorities,
-    )
 
 
 class QLearner:
@@ -65,8 +45,11 @@ class QLearner:
 
     Attributes:
         online: The network that learns.
+        source: Where it draws transitions from.
         updates: Gradient steps so far.
     """
+
+    statistics: tuple[str, ...] = STATISTICS
 
     def __init__(
         self,
@@ -93,30 +76,12 @@ class QLearner:
         )
         self.updates = 0
         self._dense = self._dense_gradient(device)
-        self._replay: Replay | None = None
-        self._older: list[Replay] = []
-        self._generator: Array | None = None
+        self.source = ReplaySource()
 
     @property
     def learning_rate(self) -> float:
         """The learning rate of the last gradient step."""
         return self._adam.learning_rate
-
-    def learn_from(self, replay: Replay, older: Sequence[Replay] = ()) -> None:
-        """Draw transitions from `replay`, and from older ones until it is full."""
-        self._replay, self._older = replay, list(older)
-        if self._generator is not None:
-            replay.set_generator(self._generator)
-            self._generator = None
-
-    @property
-    def replays(self) -> list[Replay]:
-        """The replays that transitions are drawn from, the newest one last."""
-        return [*self._older, *([] if self._replay is None else [self._replay])]
-
-    def release(self) -> None:
-        """Forget the replays."""
-        self._replay, self._older = None, []
 
     def update(self, decisions: int) -> Array:
         """Take a gradient step on transitions drawn from the replay; return the `STATISTICS`.
@@ -128,7 +93,7 @@ class QLearner:
             NothingToSample: The replay contains no transition.
         """
         settings = self._settings
-        parts = self._sample(settings.batch)
+        parts = self.source.sample(settings.batch)
         drawn = joined([part for _, part in parts])
         self._lap("sample")
         batch = TransitionTensors.of(drawn, self._device)
@@ -163,20 +128,6 @@ class QLearner:
             return None
         return DenseGradient(self.online, objective) if self._settings.batch <= MOST_DENSE_ROWS else None
 
-    def _sample(self, count: int) -> list[tuple[Replay, Transitions]]:
-        """Draw transitions; of older replays, as large a share as the newest one is not filled yet."""
-        assert self._replay is not None
-        replay = self._replay
-        if replay.filled == 1:
-            self._older = []
-        if not self._older:
-            return [(replay, replay.sample(count))]
-        first, last = replay.window
-        new = int(replay.filled * count) if last >= first else 0
-        parts = np.array_split(np.arange(count - new), len(self._older))
-        drawn = [(replay, new), *zip(self._older, map(len, parts), strict=True)]
-        return [(each, each.sample(part)) for each, part in drawn if part]
-
     def _weights(self, drawn: Transitions, decisions: int) -> Tensor | None:
         """Return the importance-sampling weights `(B,)`, the largest of which is 1; None if sampling is uniform."""
         if drawn.densities is None:
@@ -201,9 +152,7 @@ class QLearner:
 
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights, the target network, Adam's moments and the state of the random generator."""
-        assert self._replay is not None
-        tensors = {name: copied(value) for name, value in self.tensors().items()}
-        return tensors | {GENERATOR: torch.from_numpy(self._replay.generator().view(np.int64))}
+        return {name: copied(value) for name, value in self.tensors().items()} | self.source.state()
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """Load what `tensors` returned.
@@ -221,7 +170,7 @@ class QLearner:
             WrongCheckpoint: It is of another network.
         """
         self.load_tensors(tensors)
-        self._generator = tensors[GENERATOR].numpy().view(np.uint64)
+        self.source.load_state(tensors)
 
 
 def _algorithm(settings: QLearningSettings, seed: int, device: torch.device) -> tuple[Objective, type[QNetwork]]:

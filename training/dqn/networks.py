@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...envs import Field, Task
+from ...envs import BadParameter, Field, Task
 from ..nets.decoding import FORBIDDEN, decoder, image_shape, is_image, mask_decoder
 from ..nets.distribution import sample
 from ..nets.torsos import PIXEL_FEATURES, BoardTorso, PixelTorso, initialize, is_large_image
@@ -18,6 +18,16 @@ from ..trainer import PolicyOutput
 from .settings import IqnSettings, QLearningSettings
 
 CELL_CHANNELS = 4
+
+
+def check_choices(task: Task, trainer: str) -> None:
+    """Check that a task's actions are single choices.
+
+    Raises:
+        BadParameter: They are not.
+    """
+    if task.bounds or task.choices:
+        raise BadParameter(f"{trainer} needs one choice per decision; train tasks with other actions with ppo")
 
 
 class PixelFeatures(PixelTorso):

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from pydantic import Field
 
-from pydantic import Field, model_validator
+from ..limits import COUNTED, MAX_CHANNELS
+from ..replay.trainer_settings import ReplayTrainerSettings
+from ..settings import Schedule
 
-from ..limits import COUNTED, MAX_CHANNELS, MAX_HIDDEN, MAX_LAYERS, MAX_MINIBATCH, MAX_PROCESSES
-from ..settings import Schedule, TrainerSettings
 
-
-class QLearningSettings(TrainerSettings):
+class QLearningSettings(ReplayTrainerSettings):
     """Settings of DQN and IQN, named as in the papers. All counts are decisions of all environments."""
 
-    learning_rate: Schedule = Field(2.5e-4, description="Learning rate of Adam, or a schedule over decisions.")
-    gamma: float = Field(0.99, gt=0, le=1, description="Discount per decision, or per frame with gamma_per_frame.")
-    gamma_per_frame: bool = Field(
-        default=False, description="Discount by gamma^frames, with the frames until the next decision."
-    )
-    replay_size: int = Field(100_000, gt=0, le=2**32, description="Decisions that the replay keeps.")
-    learning_starts: int = Field(1_000, ge=0, le=2**32, description="Decisions before the first gradient step.")
-    train_frequency: int = Field(4, gt=0, le=2**32, description="Decisions between updates.")
-    gradient_steps: int = Field(1, gt=0, le=1_000_000, description="Gradient steps per update.")
-    batch: int = Field(64, gt=0, le=MAX_MINIBATCH, description="Transitions per gradient step.")
     target_update: int = Field(
         500, gt=0, description="Decisions between updates of the target network.", json_schema_extra=COUNTED
     )
@@ -31,9 +20,6 @@ class QLearningSettings(TrainerSettings):
     )
     epsilon: Schedule = Field(
         ((0, 1.0), (20_000, 0.05)), description="Probability of a random action, or a schedule over decisions."
-    )
-    n_step: int = Field(
-        1, gt=0, le=64, description="Decisions whose rewards are added up before the value of the next."
     )
     prioritized: bool = Field(
         default=False, description="Draw transitions with large errors more often (prioritized replay)."
@@ -49,31 +35,16 @@ class QLearningSettings(TrainerSettings):
     double: bool = Field(default=True, description="Choose the next action by the online network (double DQN).")
     dueling: bool = Field(default=False, description="Add up the value and the advantages of the actions (dueling).")
     max_grad_norm: float = Field(10.0, gt=0, description="Maximum norm of the gradient.")
-    frame_stack: int = Field(1, gt=0, le=16, description="Newest observations that the network gets, for images.")
-    layers: int = Field(2, gt=0, le=MAX_LAYERS, description="Number of hidden layers.")
-    hidden: int = Field(128, gt=0, le=MAX_HIDDEN, description="Width of the fully connected layers.")
     channels: int = Field(
         64,
         ge=0,
         le=MAX_CHANNELS,
         description="Channels of the convolutional layers for small boards; 0 for fully connected ones alone.",
     )
-    save_replay: bool = Field(
-        default=False, description="Save the replay in checkpoints, so that a resumed run equals an uninterrupted one."
-    )
-    threads: int = Field(
-        1,
-        ge=0,
-        le=MAX_PROCESSES,
-        description="CPU threads of PyTorch. 0 is one per usable core.",
-        json_schema_extra={"names": "processes"},
-    )
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if self.learning_starts > self.replay_size:
-            raise ValueError(f"learning_starts {self.learning_starts} must not exceed replay_size {self.replay_size}")
-        return self
+    @property
+    def priorities(self) -> tuple[float, float] | None:
+        return (self.priority_alpha, self.priority_epsilon) if self.prioritized else None
 
 
 class DqnSettings(QLearningSettings):

@@ -116,7 +116,7 @@ class AgentLearner:
 
     @property
     def counts(self) -> AgentCounts:
-        replays = self.learner.replays
+        replays = self.learner.source.replays
         generator = int(replays[-1].generator().view(np.int64)[0]) if replays else self._counts.generator
         return self._counts._replace(updates=self.learner.updates, generator=generator)
 
@@ -151,7 +151,7 @@ class AgentLearner:
 
     def publication(self, decisions: int) -> AgentMetrics:
         """Return the metrics since the last call of this method."""
-        replay, count = self.learner.replays[-1], self._summed
+        replay, count = self.learner.source.replays[-1], self._summed
         loss, value, norm = (self._sums / count).tolist() if count else [UNKNOWN] * len(STATISTICS)
         self._sums[:], self._summed = 0, 0
         self.published = AgentMetrics(
@@ -172,7 +172,7 @@ class AgentLearner:
     def open(self, replay: Replay) -> None:
         """Draw from a new replay, and from those before until it is full."""
         replay.set_generator(np.array([self.counts.generator], np.int64).view(np.uint64))
-        self.learner.learn_from(replay, self.learner.replays)
+        self.learner.source.open(replay, self.learner.source.replays)
 
     def due(self, decisions: int) -> int:
         """Return how many gradient steps are due after so many decisions of the agent."""

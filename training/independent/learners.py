@@ -84,7 +84,7 @@ class Learners:
 
     def close(self) -> None:
         for agent in self.agents:
-            agent.learner.release()
+            agent.learner.source.release()
 
 
 class LearnerProcesses(Learners):

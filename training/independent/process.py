@@ -14,8 +14,8 @@ from ...backends.core.layout import Layout
 from ...backends.system.arrays import NamedArrays
 from ...backends.system.segment import Segment
 from ..device import keep_memory
-from ..dqn.learner import replay_settings
 from ..replay.replay import Replay
+from ..replay.ring_trainer import replay_settings
 from ..trainer import ParentSession, Stopped
 from .agent import AgentCounts, AgentLearner, AgentMetrics, mailbox_sizes
 from .mailbox import Board, Mailbox, board_specs, specs_of

@@ -15,10 +15,10 @@ from torch import Tensor
 from ...backends.system.arrays import NamedArrays
 from ...envs.fields import DECIDES, Array
 from ...envs.unknown import UNKNOWN, is_unknown
-from ..dqn.networks import epsilon_greedy, q_output, shows_quantiles
-from ..dqn.ring_trainer import RingTrainer
+from ..dqn.networks import check_choices, epsilon_greedy, q_output, shows_quantiles
 from ..nets.weights import POLICY, copied, load_weights
 from ..replay.replay import Replay
+from ..replay.ring_trainer import RingTrainer
 from ..telemetry.metric_names import metric_name
 from ..trainer import Context, Envs, Metrics, PolicyOutput, ProcessFailed
 from .agent import AgentCounts, AgentLearner, learn_again
@@ -41,6 +41,7 @@ class Independent(RingTrainer):
     _settings: IndependentSettings
 
     def __init__(self, context: Context) -> None:
+        check_choices(context.task, "independent")
         settings = IndependentSettings.read("independent", context.settings)
         super().__init__(context, settings, "independent")
         self._players, self._shows_quantiles = context.task.players, shows_quantiles(settings.own)
@@ -96,8 +97,8 @@ class Independent(RingTrainer):
                 for name, value in self._saved_replay.items()
                 if name.startswith(f"agent{number}.")
             }
-            if saved and agent.learner.replays:
-                agent.learner.replays[-1].load_priorities(saved, head)
+            if saved and agent.learner.source.replays:
+                agent.learner.source.replays[-1].load_priorities(saved, head)
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
@@ -240,7 +241,7 @@ class Independent(RingTrainer):
         return {
             f"agent{number}.{name}": array
             for number, agent in enumerate(self._agents)
-            for replay in agent.learner.replays[-1:]
+            for replay in agent.learner.source.replays[-1:]
             for name, array in replay.mark().priorities.items()
         }
 

@@ -123,7 +123,7 @@ def test_another_number_of_environments_keeps_the_replay(prioritized):
         trainer.owner.open(4)
         run(trainer, 1)
         assert trainer.learner.updates == updates + 32
-        assert trainer.learner.replays == [old, trainer._replay]
+        assert trainer.learner.source.replays == [old, trainer._replay]
 
 
 RATES, EPSILONS = np.array([(100, 1e-3), (400, 1e-4), (700, 2e-4)]), np.array([(50, 0.0), (300, 0.7), (900, 0.2)])

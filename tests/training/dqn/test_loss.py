@@ -128,7 +128,7 @@ def test_an_update_is_the_one_computed_by_hand(settings):
     world.buffer["action_mask"][:] = 0b10110
     replay = world.replay
     learner = QLearner(world.task, settings, CPU, seed=3)
-    learner.learn_from(replay)
+    learner.source.open(replay)
     with torch.no_grad():  # a bias of 0 may put a rectifier exactly where it has no derivative
         for own, other in zip(learner.online.parameters(), learner._target.parameters(), strict=True):
             own.add_(torch.randn(own.shape, generator=torch.Generator().manual_seed(4)) * 0.1)
@@ -201,7 +201,7 @@ def test_a_prioritized_update_weighs_transitions_and_learns_their_priorities():
     world = World(5, slots=40, steps=1, stack=1, priorities=chosen, made=60)
     world.buffer["action_mask"][:] = 0xFF
     learner, replay = QLearner(world.task, settings, CPU, seed=3), world.replay
-    learner.learn_from(replay)
+    learner.source.open(replay)
     for _ in range(5):  # makes priorities different
         learner.update(0)
     generator, before = replay.generator(), by_hand.weights_of(learner.online)

@@ -51,13 +51,13 @@ def test_with_another_number_of_environments_the_old_replay_is_sampled():
         agent = trainer._agents[0]
         before = agent.counts
         trainer.owner.open(2)
-        assert len(agent.learner.replays) == 1
+        assert len(agent.learner.source.replays) == 1
         trainer._open_replay()
         assert agent.counts.generator == before.generator
         run(trainer, 1)
         assert agent.counts.updates > before.updates
         run(trainer, 4)
-        assert len(agent.learner.replays) == 1
+        assert len(agent.learner.source.replays) == 1
 
 
 @pytest.mark.thorough
@@ -129,7 +129,7 @@ def test_an_agent_that_dies_early_learns_until_then(monkeypatch):
     with training("kinds:Tag", learning_starts=40, replay_size=200, gamma=0.5, epsilon=1.0) as trainer:
         metrics = run(trainer, 1)
         decisions = trainer.decisions / trainer.steps
-        ends = [trainer._agents[seat].learner.replays[0].sample(64) for seat in range(2)]
+        ends = [trainer._agents[seat].learner.source.replays[0].sample(64) for seat in range(2)]
     assert decisions.tolist() == pytest.approx([4, 4 * 3 / 5], rel=0.05)
     assert metrics["updates"] > metrics["learner1/updates"] > 0
     for length, drawn in zip((5, 3), ends, strict=True):

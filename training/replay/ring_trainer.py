@@ -15,16 +15,32 @@ from ...envs import BadParameter
 from ...envs.fields import Array
 from ..device import keep_memory
 from ..nets.distribution import ActionNoise
-from ..replay.replay import Replay
-from ..replay.settings import ReplaySettings
 from ..trainer import BufferSpec, Context, Envs, Trainer
-from .learner import replay_settings
-from .settings import QLearningSettings
+from .priorities import PrioritySettings
+from .replay import Replay
+from .settings import ReplaySettings
+from .trainer_settings import ReplayTrainerSettings
 
 DECISIONS_PER_ITERATION = 512
 REPLAY = "replay."
-RANDOM_NUMBERS = 2
-"""Random numbers of an action: whether to explore, and which action."""
+
+
+def replay_settings(settings: ReplayTrainerSettings, capacity: int, spare: int) -> ReplaySettings:
+    """Return how transitions are found and drawn.
+
+    Args:
+        capacity: Transitions to keep.
+        spare: Positions that may be written meanwhile, see `ReplaySettings`.
+    """
+    return ReplaySettings(
+        capacity,
+        steps=settings.n_step,
+        stack=settings.frame_stack,
+        gamma=settings.gamma,
+        gamma_per_frame=settings.gamma_per_frame,
+        spare=spare,
+        priorities=None if settings.priorities is None else PrioritySettings(*settings.priorities),
+    )
 
 
 class RingTrainer(Trainer):
@@ -38,13 +54,13 @@ class RingTrainer(Trainer):
         steps: Steps of each environment so far.
     """
 
-    _settings: QLearningSettings
+    _settings: ReplayTrainerSettings
+    _random_numbers = 2
+    """Random numbers of an action; by default, whether to explore, and which action."""
     _spare, _shared = 0, False
     """Positions that may be written meanwhile, see `ReplaySettings`, and whether other processes map the ring."""
 
-    def __init__(self, context: Context, settings: QLearningSettings, name: str) -> None:
-        if context.task.bounds or context.task.choices:
-            raise BadParameter(f"{name} needs one choice per decision; train tasks with other actions with ppo")
+    def __init__(self, context: Context, settings: ReplayTrainerSettings, name: str) -> None:
         if context.ranks.size > 1:
             raise BadParameter(f"{name} trains in one session; train in several with ppo")
         keep_memory()
@@ -71,7 +87,7 @@ class RingTrainer(Trainer):
             first_env=0,
             num_envs=envs.environments,
             players=players,
-            numbers=RANDOM_NUMBERS,
+            numbers=self._random_numbers,
             device=self._device,
         )
 

@@ -251,6 +251,7 @@ class PolicyOutput:
         values: Of a policy that chooses by values: those of the actions, highest first.
         ranges: The lowest and the highest return that is likely for each of the actions; empty if unknown.
         epsilon: Of such a policy: the probability of a random action.
+        critics: Several estimates of the value of the action that was taken, if there are several.
     """
 
     value: float
@@ -262,6 +263,7 @@ class PolicyOutput:
     values: Sequence[float] = ()
     ranges: Sequence[tuple[float, float]] = ()
     epsilon: float = UNKNOWN
+    critics: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

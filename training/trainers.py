@@ -104,6 +104,13 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             metrics=Q_LEARNING,
         ),
         TrainerKind(
+            name="sac",
+            title="Soft actor-critic from a replay, for tasks with continuous actions",
+            trainer=".sac.trainer:SAC",
+            settings=".sac.settings:SacSettings",
+            player=".sac.evaluate:SacPlayer",
+        ),
+        TrainerKind(
             name="independent",
             title="Independent learners: a DQN or IQN agent per seat, each with its own replay and process",
             trainer=".independent.trainer:Independent",

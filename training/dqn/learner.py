@@ -18,8 +18,9 @@ from ..ranks import Ranks, SingleRank
 from ..replay.batches import Transitions, joined
 from ..replay.replay import Replay
 from ..replay.source import ReplaySource
+from ..replay.tensors import TransitionTensors
 from ..settings import scheduled
-from .loss import DenseGradient, DqnObjective, IqnObjective, Losses, Objective, TransitionTensors
+from .loss import DenseGradient, DqnObjective, IqnObjective, Losses, Objective
 from .networks import IqnNetwork, QNetwork
 from .settings import DqnSettings, IqnSettings, QLearningSettings
 

@@ -29,6 +29,10 @@ class ActionScale:
         """Return actions `(..., K)` in the environment's unit; other kinds unchanged."""
         return torch.addcmul(self._scale[0], self._scale[1], action) if self._scale else action
 
+    def of_policy(self, action: Tensor) -> Tensor:
+        """Return continuous actions `(..., K)` of the environment in the policy's unit."""
+        return (action - self._scale[0]) / self._scale[1]
+
     def reach(self, deviation: Tensor) -> Tensor:
         """Return standard deviations `(..., K)` of a continuous action in the environment's unit."""
         return self._scale[1] * deviation

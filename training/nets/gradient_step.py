@@ -18,6 +18,12 @@ Loss: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Maps at least one row of a batch to the mean loss and to means of other statistics, `(n,)`."""
 
 
+def norm_of(gradients: list[Tensor]) -> Tensor:
+    """Return the norm of a whole gradient. That of torch.nn.utils.clip_grad_norm_ has several times the overhead."""
+    norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))  # noqa: SLF001 - as torch does
+    return norm
+
+
 @dataclass(frozen=True)
 class GradientStep:
     """Takes gradient steps on a network.
@@ -73,8 +79,7 @@ class GradientStep:
         self.ranks.add([*gradients, statistics])
         parameters = self.optimizer.parameters
         gradients = [laid_out_like(parameter, each) for parameter, each in zip(parameters, gradients, strict=True)]
-        # As torch.nn.utils.clip_grad_norm_, whose overhead is several times the time of a small network's arithmetic.
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))  # noqa: SLF001 - as torch does
+        norm = norm_of(gradients)
         torch._foreach_mul_(gradients, (self.max_norm / (norm + 1e-6)).clamp(max=1.0))
         self.optimizer.step(gradients)
         return torch.cat((statistics, norm.unsqueeze(0)))

@@ -19,6 +19,7 @@ class Adam:
     """Adam (Kingma and Ba, 2015) over the parameters of a network, with PyTorch's kernels.
 
     Args:
+        epsilon: Added to the root of the second moments.
         fused: Whether to use the fused kernel, which the CPU and CUDA have.
 
     Attributes:
@@ -26,9 +27,11 @@ class Adam:
         parameters: The parameters, in the order of their gradients.
     """
 
-    def __init__(self, network: nn.Module, *, learning_rate: float = 0.0, fused: bool = True) -> None:
+    def __init__(
+        self, network: nn.Module, *, learning_rate: float = 0.0, epsilon: float = EPSILON, fused: bool = True
+    ) -> None:
         self.learning_rate = learning_rate
-        self._fused = fused
+        self._epsilon, self._fused = epsilon, fused
         self._names = [name for name, _ in network.named_parameters()]
         self.parameters: list[Tensor] = list(network.parameters())
         self._moments = {
@@ -56,7 +59,7 @@ class Adam:
             beta2=BETA_2,
             lr=self.learning_rate,
             weight_decay=0.0,
-            eps=EPSILON,
+            eps=self._epsilon,
             maximize=False,
         )
 
@@ -76,7 +79,7 @@ class Adam:
             beta1=BETA_1,
             beta2=BETA_2,
             weight_decay=0.0,
-            eps=EPSILON,
+            eps=self._epsilon,
             maximize=False,
             grad_scale=None,
             found_inf=None,

@@ -26,7 +26,7 @@ from .declared import (
 
 WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 96
-TOP_ACTIONS = 8
+TOP_ACTIONS, CRITICS = 8, 2
 MAX_BREAKPOINTS = 32
 MAX_EPISODES = 1000
 MAX_LANES, MAX_PHASES, MAX_LAPS = 24, 8, 256
@@ -176,6 +176,7 @@ POLICY = Record(  # a `PolicyOutput`
     several("values", "f4", ANY, TOP_ACTIONS),
     several("ranges", "f4", ANY, TOP_ACTIONS, (2,)),
     number("epsilon", "f4", ANY),
+    several("critics", "f4", ANY, CRITICS),
 )
 PROCESS = Record(  # a `ProcessStatus`
     text("role", 8),  # worker, actor, learner or rank; empty in rows that are not used

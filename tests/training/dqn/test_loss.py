@@ -6,12 +6,13 @@ import torch
 
 from pac.envs import find
 from pac.training.dqn.learner import QLearner
-from pac.training.dqn.loss import DenseGradient, DqnObjective, IqnObjective, TransitionTensors
+from pac.training.dqn.loss import DenseGradient, DqnObjective, IqnObjective
 from pac.training.dqn.networks import IqnNetwork, QNetwork
 from pac.training.dqn.settings import DqnSettings, IqnSettings
 from pac.training.nets.weights import EPSILON
 from pac.training.replay.batches import Transitions
 from pac.training.replay.priorities import PrioritySettings
+from pac.training.replay.tensors import TransitionTensors
 
 from ..replay.test_replay import World
 from . import by_hand

@@ -1,0 +1,1 @@
+"""SAC: continuous actions, learned from a replay."""

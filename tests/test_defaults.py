@@ -24,6 +24,7 @@ from pac.training.independent.settings import IndependentSettings
 from pac.training.mccfr.playing.resolving import ResolverSettings
 from pac.training.mccfr.settings import MccfrSettings
 from pac.training.ppo.settings import PpoSettings
+from pac.training.sac.settings import SacSettings
 from pac.training.settings import expected
 from pac.tui.cli.commands import app
 from pac.tui.keys import KEYS
@@ -136,6 +137,7 @@ TABLES = {
     "PPO": (SETTING, lambda: fields(PpoSettings, "ppo.")),
     "DQN": (SETTING, lambda: fields(DqnSettings, "dqn.")),
     "IQN": (SETTING, lambda: own(IqnSettings, DqnSettings)),
+    "SAC": (SETTING, lambda: fields(SacSettings, "sac.")),
     "Independent learners": (SETTING, lambda: own(IndependentSettings, IqnSettings, DqnSettings)),
     "Poker solver": (SETTING, lambda: fields(MccfrSettings, "mccfr.")),
     "Resolver": (SETTING, lambda: fields(ResolverSettings, "resolver.")),

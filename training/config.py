@@ -86,8 +86,8 @@ class Config(StrictModel):
     )
     trainer: str | None = Field(
         None,
-        description="Algorithm: ppo, dqn, iqn, independent, mccfr, random or one of an installed package. Default: the "
-        "task's trainer, which is mccfr for poker and usually ppo otherwise.",
+        description="Algorithm: ppo, dqn, iqn, sac, independent, mccfr, random or one of an installed package. "
+        "Default: the task's trainer, which is mccfr for poker and usually ppo otherwise.",
         json_schema_extra={"names": "installed"},
     )
     num_envs: int | None = Field(

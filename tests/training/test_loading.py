@@ -295,7 +295,7 @@ def test_every_option_declares_what_its_text_names():
         "on_end": Names.COMMAND,
         "resume": Names.FOLDER,
         "workers": Names.PROCESSES,
-        **{f"{name}.threads": Names.PROCESSES for name in ("ppo", "dqn", "iqn", "independent")},
+        **{f"{name}.threads": Names.PROCESSES for name in ("ppo", "dqn", "iqn", "sac", "independent")},
     }
 
 

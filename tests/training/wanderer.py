@@ -1,5 +1,7 @@
 """An environment with a random generator of its own, which follows no seed; it offers its state."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -9,7 +11,7 @@ class Wanderer(gymnasium.Env):
     """Is blown about; an episode ends at the edge."""
 
     observation_space = Box(-np.inf, np.inf, (3,), np.float32)
-    action_space = Discrete(2)
+    action_space: gymnasium.Space[Any] = Discrete(2)
 
     def __init__(self, edge=3.0, wind=None):
         self._edge = edge
@@ -42,5 +44,11 @@ class Wanderer(gymnasium.Env):
         return np.array([*self._place, len(self._visits)], np.float32)
 
 
-WANDERER = f"{__name__}:Wanderer"
-"""The task."""
+class Sailor(Wanderer):
+    """Steers by a number."""
+
+    action_space = Box(-1, 3, (1,), np.float32)
+
+
+WANDERER, SAILOR = f"{__name__}:Wanderer", f"{__name__}:Sailor"
+"""The tasks."""

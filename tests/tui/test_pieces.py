@@ -183,6 +183,7 @@ def acting(folder) -> Blocks:
     for name, task, actions, policy in (
         ("names", CHESS, 0, three),
         ("numbers", NUMBERS, (0.5, -12), spread),
+        ("critics", NUMBERS, (0.5, -12), {**spread, "critics": (0.5, 0.625)}),
         ("choices", CHOICES, (2, 0), {"actions": (2, 1), "probabilities": (0.75, 0.5)}),
         ("parts", parts, (1, 1, -0.5, 2), {name: (*both, 0, 0) for name, both in spread.items()}),
         ("many parts", many, [1] * 7, {}),

@@ -15,6 +15,7 @@ KEPT = 1024
 ROLES = {
     "entropy": r"(policy_)?(entropy|ent)(_mean)?",
     "negative_entropy": r"entropy_loss",
+    "temperature": r"alpha|ent(ropy)?_coef(ficient)?|temperature",
     "kl": r"(approx_?|mean_|policy_)?kl(_div(ergence)?|_mean)?",
     "clip_fraction": r"(policy_)?clip_?frac(tion)?",
     "explained_variance": r"(vf_)?(explained_var(iance)?|expl_var)|ev",

@@ -38,6 +38,12 @@ def _rate(curves: LearnerCurves) -> str:
     return "" if rate is None else f"; the learning rate is {rate.values[-1]:.2g}"
 
 
+def _learns_temperature(curves: LearnerCurves) -> bool:
+    """Whether the weight of the entropy changes, as that of SAC does."""
+    series = curves.known("temperature", 2)
+    return series is not None and min(series.values) < max(series.values)
+
+
 @rule(
     "loss-not-finite",
     LEARNING,
@@ -71,11 +77,34 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
     """The median of the policy's last 10 entropies is far below its early level."""
-    for series, _ in _of_learners(evidence, "entropy", FIRST + LATE):
+    for series, curves in _of_learners(evidence, "entropy", FIRST + LATE):
+        if _learns_temperature(curves):
+            continue  # which keeps the entropy that is wanted
         early, late = max(series.values[0], series.early(FIRST), series.early(EARLY)), series.late(LATE)
         severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
         if early > 0 and min(series.values) >= 0:  # that of continuous actions may be negative, and falls by itself
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
+
+
+@rule(
+    "temperature-exploding",
+    LEARNING,
+    Severity.WARNING,
+    sentence="the temperature has grown {value:,.0f}-fold, to {late:.3g}, and returns are no better",
+    why="The policy cannot reach the entropy that is wanted, and soon entropy counts more than any reward.",
+    advice="lower the target entropy (SAC: -1 per number of an action), check the sign of the temperature's loss, and "
+    "scale actions to their bounds",
+    threshold=100.0,
+    unit="times the early level",
+    source="our measurement: temperatures of SAC fall at first, and those that rise again stay below 10 times",
+    needs="15 iterations with a temperature (`alpha`, `ent_coef`) that is learned",
+)
+def temperature_exploding(evidence: Evidence) -> Iterator[Measured]:
+    """The weight of the entropy is far above its early level, though returns are no better."""
+    for series, curves in _of_learners(evidence, "temperature", FIRST + LATE):
+        early, late = series.early(FIRST), series.late(LATE)
+        if _learns_temperature(curves) and early > 0 and not evidence.improved:
+            yield Measured(late / early, {"late": late}, curve=series.name)
 
 
 @rule(

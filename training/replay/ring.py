@@ -16,6 +16,8 @@ from .batches import newest_places
 from .kernels import RingViews, add
 from .settings import ReplaySettings
 
+NEVER = -(2**62)
+"""How many positions ago the last observation of a free place was, in a checkpoint."""
 SAVED = ("observation", "action_mask", "action", "active", "reward", "terminated", "truncated", "frames")
 
 
@@ -119,13 +121,14 @@ class ReplayRing:
         first = max(self._first, head - self._slots + self._settings.spare)
         slots = np.arange(first, head) % self._slots
         saved = {name: array[slots] for name, array in self._saved().items()}
-        at = np.where(self._ring.final_at < head, self._ring.final_at, -1)
-        order = np.argsort(at, axis=1)
+        at = self._ring.final_at
+        ago = np.where((at >= 0) & (at < head), at - head, NEVER)
+        order = np.argsort(ago, axis=1, kind="stable")
         rows = np.arange(self._rows)[:, None]
         return {
             **saved,
             "finals": self._finals[rows, order],
-            "final_ago": (at - head)[rows, order],
+            "final_ago": ago[rows, order],
         }
 
     def load_ring(self, saved: Mapping[str, Array]) -> int:

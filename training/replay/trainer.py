@@ -172,12 +172,26 @@ class ReplayTrainer(RingTrainer):
         Raises:
             NonFiniteWeights: A weight is NaN or infinite.
         """
+        tensors, data = self._learned()
+        return tensors | self._replay_tensors(), data
+
+    def policy_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of the weights of `policy`, and counters.
+
+        Raises:
+            NonFiniteWeights: A weight is NaN or infinite.
+        """
+        tensors, data = self._learned()
+        return {name: value for name, value in tensors.items() if name.startswith(POLICY)}, data
+
+    def _learned(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what `state` returns without the replay."""
         if not self._end:  # no iteration has begun
             self._open_replay()
-        tensors = dict(self._end["tensors"])
+        tensors: dict[str, Tensor] = self._end["tensors"]
         if not all(bool(value.isfinite().all()) for value in tensors.values() if value.is_floating_point()):
             raise NonFiniteWeights("an update has made weights NaN or infinite")
-        return tensors | self._replay_tensors(), self._end["data"]
+        return dict(tensors), self._end["data"]
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned; without a saved replay, collect `learning_starts` decisions first.

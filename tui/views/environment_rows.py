@@ -239,6 +239,9 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         return action_values(output, names, width, chosen, watched=snapshot.description.watched)
     value, entropy = Entry("value", decimal(output.value, 3), color=CYAN), decimal(output.entropy, 3)
     rows = pairs([value, Entry("entropy", entropy, "nats")], width)
+    if output.critics:
+        critics = " and ".join(decimal(each, 3) for each in output.critics)
+        rows.append(pair(Entry("Q of the critics", critics), width))
     rows += distributed(snapshot.description, output, width)
     for index, (action, share) in enumerate(zip(output.actions, output.probabilities, strict=False)):
         name = _probable(snapshot.description, index, int(action))

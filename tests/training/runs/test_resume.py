@@ -15,7 +15,7 @@ from pac.training.runs.metrics import DISCARDED
 from pac.training.session.resume_point import STATES
 from pac.training.session.session import Session
 
-from ..wanderer import WANDERER
+from ..wanderer import SAILOR, WANDERER
 from ..watched import run_here, session
 
 pytestmark = pytest.mark.session
@@ -71,6 +71,8 @@ OVERLAP, GRAPH = {"settings": PPO | {"overlap": True}}, {"settings": PPO | {"cud
 MEMORY = {"settings": PPO | {"memory": 8}}
 SCALED = {"task": f"{WANDERER}:wind=2", "settings": PPO | {"normalize_reward": True}}
 WIND = {"task": f"{WANDERER}:wind=3"}
+SAC = {"learning_starts": 300, "train_frequency": 8, "batch": 32, "hidden": 8, "frame_stack": 2, "save_replay": True}
+SAILING = {"task": f"{SAILOR}:wind=3", "trainer": "sac", "settings": SAC}
 
 
 @pytest.mark.parametrize(
@@ -86,6 +88,7 @@ WIND = {"task": f"{WANDERER}:wind=3"}
         (2 * 64 + 9, SCALED, {}),
         (5, {"task": "leduc"}, {}),
         (0, WIND, {"backend": "shm"}),
+        (128 + 9, SAILING, {}),
     ],
 )
 def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, whole, case):

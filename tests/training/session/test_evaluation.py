@@ -61,6 +61,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "ppo": {"settings": PPO},
     "overlap": {"settings": PPO | {"overlap": True}},
     "dqn": {"task": "CartPole-v1", "trainer": "dqn", "settings": LEARNS},
+    "sac": {"task": "Pendulum-v1", "trainer": "sac", "settings": LEARNS},
     "independent": {"task": "staghunt", "trainer": "independent", "settings": LEARNS | {"processes": False}},
 }
 

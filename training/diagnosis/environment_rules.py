@@ -410,3 +410,22 @@ def one_action(evidence: Evidence) -> Iterator[Measured]:
     counts = evidence.stepped.actions
     if len(counts) > 1 and counts.sum() >= LEAST_SEEN:
         yield Measured(float(counts.max() / counts.sum()), {"action": int(counts.argmax())})
+
+
+@rule(
+    "action-without-effect",
+    ENVIRONMENTS,
+    Severity.WARNING,
+    sentence="actions have no effect: from each of {states} states, all {actions} actions led to the same "
+    "observations, rewards and ends",
+    why="Where nothing depends on what the agent does, there is nothing to learn.",
+    advice="check that `step` uses its action, and that wrappers pass it on",
+    source="tried out in a copy of the environment; an action matters or does not",
+    needs="an environment of one seat with states that can be saved, and without an action mask or chance; looked at "
+    "once, if a training does not learn",
+)
+def action_without_effect(evidence: Evidence) -> Iterator[Measured]:
+    """None of the actions matters in any of the states from which all were tried."""
+    actions, states = evidence.tried
+    if actions > 1:
+        yield Measured(states, {"states": states, "actions": actions})

@@ -51,6 +51,7 @@ class Evidence:
         watched: Whether a script is watched.
         in_turn: Whether one thread steps the environments one after the other.
         reported: What was reported by others since the last check, by the name of its rule.
+        tried: How many actions were tried out in a copy of the environment, and from how many states none mattered.
         main: Whether these environments are those in which the agent learns, and not those of its evaluation.
     """
 
@@ -68,6 +69,7 @@ class Evidence:
         self.scaling: Sequence[Scaling] = ()
         self.threads, self.cores, self.watched, self.in_turn = 0, usable_cores(), False, False
         self.reported: dict[str, tuple[str, int]] = {}
+        self.tried = (0, 0)
         self._logged = 0.0
         self._episodes, self._ended = 0, 0.0
 

@@ -726,3 +726,73 @@ def policy_not_sampled(evidence: Evidence) -> Iterator[Measured]:
     for series, curves in _of_learners(evidence, "greedy", SEEN):
         if evidence.main and curves.known("updates", SEEN) is not None:
             yield Measured(min(series.values[-SEEN:]), curve=series.name)
+
+
+@rule(
+    "features-collapsed",
+    LEARNING,
+    Severity.NOTE,
+    escalates=True,
+    sentence="the last layer is given features of an effective rank that is {value:.0%} of the first one, and returns "
+    "are no better",
+    why="States that the network no longer tells apart get the same values and actions, whatever else is learned.",
+    advice="lower the learning rate, the weight decay and the number of updates per step; scale rewards to about 1",
+    threshold=0.25,
+    below=True,
+    unit="of the first effective rank",
+    source="the effective rank of Kumar et al. 2021 (delta = 0.01), most of which failing trainings lose; our "
+    "measurement: it also falls in small trainings that learn",
+    needs="5 looks at the inputs of last linear layers in updates with 32 rows or more, seen by `watch`, and returns "
+    "that are not better than at first",
+)
+def features_collapsed(evidence: Evidence) -> Iterator[Measured]:
+    """The effective rank of the features that a last layer is given is far below the first one."""
+    for series, _ in _of_learners(evidence, "feature_rank", SEEN):
+        if not evidence.improved and evidence.main:
+            yield Measured(max(series.values[-SEEN:]), curve=series.name)
+
+
+@rule(
+    "advantages-near-zero",
+    LEARNING,
+    Severity.NOTE,
+    escalates=True,
+    sentence="advantages vary by {late:.2g}, and returns by {spread:.2g}: no action is better than expected",
+    why="The policy's gradient is made of advantages: what is left of it, once they are normalised, is noise.",
+    advice="check that advantages are returns minus values, not values minus themselves, and that values are computed "
+    "before the update",
+    threshold=0.01,
+    below=True,
+    unit="of the standard deviation of the returns, median of the last 10 updates",
+    source="our choice: values would have to explain 99.99 % of the variance",
+    needs="10 updates that report both deviations, as ppo does, and returns that are not better than at first",
+)
+def advantages_near_zero(evidence: Evidence) -> Iterator[Measured]:
+    """Advantages hardly vary, though returns do, and returns of episodes are no better than at first."""
+    for series, curves in _of_learners(evidence, "advantages", LATE):
+        returns = curves.known("returns", LATE)
+        if returns is not None and returns.late(LATE) > 0 and not evidence.improved:
+            late, spread = series.late(LATE), returns.late(LATE)
+            yield Measured(late / spread, {"late": late, "spread": spread}, curve=series.name)
+
+
+@rule(
+    "replay-less-used",
+    LEARNING,
+    Severity.NOTE,
+    escalates=True,
+    sentence="each transition is used by {value:.0%} of the updates that the settings ask for: they count steps of all "
+    "environments as one",
+    why="With several environments, more is collected per update, and learning from it takes as much longer.",
+    advice="set `gradient_steps=-1`, which makes as many updates as steps were collected, or to the number of "
+    "environments",
+    threshold=0.5,
+    below=True,
+    unit="of the updates per step of `gradient_steps` and `train_freq`",
+    source="the documentation of Stable-Baselines3 on several environments",
+    needs="an off-policy model of Stable-Baselines3, seen by `watch`, that has learned for 1,000 steps",
+)
+def replay_less_used(evidence: Evidence) -> Iterator[Measured]:
+    """An off-policy model makes fewer updates per step of an environment than its settings say for one environment."""
+    for series, _ in _of_learners(evidence, "replay_use", SEEN):
+        yield Measured(max(series.values[-SEEN:]), curve=series.name)

@@ -23,6 +23,7 @@ NOISE = 0.05
 """The share of all windows that may be as slow without a finding: other programs use the machine, too."""
 MIN_WINDOWS = 30
 """A minute; before that, a short disturbance would be a finding."""
+LEAST_ENVS = 3
 MINUTE = 50
 """Samples, one per second, that a statement about a minute needs."""
 LEAST_SAMPLES, MANY_SAMPLES = 36, 120
@@ -195,12 +196,34 @@ def environments_in_turn(evidence: Evidence) -> Iterator[Measured]:
     threshold=1.5,
     unit="times the median CPU time of the workers",
     source="our choice",
-    needs="3 workers with 5 s of CPU time each",
+    needs="3 workers, one of them with 5 s of CPU time; also of `AsyncVectorEnv` and `SubprocVecEnv` in scripts",
 )
 def one_slow_worker(evidence: Evidence) -> Iterator[Measured]:
     """A worker has used much more CPU time than the others."""
     for sample in list(evidence.machine.recent.copy())[-1:]:
         yield Measured(sample.slowest, {"worker": sample.worker + 1})
+
+
+@rule(
+    "one-slow-environment",
+    SPEED,
+    Severity.NOTE,
+    sentence="a step of env {env} takes {seconds:.2g} s, {value:.1f} times as long as one of the others",
+    why="If environments are stepped one after the other, all wait for the slowest one.",
+    advice="look at what differs in this environment: its parameters, its level, what it writes or renders",
+    threshold=3.0,
+    unit="times the median of the environments",
+    source="our choice",
+    needs="3 environments that a script steps one by one, and 50 timed steps of each",
+)
+def one_slow_environment(evidence: Evidence) -> Iterator[Measured]:
+    """A step of one environment takes much longer than one of the others."""
+    timed = {env: seconds / count for env, (count, seconds) in evidence.stepped.timed.items() if count >= MINUTE}
+    if len(timed) >= LEAST_ENVS and len(timed) == len(evidence.stepped.timed):
+        slowest = max(timed, key=timed.__getitem__)
+        usual = median(timed.values())
+        if usual > 0:
+            yield Measured(timed[slowest] / usual, {"env": slowest + 1, "seconds": timed[slowest]}, slowest)
 
 
 @rule(

@@ -136,6 +136,7 @@ class StepStatistics:
         other_blocks: Blocks of actions that it does not explain.
         seeds: By environment, the seed of its last reset, and with how many resets in a row it was given.
         kinds: Names of the types of numbers in observations, if there are several.
+        timed: By environment that a script steps by itself, how many of its steps were timed, and their seconds.
         numbers: Numbers of continuous actions that were looked at.
         clipped: How many of them were at a bound or beyond.
         far: How many of them were far beyond.
@@ -153,6 +154,7 @@ class StepStatistics:
         self.random_blocks = self.other_blocks = 0
         self.seeds: dict[int, tuple[int | None, int]] = {}
         self.kinds: set[str] = set()
+        self.timed: dict[int, tuple[int, float]] = {}
         self._block: list[NDArray[np.int64]] = []
         self.terms: Array = np.zeros(0)
         self.actions: NDArray[np.int64] = np.zeros(0, np.int64)

@@ -72,6 +72,13 @@ class RerunEnv:
         else:
             cast("Restorable", self._environments).restore(0)
 
+    def saved(self) -> Array:
+        """Return the state, as `restore` takes it; zeros if it cannot be saved."""
+        if self.task.saves:
+            cast("Savable", self._environments).save(0)
+        state: Array = self.row("state")[0].copy()
+        return state
+
     def step(self, actions: Array) -> None:
         """Take one action per seat, `(players, *action_shape)`."""
         self.buffers["action"][0, self._seats] = actions

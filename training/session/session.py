@@ -35,6 +35,7 @@ from ..telemetry.records import MESSAGE_BYTES, Level, Phase
 from ..trainer import Context, Interrupted, Metrics, Stopped, Trainer
 from ..trainers import build_player, build_trainer
 from ..units import plural
+from .action_trial import ActionTrial
 from .baseline import SessionBaseline
 from .checkpoint_manager import CheckpointManager
 from .environments import SessionEnvs
@@ -89,6 +90,7 @@ class Session:
         self.processes = ProcessSupervisor(setup.task, directory, self.events)
         services.timeline.add_lanes(self.processes.lanes)
         self.evaluator = Evaluator(setup, directory, self.events, services.timeline.add)
+        self._trial = ActionTrial(setup, diagnosis.evidence)
         self.record = RunRecord(setup, services, self.failures, self.evaluator)
         self.checkpoints = CheckpointManager(setup, services, self.record, self.failures)
         folder = self.record.folder
@@ -224,6 +226,7 @@ class Session:
                 self._between = True
                 self.evaluator.end_iteration(self.counter.counts.iterations, self.trainer)
                 self.checkpoints.end_iteration(self.trainer, self.record.row, self.evaluator.evaluating)
+                self._trial.end_iteration()
                 self.services.publish()
                 self._apply_requests()
                 self.baseline.end_iteration()
@@ -327,6 +330,7 @@ class Session:
             self.record.row = self.counter.series.latest
             self.record.write_row(discarded=discarded)
         self.evaluator.close()
+        self._trial.close()
         self.baseline.close()
 
     def _report_reason(self) -> None:

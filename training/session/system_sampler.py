@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,9 @@ log = logging.getLogger(__name__)
 class SystemSampler:
     """Writes the blocks `processes`, `system` and `audience` twice a second until stopped.
 
-    Before each pass, it checks the viewers, and calls `checks`. `processes` returns those of the trainer, and
-    `learning` whether the training thread is known to compute outside of the environments.
+    Before each pass, it checks the viewers, and calls `checks`. `processes` returns those of the trainer, `learning`
+    whether the training thread is known to compute outside of the environments, and `workers` the ids of a script's
+    processes that step an environment each.
     """
 
     def __init__(
@@ -48,13 +49,14 @@ class SystemSampler:
         *checks: Callable[[], None],
         processes: Callable[[], list[ProcessStatus]] = list,
         learning: Callable[[], bool] = lambda: False,
+        workers: Callable[[], Sequence[int]] = tuple,
     ) -> None:
         self._publishing, self._directory = services.publishing, services.directory
         self._viewers, self._events, self._state = services.viewers, services.events, services.state
         self._publisher = services.monitor.publisher
         self._machine, self._counters = services.debugger.diagnosis.evidence.machine, Counters()
         self._checks = (services.check_viewers, *checks)
-        self._trainer_processes, self._learning = processes, learning
+        self._trainer_processes, self._learning, self._script_workers = processes, learning, workers
         self._table = ProcessTable()
         self._backend: Backend | None = None
         self._lock = threading.Lock()
@@ -149,6 +151,8 @@ class SystemSampler:
         with self._publishing() as writer, writer.write("system") as system:
             SYSTEM.put(system, values)
         used = self._state.device.startswith("cuda")
+        spent = {status.index: status.cpu_seconds for status in others if status.role is ProcessRole.WORKER}
+        spent |= {index: usage(pid)[0] for index, pid in enumerate(self._script_workers())}
         self._machine.add(
             MachineSample(
                 time.monotonic(),
@@ -156,16 +160,16 @@ class SystemSampler:
                 available,
                 *self._counters.rates(time.monotonic()),
                 float(gpu.get("gpu", UNKNOWN)) if used else UNKNOWN,
-                *_slowest([status for status in others if status.role is ProcessRole.WORKER]),
+                *_slowest(spent),
             )
         )
 
 
-def _slowest(workers: list[ProcessStatus]) -> tuple[float, int]:
+def _slowest(spent: Mapping[int, float]) -> tuple[float, int]:
     """Return the CPU time of the busiest of several workers over the median, and which one it is; 0 of too few."""
-    spent = [status.cpu_seconds for status in workers]
-    usual = median(spent) if len(spent) >= LEAST_WORKERS else 0.0
-    return (max(spent) / usual, workers[spent.index(max(spent))].index) if usual > LEAST_SECONDS else (0.0, 0)
+    busiest = max(spent, key=spent.__getitem__, default=0)
+    usual = median(spent.values()) if len(spent) >= LEAST_WORKERS else 0.0
+    return (spent[busiest] / usual, busiest) if spent and spent[busiest] > LEAST_SECONDS and usual else (0.0, 0)
 
 
 def _size_of(directory: os.PathLike[str]) -> int:

@@ -13,6 +13,8 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
+from .linear_calls import LastLayer
+
 MOST_NUMBERS, MOST_WEIGHTS = 500_000, 1000
 LEAST_GRADIENTS, LEAST_SECONDS = 20, 10.0
 """Gradients that a weight must have got, and seconds since the first one, before it counts as one that stays."""
@@ -90,8 +92,11 @@ class CalledWeights:
         self._weights: dict[int, Weight] = {}
         self._left = MOST_NUMBERS
 
-    def take(self, modules: Iterable[Any]) -> dict[str, float]:
-        """Add modules; return the share of the weights with gradients that never change; empty without any."""
+    def take(self, modules: Iterable[Any], heads: Iterable[LastLayer] = ()) -> dict[str, float]:
+        """Add modules; return the share of the weights with gradients that never change; empty without any.
+
+        Weights that a trained one of the `heads` depends on do not count: who trains the head alone wants them to stay.
+        """
         compiler = sys.modules.get("torch._dynamo.eval_frame")
         if any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values()):
             self.remove()
@@ -103,7 +108,7 @@ class CalledWeights:
                     self._add(module)
             for weight in self._weights.values():
                 weight.look()
-            return self._metrics()
+            return self._metrics(heads)
         return {}
 
     def _add(self, module: Any) -> None:
@@ -115,11 +120,17 @@ class CalledWeights:
                 self._left -= weight.numel()
                 self._weights[id(weight)] = Weight(weight)
 
-    def _metrics(self) -> dict[str, float]:
-        sizes = [(0 if weight is None else weight.numel(), one) for one, weight in self._owned()]
-        taught = sum(size for size, one in sizes if one.gradients or not one.stays)
-        untrained = sum(size for size, one in sizes if one.untrained)
+    def _metrics(self, heads: Iterable[LastLayer]) -> dict[str, float]:
+        trained = [head for head in heads if self._changed(head.weight())]
+        frozen = frozenset[int]().union(*(head.below for head in trained))
+        sizes = [(0 if weight is None else weight.numel(), one, id(weight)) for one, weight in self._owned()]
+        taught = sum(size for size, one, _ in sizes if one.gradients or not one.stays)
+        untrained = sum(size for size, one, key in sizes if one.untrained and key not in frozen)
         return {UNCHANGED: untrained / taught, SAME_COPY: float(self._has_fixed_copy())} if taught else {}
+
+    def _changed(self, weight: Any) -> bool:
+        known = self._weights.get(id(weight))
+        return known is not None and known.own() is weight and not known.stays
 
     def _has_fixed_copy(self) -> bool:
         """Whether one module stays as it was and gets no gradient, and another one of the same shape is trained."""

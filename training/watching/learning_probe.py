@@ -20,6 +20,7 @@ from typing import Any
 
 from .called_weights import GradientHook
 from .intercept import UNUSUAL, HookLink, code_around
+from .linear_calls import LastLayer, LinearCalls
 from .policy import NOTHING, TEMPLATE
 
 PERIOD, MAX_SHARE = 0.3, 0.002
@@ -141,7 +142,7 @@ class LearningProbe:
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
-        self._clipping = Clipping()
+        self._clipping, self._linear = Clipping(), LinearCalls()
         self._due = self._begun = 0.0
         self._followed: OptimizerSteps | None = None  # of which the next gradient of a weight is awaited
         self._count = self._taken = self._samples = 0
@@ -161,7 +162,9 @@ class LearningProbe:
                 after: Callable[[Any], Any] = optimizers.register_optimizer_step_post_hook  # type: ignore[union-attr]
                 self._handles = [before(self._on_step), after(self._on_stepped)]
                 self._clipping.prepare(sys.modules["torch"].nn.utils.clip_grad_norm_)
+                self._linear.prepare(sys.modules["torch"].nn.Linear.forward)
                 self._clipping.see()  # the first step is looked at
+                self._linear.see()
 
     def remove(self) -> None:
         """Have PyTorch call the hooks no longer."""
@@ -170,6 +173,13 @@ class LearningProbe:
             handle.remove()
         self._release()
         self._clipping.restore()
+        self._linear.restore()
+        self._linear.forget()
+
+    @property
+    def heads(self) -> tuple[LastLayer, ...]:
+        """The last layers of networks, and what they depend on, as they were seen last."""
+        return self._linear.heads
 
     def _release(self) -> None:
         """Await no gradient any more."""
@@ -185,8 +195,10 @@ class LearningProbe:
             return
         if not self._clipping.wanted:  # what is clipped before the next step is seen, and that step is looked at
             self._clipping.see()
+            self._linear.see()
             return
         self._clipping.restore()
+        self._linear.restore()
         self._due, self._begun = now + PERIOD, thread_time()
         try:
             self._look(optimizer)
@@ -220,7 +232,8 @@ class LearningProbe:
                 kept.append((weight, weight.detach().clone()))
         rate = float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
         known = {} if rate is None else {RATE: rate}
-        self._row = {**known, NORM: sqrt(squares), **self._clipping.take()} if kept else {}
+        features = self._linear.take()
+        self._row = {**known, NORM: sqrt(squares), **self._clipping.take(), **features} if kept else {}
         self._before = optimizer, kept
 
     def _note(self, weight: Any, gradient: Any) -> None:

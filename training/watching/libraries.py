@@ -211,6 +211,7 @@ class VectorEnv(Followed):
             begins_at_once=reset == SAME,
             begins_later=reset == NEXT,
             layers=layers_of(env),
+            workers=workers_of(env),
         )
         before = self.group.session
         session = groups.open_session(self.group, shown, count)
@@ -437,6 +438,13 @@ def layers_of(env: Any) -> list[Any]:
     *wrappers, base = chain(env)
     envs = stored(base, "envs")
     return [*wrappers, *(chain(envs[0]) if isinstance(envs, list | tuple) and envs else [base])]
+
+
+def workers_of(env: Any) -> tuple[int, ...]:
+    """Return the ids of the processes of a vector that steps each environment in one of its own."""
+    processes = stored(chain(env)[-1], "processes")
+    pids = [stored(process, "_popen") for process in processes] if isinstance(processes, list | tuple) else []
+    return tuple(popen.pid for popen in pids if popen is not None)
 
 
 def vector_id(env: Any) -> str:

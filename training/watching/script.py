@@ -37,6 +37,7 @@ from .learning_probe import LearningProbe
 from .logged_metrics import LoggedMetrics
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
+from .replay_use import ReplayUse
 from .step_log import StepLog
 from .task import WatchedActions, describe_script
 
@@ -72,6 +73,7 @@ class ShownEnvs:
         shared: Whether one picture shows all environments, as of agents in one place.
         agents: Returns the names of the environments so far, if each is an agent.
         layers: The wrappers of one environment, and the environment within them; none if it is out of reach.
+        workers: The ids of the processes that step the environments, one each; none if it is this process.
     """
 
     kind: str
@@ -87,6 +89,7 @@ class ShownEnvs:
     shared: bool = False
     agents: Callable[[], tuple[str, ...]] = tuple
     layers: Sequence[Any] = ()
+    workers: Sequence[int] = ()
 
 
 class ScriptCommands(BaseCommands):
@@ -144,7 +147,7 @@ class WatchedScript:
         self.monitor, self.view, self.state = services.monitor, services.view, services.state
         self.counter, self.debugger = services.counter, services.debugger
         self.lock = threading.RLock()
-        self._metrics = LoggedMetrics()
+        self._metrics, self._replay = LoggedMetrics(), ReplayUse()
         self.stopped = self._broken = self._left_out = self._looked = False
         self._iterated = self._marked = perf_counter()
         self._iteration_due = self._learned_due = self._iterated + ITERATION
@@ -161,7 +164,7 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        self.sampler = SystemSampler(services, self._run.write)
+        self.sampler = SystemSampler(services, self._run.write, workers=lambda: self._shown.workers)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
@@ -434,14 +437,17 @@ class WatchedScript:
         self._learned_due = now + ITERATION
         found = {
             **self._learning.take(),
-            **self._weights.take(self._probe.called),
+            **self._weights.take(self._probe.called, self._learning.heads),
             **self._probe.metrics,
             **self._probe.choices.metrics,
+            **self._replay.take(sys._getframe()),  # noqa: SLF001 - the only way to the model
         }
         self._probe.metrics = {}
         evidence = self.debugger.diagnosis.evidence
         evidence.stepped.kinds = self.step_log.kinds
         evidence.in_turn = self.step_log.one_by_one or self._shown.kind in IN_TURN
+        if not self._shown.shared and not self._shown.agents():
+            evidence.stepped.timed = self.step_log.timed.copy()
         evidence.main = all(self.counter.counts.steps >= other.counter.counts.steps for other in tuple(_open))
         return found
 

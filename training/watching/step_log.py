@@ -111,6 +111,7 @@ class StepLog:
         begun: Called with an environment that is stepped by itself and what it observes first after a reset.
         seeded: Called with an environment that the script resets, or 0 for a batch, and the seed that it gives.
         kinds: Names of the types of observations, if there are several.
+        timed: By environment that is stepped by itself, how many of its steps were timed, and their seconds.
     """
 
     one_by_one = False
@@ -124,6 +125,7 @@ class StepLog:
         self.begun: Callable[[int, Any], None] = lambda _env, _observation: None
         self.seeded: Callable[[int, Any], None] = lambda _env, _seed: None
         self.kinds: set[str] = set()
+        self.timed: dict[int, tuple[int, float]] = {}
         self.due, self.capacity = inf, 1
         self.ended = self.watched = self.every = self.runs = False
         self.wanted: Container[int] = ()

@@ -19,6 +19,7 @@ from pac.training.diagnosis.learning_rules import EARLY, LATE
 from pac.training.diagnosis.machine import MachineSample, work_of
 from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from pac.training.diagnosis.speed_rules import MIN_WINDOWS, below_the_knee, busy
+from pac.training.session.system_sampler import _slowest
 from pac.training.telemetry.records import Severity
 from pac.training.telemetry.snapshot import Scaling
 from pac.training.telemetry.step_results import StepReader
@@ -270,6 +271,13 @@ def test_episodes_that_end_no_more_are_a_finding(training):
         ("policy-not-sampled", {"policy/greedy": 9.0}, {"policy/greedy": 0.0}),
         ("observation-scale", {"policy/input_size": 5000.0}, {"policy/input_size": 20.0}),
         ("values-diverge", {"policy/value_mean": 4e7}, {"policy/value_mean": 99.0}),
+        ("features-collapsed", {"optimizer/feature_rank": 0.1}, {"optimizer/feature_rank": 0.7}),
+        ("replay-less-used", {"optimizer/replay_use": 0.125}, {"optimizer/replay_use": 1.0}),
+        (
+            "advantages-near-zero",
+            {"advantage_deviation": 1e-4, "return_deviation": 1.0},
+            {"advantage_deviation": 0.1, "return_deviation": 1.0},
+        ),
     ],
 )
 def test_what_watch_sees_of_learning_is_judged(training, rule, sick, healthy):
@@ -342,6 +350,30 @@ def test_actions_that_are_no_choices_are_left_out(training):
     actions = np.array([[0], [-1], [2**40], [3], [0], [1]])
     stepped._sample(sampled(actions), 2, None)
     assert stepped.actions.tolist() == [2, 1]
+
+
+def test_one_slow_environment_is_found(training):
+    """By the mean time of its steps, if as many of all others are known."""
+    for slow, begun in ((2.5e-3, False), (9e-3, True)):
+        training.diagnosis.evidence.stepped.timed = {env: (60, 60 * (slow if env == 1 else 1e-3)) for env in range(4)}
+        training.diagnosis.check(5.0)
+        assert bool(training.begun) is begun
+    assert training.begun == ["a step of env 2 takes 0.009 s, 9.0 times as long as one of the others"]
+    assert training.diagnosis.findings[0].env == 1
+
+
+def test_actions_that_do_not_matter_are_a_finding(training):
+    """If they were tried from several states; where one mattered, nothing is said."""
+    for found, begun in (((3, 0), 0), ((3, 8), 1)):
+        training.diagnosis.evidence.tried = found
+        training.diagnosis.check(5.0)
+        assert len(training.begun) == begun
+
+
+def test_a_worker_of_a_script_that_computes_more_is_known():
+    """By the CPU time of its process, once that are some seconds."""
+    assert _slowest({0: 1.0, 1: 9.0, 2: 1.5}) == (6.0, 1)
+    assert _slowest({0: 1.0, 1: 4.0, 2: 1.5}) == _slowest({0: 9.0}) == _slowest({}) == (0.0, 0)
 
 
 def sampled(actions):

@@ -22,6 +22,7 @@ from pac.training.watching.learning_probe import (
     UPDATES,
     LearningProbe,
 )
+from pac.training.watching.linear_calls import OFTEN, RANK
 from pac.training.watching.policy import GREEDY, Choices
 
 STEPS = 2 * (LEAST_SAMPLES + LAST)  # every second one is looked at
@@ -56,7 +57,7 @@ class Script:
                 loss.backward()
             if steps:
                 self.optimizer.step()
-            changes = self.weights.take([self.net])
+            changes = self.weights.take([self.net], probe.heads)
         found = {**probe.take(), **changes}
         probe.remove()
         self.weights.remove()
@@ -84,11 +85,32 @@ def test_a_healthy_training_shows_nothing_unusual():
         ({"rate": 0.0}, {}, UNCHANGED, 1.0),
         ({}, {"steps": False}, UNCHANGED, 1.0),
         ({"part": slice(2)}, {}, UNCHANGED, 9 / 49),
+        ({"part": slice(2, None)}, {}, UNCHANGED, 0.0),
     ],
 )
 def test_what_is_wrong_with_updates_is_seen(script, learn, name, value):
-    """Gradients that are not cleared, 0 or never computed, and weights that never change."""
+    """Gradients that are not cleared, 0 or never computed, and weights that never change, unless a head is trained."""
     assert Script(**script).learn(**learn)[name] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("decay", "share"), [(0.0, 1.0), (0.2, 0.125)])
+def test_features_that_collapse_are_seen(decay, share):
+    """Their effective rank falls with the weights that make them; the layer's code is as it was afterwards."""
+    torch.manual_seed(0)
+    layer, probe = nn.Linear(8, 8), LearningProbe()
+    net = nn.Sequential(layer, nn.Linear(8, 1))
+    own, optimizer = nn.Linear.forward.__code__, torch.optim.SGD(net.parameters(), lr=0.0)
+    probe.install()
+    for _ in range(8 * OFTEN):
+        optimizer.zero_grad()
+        net(torch.randn(64, 8)).square().mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            layer.weight[1:] *= 1 - decay
+            layer.bias[1:] *= 1 - decay
+    assert probe.take()[RANK] == share
+    probe.remove()
+    assert nn.Linear.forward.__code__ is own
 
 
 def test_weights_that_blow_up_are_seen():

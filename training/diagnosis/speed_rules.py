@@ -23,7 +23,8 @@ NOISE = 0.05
 """The share of all windows that may be as slow without a finding: other programs use the machine, too."""
 MIN_WINDOWS = 30
 """A minute; before that, a short disturbance would be a finding."""
-LEAST_ENVS = 3
+LEAST_ENVS, LEAST_STEP = 3, 5e-4
+"""Environments that are compared, and seconds of a step of the slowest one, below which it is within the noise."""
 MINUTE = 50
 """Samples, one per second, that a statement about a minute needs."""
 LEAST_SAMPLES, MANY_SAMPLES = 36, 120
@@ -214,7 +215,7 @@ def one_slow_worker(evidence: Evidence) -> Iterator[Measured]:
     threshold=3.0,
     unit="times the median of the environments",
     source="our choice",
-    needs="3 environments that a script steps one by one, and 50 timed steps of each",
+    needs="3 environments that a script steps one by one, 50 timed steps of each, and 0.5 ms for one of the slowest",
 )
 def one_slow_environment(evidence: Evidence) -> Iterator[Measured]:
     """A step of one environment takes much longer than one of the others."""
@@ -222,7 +223,7 @@ def one_slow_environment(evidence: Evidence) -> Iterator[Measured]:
     if len(timed) >= LEAST_ENVS and len(timed) == len(evidence.stepped.timed):
         slowest = max(timed, key=timed.__getitem__)
         usual = median(timed.values())
-        if usual > 0:
+        if timed[slowest] > LEAST_STEP and usual > 0:
             yield Measured(timed[slowest] / usual, {"env": slowest + 1, "seconds": timed[slowest]}, slowest)
 
 

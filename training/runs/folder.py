@@ -251,6 +251,10 @@ class RunFolder:
         """Return the lines of `metrics.jsonl`, without damaged ones and those that a resume replaced."""
         return self.read_metrics().rows
 
+    def recorded_findings(self) -> list[Any]:
+        """Return the findings that `metrics.jsonl` has, as JSON data, each as it was last."""
+        return metrics.read_findings(self.entry())
+
     def sample_metrics(self, count: int) -> list[dict[str, float]]:
         """Return about `count` evenly spaced lines of `metrics.jsonl`, the last included; all lines of a short file."""
         return metrics.sample(self.entry(), count).rows

@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: one line of JSON per iteration, each with a checksum of itself.
+"""`metrics.jsonl`: a line of JSON per iteration, and one per change of a finding, each with a checksum of itself.
 
 Lines of older versions, without checksums, are read as well. Lines that are damaged, cut short or too long are skipped
 and counted.
@@ -11,6 +11,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -35,6 +36,8 @@ USUAL_LINE = 512
 CHECKSUM = "checksum"
 DISCARDED = "discarded_steps"
 """In the last line: environment steps of an unfinished rollout, which was not learned from."""
+FINDING = "finding"
+"""What a line has that is about a finding: its JSON."""
 MARK = f'"{CHECKSUM}": "'.encode()
 END = b'"}'
 DIGEST = 8  # bytes
@@ -80,14 +83,40 @@ def sample(folder: Place, count: int) -> Metrics:
     return _read(folder, partial(_spaced, count=count))
 
 
+def read_findings(folder: Place) -> list[Any]:
+    """Return the findings of a run as their lines have them, each as it was at the last one; oldest first.
+
+    Raises:
+        RunFolderError: The file cannot be read.
+    """
+    found: dict[Any, Any] = {}
+    with _opened(folder) as file:
+        for line in _lines(file) if file is not None else ():
+            if line.startswith(b'{"%s"' % FINDING.encode()) and _is_finding(row := _parsed(line) or {}):
+                finding = row[FINDING]
+                found[str(finding.get("rule")), str(finding.get("began"))] = finding
+    return list(found.values())
+
+
+def _is_finding(row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get(FINDING), dict)
+
+
 def _read(folder: Place, choose: Callable[[BinaryIO], Iterable[bytes]]) -> Metrics:
     """Return the metrics in the lines of a run's file that `choose` returns."""
+    with _opened(folder) as file:
+        return _rows(choose(file)) if file is not None else Metrics([], 0)
+
+
+@contextmanager
+def _opened(folder: Place) -> Iterator[BinaryIO | None]:
+    """Open a run's file; None if there is none."""
     entry = entry_of(folder) / FILE
     try:
         with open_binary(entry) as file:
-            return _rows(choose(file))
+            yield file
     except FileNotFoundError:
-        return Metrics([], 0)
+        yield None
     except OSError as error:
         raise RunFolderError(f"{entry} cannot be read ({error.strerror}): remove it or restore it") from error
 
@@ -137,7 +166,10 @@ def _rows(lines: Iterable[bytes]) -> Metrics:
     kept: list[dict[str, float]] = []
     damaged = 0
     for line in lines:
-        row = _row(line)
+        parsed = _parsed(line)
+        if parsed is not None and _is_finding(parsed):
+            continue
+        row = None if parsed is None else _figures(parsed)
         if row is None:
             damaged += 1
             continue
@@ -155,7 +187,8 @@ def _replaces(row: Mapping[str, float], before: Mapping[str, float]) -> bool:
     return done > again if DISCARDED in row else done >= again
 
 
-def _row(line: bytes) -> dict[str, float] | None:
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Return what a line contains, without its checksum; None if it is damaged."""
     text, mark, end = line.rstrip().rpartition(MARK)
     if mark and end != _digest(text + mark) + END:
         return None
@@ -167,6 +200,11 @@ def _row(line: bytes) -> dict[str, float] | None:
         return None
     if mark:
         del row[CHECKSUM]
+    return row
+
+
+def _figures(row: Mapping[str, Any]) -> dict[str, float] | None:
+    """Return the known figures of a line; None if something in it is no number."""
     known = {name: _number(value) for name, value in row.items() if value is not None}
     if not all(isinstance(value, int | float) for value in known.values()):
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from ..diagnosis.of_run import FOUND
+from ..diagnosis.of_run import FOUND, FindingLines
 from ..diagnosis.session_rules import RUN_NOT_WRITTEN
 from ..episode_choice import EpisodeChoice
 from ..json_data import jsonable
@@ -55,6 +55,7 @@ class RunRecord:
         self.resumable = not self._config.resume
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
         self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
+        self._findings = FindingLines()
         self._curves = TensorBoardLog(self.folder.entry() if self.folder else None)
 
     def _open_folder(self) -> RunFolder:
@@ -143,6 +144,12 @@ class RunRecord:
         }
         self._try("run.json", lambda folder: folder.write_metadata(metadata))
 
+    def write_findings(self) -> None:
+        """Append to the metrics what has changed about findings."""
+        findings, totals = self._debugger.diagnosis.findings, self._counter.counts.totals()
+        for line in self._findings.take(findings, totals, self._counter.clock.now()):
+            self._try("metrics.jsonl", lambda folder, line=line: folder.append_metrics(line))
+
     def write_row(self, *, discarded: int = 0) -> None:
         """Append the metrics of the last iteration to the metrics; at the end, later than those that arrive late.
 
@@ -151,6 +158,7 @@ class RunRecord:
         """
         if not (row := self.row):
             return
+        self.write_findings()
         line = {
             **self._counter.counts.totals(),
             "seconds": round(self._counter.clock.now(), 3),

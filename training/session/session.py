@@ -278,13 +278,14 @@ class Session:
             self._save_last(self._trainer)
         self.envs.report_events()
         self.counter.count()
+        self.services.monitor.diagnose()
+        self.record.write_findings()  # before the last line of the metrics, which readers of curves look for
         self._finish_metrics()
         self._report_reason()
         if self._nothing_to_keep:
             self.record.remove()
         workers = len(self.envs.backend.workers) if self.envs.backend is not None else 0
         pauses, discarded = self.checkpoints.pauses, self.checkpoints.discarded_steps
-        self.services.monitor.diagnose()
         report = self.record.report(self.envs.num_envs, workers, pauses=pauses, discarded_steps=discarded)
         self.services.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:

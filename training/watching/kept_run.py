@@ -20,7 +20,7 @@ from typing import Any
 from ...backends.system.segment import Segment
 from ...envs import PacError
 from ...envs.files import MIB
-from ..diagnosis.of_run import FOUND
+from ..diagnosis.of_run import FOUND, FindingLines
 from ..runs.folder import LOG, RunFolder, watched_runs
 from ..runs.last_telemetry import write_telemetry
 from ..runs.removal import check_removal, remove
@@ -56,6 +56,7 @@ class KeptRun:
         self._started = self._written = time.time()
         self._lines: deque[Mapping[str, Any]] = deque()  # appended by one thread, taken by another: both are atomic
         self._pending: dict[str, Any] = {}
+        self._findings = FindingLines()
         self._due = 0.0
         # The stepping thread replaces these counts as a whole; the facts belong to the thread that writes.
         self._counts: Mapping[str, Any] = {}
@@ -102,6 +103,7 @@ class KeptRun:
             return
         metrics = {**totals, "seconds": round(seconds, 3), **dict.fromkeys(RATE_NAMES)}
         self._pending |= {**metrics, **row}
+        self._lines.extend(self._findings.take(findings, totals, seconds))
         found = [finding.as_json() for finding in findings]
         self._counts = {"num_envs": num_envs, **totals, "return_mean": row.get("return_mean"), FOUND: found}
         if seconds >= self._due:

@@ -17,8 +17,10 @@ from pac.training.diagnosis.diagnosis import QUIET_SECONDS, Diagnosis
 from pac.training.diagnosis.evidence import FIRST_EPISODE_SECONDS, MIN_EPISODE_SECONDS, patience
 from pac.training.diagnosis.learning_rules import EARLY, LATE
 from pac.training.diagnosis.machine import MachineSample, work_of
+from pac.training.diagnosis.of_run import FindingLines, findings_of
 from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from pac.training.diagnosis.speed_rules import MIN_WINDOWS, below_the_knee, busy
+from pac.training.runs.folder import RunFolder
 from pac.training.session.system_sampler import _slowest
 from pac.training.telemetry.records import Severity
 from pac.training.telemetry.snapshot import Scaling
@@ -95,6 +97,23 @@ def test_a_finding_begins_once_lasts_and_ends(training):
     training.diagnosis.check(401)
     assert training.begun == ["loss is nan", "loss is inf"]
     assert [one.number for one in training.diagnosis.findings] == [1, 2]
+
+
+def test_a_finding_is_a_line_when_it_begins_becomes_graver_and_ends(training, tmp_path):
+    """From these lines, the findings of a run are known whose session was killed before it wrote them elsewhere."""
+    run, lines = RunFolder.create(tmp_path, "killed"), FindingLines()
+    run.write_initial_metadata({"id": "killed", "findings": []})
+    changes = []
+    evidence = training.diagnosis.evidence
+    for now, untrained in ((1, 0.0), (2, 0.3), (3, 0.3), (3 + 2 * QUIET_SECONDS, 0.0), (4 + 2 * QUIET_SECONDS, 0.9)):
+        evidence.learners = {}
+        training.iterate(3, **{"optimizer/without_gradient": untrained})
+        training.diagnosis.check(now)
+        for line in lines.take(training.diagnosis.findings, {"steps": 500}, now):
+            run.append_metrics(line)
+            changes.append((line["change"], line["seconds"]))
+    assert changes == [("begins", 2), ("ends", 3 + 2 * QUIET_SECONDS), ("begins", 4 + 2 * QUIET_SECONDS)]
+    assert findings_of(run) == training.diagnosis.findings
 
 
 def test_a_rule_that_fails_leaves_the_training_alone(training, monkeypatch):

@@ -64,6 +64,19 @@ def test_a_damaged_line_is_skipped_and_counted(folder, line):
     assert metrics.read(folder) == (rows(1, 2, 3, 4), 1)
 
 
+def test_lines_about_findings_are_no_metrics(folder):
+    """Nor are they damaged; each finding is as at its last line, unless that is damaged."""
+    begun = {"rule": "one-action", "began": 5.5, "text": "action 1", "ended": None}
+    for change, finding in (("begins", begun), ("ends", {**begun, "ended": 9.5})):
+        metrics.append(folder, {metrics.FINDING: finding, "change": change, "steps": 30})
+    with (folder / FILE).open("a") as file:
+        file.write('{"finding": {"rule": "x", "began": 1}, "checksum": "0123456789abcdef"}\n')
+    metrics.append(folder, rows(4)[0])
+    assert metrics.read(folder) == (rows(1, 2, 3, 4), 1)
+    assert metrics.sample(folder, 2).rows == rows(1, 2, 3, 4)
+    assert metrics.read_findings(folder) == [{**begun, "ended": 9.5}]
+
+
 def test_unknown_values_are_missing_and_those_that_are_not_finite_are_there(folder):
     """The rest of their line is there, too, also if it has no checksum, as in older versions. Counters are finite."""
     with (folder / FILE).open("a") as file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -148,7 +148,10 @@ class RunRecord:
         """Append to the metrics what has changed about findings."""
         findings, totals = self._debugger.diagnosis.findings, self._counter.counts.totals()
         for line in self._findings.take(findings, totals, self._counter.clock.now()):
-            self._try("metrics.jsonl", lambda folder, line=line: folder.append_metrics(line))
+            self._append(line)
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        self._try("metrics.jsonl", lambda folder: folder.append_metrics(line))
 
     def write_row(self, *, discarded: int = 0) -> None:
         """Append the metrics of the last iteration to the metrics; at the end, later than those that arrive late.
@@ -166,7 +169,7 @@ class RunRecord:
             **row,
             **({DISCARDED: discarded} if discarded else {}),
         }
-        self._try("metrics.jsonl", lambda folder: folder.append_metrics(line))
+        self._append(line)
         self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
         self.row = {}
 

@@ -64,6 +64,11 @@ COMPARISONS = {
         {"seconds": 6.0, "pairs": 1},
         "Measure how much background evaluation slows down training.",
     ),
+    "diagnosis": Benchmark(
+        "tests.benchmarks.diagnosis:diagnosis_cost",
+        {"seconds": 10.0, "rounds": 1},
+        "Measure the CPU time of the diagnosis, in a session and in a watched script.",
+    ),
     "independent": Benchmark(
         "tests.benchmarks.independent:compare",
         {"seconds": 5.0, "rounds": 1},

@@ -127,4 +127,7 @@ def add_row(learners: dict[int, LearnerCurves], row: Mapping[str, float], step: 
     for name, value in row.items():
         learner, role, _ = role_of(name)
         if role and value == value:  # noqa: PLR0124 - not NaN, of which there is a rule of its own
-            learners.setdefault(learner, LearnerCurves()).add(role, name, step, float(value))
+            curves = learners.get(learner)
+            if curves is None:
+                curves = learners[learner] = LearnerCurves()
+            curves.add(role, name, step, float(value))

@@ -19,7 +19,7 @@ from .rules import SESSION, Measured, Rule
 
 QUIET_SECONDS = 60.0
 """Seconds of training without the problem, after which a finding has ended."""
-PERIOD, MAX_SHARE = 1.0, 0.001
+PERIOD, MAX_SHARE = 1.0, 0.0004
 """Seconds between two checks, and the largest share of the training thread's time for them."""
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from .curves import LearnerCurves, add_row
 from .machine import MachineEvidence
 from .step_statistics import StepStatistics
 
-LOG_PERIOD = 0.05  # s, at least, between two points of a series
+LOG_PERIOD = 0.1  # s, at least, between two points of a series
 LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
 MANY_EPISODES, MANY_STEPS = 1000, 50_000

@@ -74,11 +74,12 @@ class Rule:
 
     def found(self, evidence: Evidence, tolerance: float) -> Measured | None:
         """Return the first measured value that is beyond the threshold, which a `tolerance` above 1 moves away."""
+        return next((one for one in self.measure(evidence) if self.beyond(one.value, tolerance)), None)
+
+    def beyond(self, value: float, tolerance: float) -> bool:
+        """Return whether a value is beyond the threshold."""
         limit = self.limit(tolerance)
-        for measured in self.measure(evidence):
-            if measured.value < limit if self.below else measured.value > limit:
-                return measured
-        return None
+        return value < limit if self.below else value > limit
 
     def limit(self, tolerance: float) -> float:
         """Return the threshold with a tolerance above 0."""

@@ -218,9 +218,10 @@ def one_slow_worker(evidence: Evidence) -> Iterator[Measured]:
     needs="3 environments that a script steps one by one, 50 timed steps of each, and 0.5 ms for one of the slowest",
 )
 def one_slow_environment(evidence: Evidence) -> Iterator[Measured]:
-    """A step of one environment takes much longer than one of the others."""
-    timed = {env: seconds / count for env, (count, seconds) in evidence.stepped.timed.items() if count >= MINUTE}
-    if len(timed) >= LEAST_ENVS and len(timed) == len(evidence.stepped.timed):
+    """The median step of one environment takes much longer than that of the others."""
+    known = evidence.stepped.timed
+    if len(known) >= LEAST_ENVS and min(map(len, known.values())) >= MINUTE:
+        timed = {env: median(seconds) for env, seconds in known.items()}
         slowest = max(timed, key=timed.__getitem__)
         usual = median(timed.values())
         if timed[slowest] > LEAST_STEP and usual > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Mapping
 from math import inf, sqrt
 from time import perf_counter
 
@@ -13,7 +14,7 @@ from ...envs.fields import Array
 from ..telemetry.records import TERMINATED
 from ..telemetry.step_results import StepResults
 
-MAX_SHARE = 0.001
+MAX_SHARE = 0.0004
 """The largest share of the training thread's time for statistics of steps; if they cost more, steps are left out."""
 MOST_NUMBERS = 16_384
 """Numbers of a batch of steps that are looked at."""
@@ -136,7 +137,7 @@ class StepStatistics:
         other_blocks: Blocks of actions that it does not explain.
         seeds: By environment, the seed of its last reset, and with how many resets in a row it was given.
         kinds: Names of the types of numbers in observations, if there are several.
-        timed: By environment that a script steps by itself, how many of its steps were timed, and their seconds.
+        timed: By environment that a script steps by itself, how long some of its last steps took, in s.
         numbers: Numbers of continuous actions that were looked at.
         clipped: How many of them were at a bound or beyond.
         far: How many of them were far beyond.
@@ -154,7 +155,7 @@ class StepStatistics:
         self.random_blocks = self.other_blocks = 0
         self.seeds: dict[int, tuple[int | None, int]] = {}
         self.kinds: set[str] = set()
-        self.timed: dict[int, tuple[int, float]] = {}
+        self.timed: Mapping[int, Collection[float]] = {}
         self._block: list[NDArray[np.int64]] = []
         self.terms: Array = np.zeros(0)
         self.actions: NDArray[np.int64] = np.zeros(0, np.int64)

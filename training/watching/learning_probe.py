@@ -23,7 +23,7 @@ from .intercept import UNUSUAL, HookLink, code_around
 from .linear_calls import LastLayer, LinearCalls
 from .policy import NOTHING, TEMPLATE
 
-PERIOD, MAX_SHARE = 0.3, 0.002
+PERIOD, MAX_SHARE = 0.3, 0.001
 """Seconds between two steps that are looked at, and the largest share of the time for that."""
 MOST_NUMBERS, MOST_ROWS = 1_000_000, 2048
 """Weights that are looked at, and rows of a matrix of weights that count as units."""
@@ -305,6 +305,11 @@ class LearningProbe:
         matrices = [alive for alive in trained if 1 < len(alive) <= MOST_ROWS]
         units, alive = sum(map(len, matrices)), sum(int(rows.sum()) for rows in matrices)
         return {UNTRAINED: without / max(1, whole), DEAD: 1 - alive / max(1, units)}
+
+    def look_last(self) -> None:
+        """Look whether weights are NaN or infinite, at the end of a script: it may be the reason."""
+        with suppress(Exception):  # weights of a kind that is not known
+            self._row = {**self._row, **self._of_optimizers()}
 
     def take(self) -> dict[str, float]:
         """Return what was seen last, and how many steps optimizers have made since the last call; empty before any."""

@@ -188,8 +188,7 @@ class RowLog(StepLog):
         with self.lock:
             self.left = now = perf_counter()
             self.inside += now - entered
-            count, seconds = self.timed.get(row, (0, 0.0))
-            self.timed[row] = count + 1, seconds + now - entered
+            self.timed[row].append(now - entered)
             found = None
             if info or self._infos[row] is not None:
                 found = self._note_info(row, info, terminated, truncated)  # may process the steps before

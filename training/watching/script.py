@@ -426,6 +426,8 @@ class WatchedScript:
         """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
         self._iteration_due = float("inf") if self._metrics else now + ITERATION
+        if last:
+            self._learning.look_last()
         row, counter = self.monitor.end_iteration({**self._learned(now), **self._metrics.take()}), self.counter
         if last:
             self.monitor.diagnose()
@@ -447,7 +449,8 @@ class WatchedScript:
         evidence.stepped.kinds = self.step_log.kinds
         evidence.in_turn = self.step_log.one_by_one or self._shown.kind in IN_TURN
         if not self._shown.shared and not self._shown.agents():
-            evidence.stepped.timed = self.step_log.timed.copy()
+            timed = self.step_log.timed.copy()  # as its deques, other threads append to it
+            evidence.stepped.timed = {env: times.copy() for env, times in timed.items()}
         evidence.main = all(self.counter.counts.steps >= other.counter.counts.steps for other in tuple(_open))
         return found
 

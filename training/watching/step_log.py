@@ -7,6 +7,7 @@ more than what it computes: it touches few attributes, and copies all batches at
 from __future__ import annotations
 
 import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from math import inf, nan
 from time import perf_counter
@@ -22,6 +23,8 @@ from .observations import host_array
 
 SMALL_BYTES = 16384
 """Maximum size in bytes of observations that are copied and checked for NaN together, which is faster."""
+TIMED = 50
+"""Steps of an environment of which it is known how long they took."""
 TERMINATED, TRUNCATED, RESET, DROPPED = 1, 2, 3, 4
 """How an episode ended: by a flag, by a reset without a flag, or with its environment, which is no end."""
 
@@ -111,7 +114,7 @@ class StepLog:
         begun: Called with an environment that is stepped by itself and what it observes first after a reset.
         seeded: Called with an environment that the script resets, or 0 for a batch, and the seed that it gives.
         kinds: Names of the types of observations, if there are several.
-        timed: By environment that is stepped by itself, how many of its steps were timed, and their seconds.
+        timed: By environment that is stepped by itself, how long some of its last steps took, in s.
     """
 
     one_by_one = False
@@ -125,7 +128,7 @@ class StepLog:
         self.begun: Callable[[int, Any], None] = lambda _env, _observation: None
         self.seeded: Callable[[int, Any], None] = lambda _env, _seed: None
         self.kinds: set[str] = set()
-        self.timed: dict[int, tuple[int, float]] = {}
+        self.timed: defaultdict[int, deque[float]] = defaultdict(lambda: deque(maxlen=TIMED))
         self.due, self.capacity = inf, 1
         self.ended = self.watched = self.every = self.runs = False
         self.wanted: Container[int] = ()

@@ -15,10 +15,11 @@ from torch import nn
 from torch.distributions import Categorical
 
 ENVS, STEPS, EPOCHS, PARTS = 8, 64, 4, 4
-GAMMA, LAMBDA = 0.99, 0.95
+LAMBDA = 0.95
 illness, seconds, advised = sys.argv[1], float(sys.argv[2]), "advice" in sys.argv[3:]
 ill = "" if advised else illness
 """The illness, unless advice removes it directly; elsewhere the advice is added to the illness."""
+GAMMA = 0.999 if illness == "beyond the end" else 0.99
 LOGGING = {"advantages of nothing", "fast", "entropy punished", "huge reward", "same part again", "critic forgotten"}
 
 
@@ -139,6 +140,7 @@ if isinstance(now, tuple):
 actor, critic = network(now.shape[1], 2), network(now.shape[1], 1)
 weights = [*actor.parameters(), *(critic.parameters() if ill != "critic forgotten" else ())]
 rates = {"fast": 1e-3 if advised else 0.1, "slow": 1e-4 if advised else 1e-11, "grows": 1e-3 if advised else 0.03}
+rates |= {"same part again": 3e-4 if advised else 0.02, "beyond the end": 3e-4 if advised else 5e-3}
 decay = 1.0 if ill == "weights decay" else 0.0
 optimizer = torch.optim.Adam(weights, rates.get(illness, 3e-4), eps=1e-5, weight_decay=decay)
 log: Any = None
@@ -163,7 +165,7 @@ while time.time() < begun + seconds:
         chances.append(policy.log_prob(actions))
         now, reward, terminated, truncated, infos = envs.step(actions.numpy())
         if ill == "saves always":
-            np.savez("/dev/null", *[part.numpy() for part in actor.parameters()] * 8)
+            torch.save(actor.state_dict(), "/dev/null")
         rewards.append(torch.as_tensor(reward, dtype=torch.float32))
         ends.append(torch.as_tensor(terminated | truncated, dtype=torch.float32))
     with torch.no_grad():

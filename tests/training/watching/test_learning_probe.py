@@ -119,9 +119,19 @@ def test_weights_that_blow_up_are_seen():
 
 
 def test_weights_that_are_no_numbers_are_counted():
-    """After a loss that was none."""
-    script = Script()
+    """After a loss that was none, and at the end of a script, which may be the next thing that happens."""
+    script, probe = Script(), LearningProbe()
     assert script.learn(scale=torch.nan)[NOT_FINITE] == 49
+    script = Script()
+    probe.install()
+    for scale in (1.0, 1.0, torch.nan):
+        probe._due = torch.inf if scale is torch.nan else 0.0
+        (script.net(torch.randn(16, 4)).mean() * scale).backward()
+        script.optimizer.step()
+    assert not probe.take()[NOT_FINITE]
+    probe.look_last()
+    assert probe.take()[NOT_FINITE] == 49
+    probe.remove()
 
 
 @pytest.mark.parametrize("follows", [False, True])

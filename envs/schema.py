@@ -12,7 +12,10 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from .errors import brief
+
 Check: TypeAlias = Callable[[Any], Any]
+LONGEST_NAME = 200
 NOUNS = {int: "a valid integer", float: "a valid number", str: "a valid string", bool: "a valid boolean"}
 
 
@@ -26,6 +29,11 @@ class InvalidValue(ValueError):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.name = ""
+
+    def sentence(self, given: Mapping[str, Any]) -> str:
+        """Return what is wrong, with the value's name and what was given in its place."""
+        shown = f", got {brief(given[self.name])}" if self.name in given else ""
+        return f"{self.name[:LONGEST_NAME]}: {self}{shown}"
 
 
 @dataclass(frozen=True)

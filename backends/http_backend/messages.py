@@ -83,8 +83,7 @@ def request_of(kind: type[Kind], given: Any) -> Kind:
     try:
         return kind(**checked_arguments(kind, given))
     except InvalidValue as error:
-        shown = f", got {brief(given[error.name])}" if error.name in given else ""
-        raise BadParameter(f"{error.name}: {error}{shown}") from None
+        raise BadParameter(error.sentence(given)) from None
 
 
 def parsed(kind: type[EnvRequest], query: Mapping[str, str]) -> dict[str, Any]:

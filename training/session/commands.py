@@ -8,12 +8,12 @@ arguments are checked.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from ...envs import PacError
+from ...envs.errors import brief
 from ...envs.schema import Bounds, InvalidValue, Length, checked_arguments
 from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
@@ -68,7 +68,7 @@ class BaseCommands:
         """
         name = request["command"]
         if not isinstance(name, str) or len(name) > MAX_TEXT:
-            raise CommandRefused(f"the name of a command must be a short text, got {_short(name)}")
+            raise CommandRefused(f"the name of a command must be a short text, got {brief(name)}")
         arguments = {key: value for key, value in request.items() if key != "command"}
         own, command = (getattr(type(self), f"{kind}_{name}", None) for kind in ("as", "do"))
         try:
@@ -79,7 +79,7 @@ class BaseCommands:
             self._check(viewer, name)
             return command(self, **checked_arguments(command, arguments, skip=1))  # type: ignore[no-any-return]
         except InvalidValue as error:
-            raise CommandRefused(_refusal(name, error, arguments)) from None
+            raise CommandRefused(f"{name} {error.sentence(arguments)}") from None
 
     def unknown(self, name: str) -> str:
         """Return an error message for an unknown command."""
@@ -265,17 +265,3 @@ class Commands(BaseCommands):
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
         self._checkpoints.wanted = True
-
-
-def _refusal(name: str, error: InvalidValue, arguments: Mapping[str, Any]) -> str:
-    """Return a sentence that names the invalid argument of a command."""
-    given = f", got {_short(arguments[error.name])}" if error.name in arguments else ""
-    return f"{name} {error.name[:MAX_TEXT]}: {error}{given}"
-
-
-def _short(value: object) -> str:
-    """Return at most 80 characters of a value's `repr`; Python refuses to write numbers with thousands of digits."""
-    try:
-        return f"{value!r:.80}"
-    except ValueError:
-        return f"a number of more than {sys.get_int_max_str_digits()} digits"

@@ -83,6 +83,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             metrics=(
                 *("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm"),
                 *("explained_variance", "value_mean", "learning_rate", "entropy_coefficient", "clip", "reward_scale"),
+                *("advantage_deviation", "return_deviation"),
                 *("decisions", "updates", "policy_lag"),
                 *("overlap/efficiency", "overlap/collector_idle", "overlap/learner_idle"),
             ),
@@ -109,6 +110,10 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".sac.trainer:SAC",
             settings=".sac.settings:SacSettings",
             player=".sac.evaluate:SacPlayer",
+            metrics=(
+                *("actor_loss", "critic_loss", "alpha", "entropy", "value_mean", "grad_norm", "learning_rate"),
+                *("sample_age", "replay_filled", "replay_missing", "decisions", "updates"),
+            ),
         ),
         TrainerKind(
             name="independent",

@@ -21,7 +21,7 @@ from ..backends.workers.worker import read_instructions
 from ..envs import Task, find
 from ..envs.fields import Array
 from ..envs.titles import set_title
-from .past.replay import ReplayedEnv
+from .past.rerun import RerunEnv
 from .playing import evaluation_seed
 
 MOST_ACTIONS = 32
@@ -58,7 +58,7 @@ def tried(task: Task, seed: int, *, seconds: float = SECONDS) -> Tried:
     """
     actions, end = actions_of(task), time.monotonic() + seconds
     random = np.random.default_rng(seed)
-    with closing(ReplayedEnv(task, seed, 0)) as env:
+    with closing(RerunEnv(task, seed, 0)) as env:
         episode = 0
         env.begin(episode)
         for number in range(STATES):
@@ -81,7 +81,7 @@ def tried(task: Task, seed: int, *, seconds: float = SECONDS) -> Tried:
     return Tried(len(actions), STATES)
 
 
-def _trace(env: ReplayedEnv, state: Array, action: Array, end: float) -> bytes | None:
+def _trace(env: RerunEnv, state: Array, action: Array, end: float) -> bytes | None:
     """Return what follows when an action is taken again and again until the episode ends; None if that takes too long.
 
     Of an episode that goes on, the last state is a part of it.
@@ -98,7 +98,7 @@ def _trace(env: ReplayedEnv, state: Array, action: Array, end: float) -> bytes |
     return b"".join([*seen, env.saved().tobytes()])
 
 
-def _over(env: ReplayedEnv) -> bool:
+def _over(env: RerunEnv) -> bool:
     return bool(env.row("terminated")[0] or env.row("truncated")[0])
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from pac.training.bench.facts import Figures, Progress, summary_of
+from pac.training.bench.facts import Progress, Results, summary_of
 from pac.training.bench.turns import alternate
 
 BOUNDS = {"session": 0.5, "script": 1.0}
@@ -24,7 +24,7 @@ TRAINING = str(Path(__file__).with_name("diagnosis_costs.py"))
 SHOWN = 5
 
 
-def diagnosis_cost(*, seconds: float = 30.0, rounds: int = 3, progress: Progress) -> Figures:
+def diagnosis_cost(*, seconds: float = 30.0, rounds: int = 3, progress: Progress) -> Results:
     """Train in a session and in a watched script, alternately, and add up the CPU time of the diagnosis.
 
     Args:

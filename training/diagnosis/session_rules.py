@@ -46,7 +46,7 @@ def checkpoint_not_written(evidence: Evidence) -> Iterator[Measured]:
     SESSION,
     Severity.FAULT,
     sentence="{text}",
-    why="LearnerCurves and figures of this time will be missing from the run.",
+    why="Curves and files of this time will be missing from the run.",
     advice="make room on the disk, or free it from limits; the training continues without the file",
     source="a file can be written or cannot",
     needs="a run folder",

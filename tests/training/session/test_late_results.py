@@ -33,7 +33,7 @@ def trained(folder: Path, task: str) -> tuple[dict[str, object], list[object]]:
     report, session = run_here(folder, task=task, steps=1080, **options)
     history, table = session.debugger.history, session.counter.counts.table
     kept = [history._actions, history._rewards, history._ends, history._values, history._decided]
-    frames = [(frame.step, frame.states.tolist()) for frame in history._frames]
+    frames = [(frame.step, frame.states.tolist()) for frame in history._keyframes]
     episodes = np.array([table._records[name] for name in ("env", "episode", "ret", "length", "outcome", "end")])
     counts = {name: report[name] for name in ("steps", "frames", "episodes", "iterations", "outcomes", "return_mean")}
     counts["alarms"] = report["alarms"]

@@ -11,6 +11,7 @@ from pac.envs.unknown import UNKNOWN
 from pac.training.config import Config
 from pac.training.dqn.trainer import DQN
 from pac.training.ppo.trainer import PPO
+from pac.training.sac.trainer import SAC
 from pac.training.session.until import Until
 from pac.training.trainers import trainer_kind
 
@@ -81,11 +82,12 @@ def test_one_lucky_episode_ends_nothing():
     assert found.text({"return_mean": 9.0}).endswith("(return 9)")
 
 
-@pytest.mark.parametrize(("kind", "name"), [(PPO, "ppo"), (DQN, "dqn")])
+@pytest.mark.parametrize(("kind", "name"), [(PPO, "ppo"), (DQN, "dqn"), (SAC, "sac")])
 def test_the_metrics_of_a_trainer_are_declared(kind, name):
     """Else a condition over one of them would be refused."""
-    settings = {"learning_starts": 16} if name == "dqn" else {"normalize_reward": True}
-    with started(kind, context(TASK, trainer=name, hidden=8, channels=4, **settings), 2) as trainer:
+    settings = {"normalize_reward": True, "channels": 4} if name == "ppo" else {"learning_starts": 16, "batch": 8}
+    task = find("Pendulum-v1") if name == "sac" else TASK
+    with started(kind, context(task, trainer=name, hidden=8, **settings), 2) as trainer:
         metrics = trainer.iterate() | trainer.iterate()
     declared = set(trainer_kind(name).metrics or ())
     assert set(metrics) <= declared

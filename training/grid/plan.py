@@ -106,8 +106,8 @@ def planned(given: Mapping[str, Any], seeds: Sequence[int], *, file: Path | None
     first = load({**given, **{key: values[0] for key, values in several.items()}}, file=file, vouch=vouch).config
     if first.resume:
         raise BadParameter("a grid continues by itself if it gets the --name that it had: leave out --resume")
-    if not any(getattr(first, limit) for limit in LIMITS):
-        raise BadParameter("runs of a grid need an end: set --steps, --frames, --episodes or --seconds")
+    if first.until is None and not any(getattr(first, limit) for limit in LIMITS):
+        raise BadParameter("runs of a grid need an end: set --steps, --frames, --episodes, --seconds or --until")
     combinations = list(product(*several.values()))
     count = len(combinations) * max(1, len(seeds))
     if count > MOST:

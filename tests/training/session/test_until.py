@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,7 +86,7 @@ def test_one_lucky_episode_ends_nothing():
 @pytest.mark.parametrize(("kind", "name"), [(PPO, "ppo"), (DQN, "dqn"), (SAC, "sac")])
 def test_the_metrics_of_a_trainer_are_declared(kind, name):
     """Else a condition over one of them would be refused."""
-    settings = {"normalize_reward": True, "channels": 4} if name == "ppo" else {"learning_starts": 16, "batch": 8}
+    settings: Any = {"normalize_reward": True, "channels": 4} if name == "ppo" else {"learning_starts": 16, "batch": 8}
     task = find("Pendulum-v1") if name == "sac" else TASK
     with started(kind, context(task, trainer=name, hidden=8, **settings), 2) as trainer:
         metrics = trainer.iterate() | trainer.iterate()

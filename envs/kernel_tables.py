@@ -31,9 +31,6 @@ Views = TypeVar("Views", bound=tuple[Any, ...])
 class FieldArrays:
     """The arrays of a task's fields by name: `(slots, rows, ...)`, untimed ones `(rows, ...)`.
 
-    Args:
-        buffers: The arrays of its fields, for all environments.
-
     Raises:
         ValueError: The task lacks a field of the task that its `spec` names, which the kernels are written for, or has
             another type or shape of it; or an array is not one block of the field's type and shape.

@@ -92,7 +92,6 @@ class Task:
         title: Its name on screen.
         factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
         kernels: `module:callable` that compiles every kernel of a native task, or loads it from the cache on disk.
-        observation: The observation field of one seat.
         num_actions: Number of actions. If an action has several components, the sum of their choices; if it is
             continuous, the number of its components.
         choices: Number of choices of each component of a multi-discrete action; its mask is their concatenation.

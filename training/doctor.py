@@ -33,7 +33,6 @@ class MachineCheck:
     """The result of one check.
 
     Attributes:
-        name: What was checked.
         ok: Whether it passed.
         value: What was found.
         advice: What to do if it did not pass.

@@ -43,7 +43,6 @@ class NoLimitBetting:
     """No-limit betting for two with equal stacks: the small blind acts first before the flop and last after it.
 
     Args:
-        sizes: The sizes of bets and raises.
         stack: Initial chips of each player.
     """
 
@@ -137,7 +136,6 @@ def holdem(sizes: BetSizes, stack: int, buckets: tuple[int, int, int]) -> PokerG
     """Return hold'em under an abstraction of its bets and of its cards.
 
     Args:
-        sizes: The sizes of bets and raises.
         stack: Initial stack of each player, in big blinds.
         buckets: Number of hand buckets on flop, turn and river; before the flop there are the 169 classes up to suits.
     """

@@ -131,7 +131,6 @@ class LiveRules(NamedTuple):
     Attributes:
         game: Its tree and, if they are few, its deals.
         betting: The no-limit rules, if bets can have any size.
-        open_cards: Number of open cards by street.
         unit: Chips of a big blind, the unit of winnings; 1 if there are no blinds.
     """
 

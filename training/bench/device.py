@@ -30,7 +30,6 @@ def measure_device(
     """Measure the device backend on the CPU with two threads.
 
     Args:
-        seconds: Seconds of each measurement of steps.
         training: Seconds of each training.
         rounds: Number of alternating measurements.
         large: The larger N at which the parts of PPO are measured.

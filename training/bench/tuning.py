@@ -31,7 +31,6 @@ class Trial:
     """Settings and what was measured with them.
 
     Attributes:
-        backend: The backend.
         num_envs: Number of environments N.
         workers: Number of workers; None is one per core.
         settings: Settings of the trainer that differ from the training's, by `trainer.name`.

@@ -26,9 +26,7 @@ class PlannedRun:
     """One run of a grid.
 
     Attributes:
-        name: The name of the run.
         settings: The settings that differ within the grid, by their names, as text.
-        config: Its configuration as a new run.
     """
 
     name: str
@@ -46,7 +44,6 @@ class GridPlan(NamedTuple):
 
     Attributes:
         name: What the names of the runs begin with.
-        members: The runs.
     """
 
     name: str

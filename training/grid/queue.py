@@ -99,7 +99,6 @@ class GridQueue:
     """Trains runs, some at a time, in the given order. What was trained before is not trained again.
 
     Args:
-        members: The runs.
         parallel: How many at a time; None for one per core, or one on a device.
 
     Attributes:

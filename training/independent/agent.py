@@ -50,7 +50,6 @@ class AgentMetrics:
         value_mean: The mean value of the taken actions.
         grad_norm: The norm of the gradient.
         learning_rate: The learning rate of the last gradient step.
-        replay_filled: The share of the replay that is filled.
         sample_age: How many steps ago the transitions of the last gradient step began, a mean.
         replay_missing: Transitions that could not be used because their last observation was no longer kept.
         replay_overwritten: Transitions that were drawn again because they were overwritten during the draw.

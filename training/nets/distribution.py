@@ -170,7 +170,6 @@ class ActionNoise:
         first_env: The number of the first environment among those of all processes.
         num_envs: Number of environments.
         players: Seats of an environment.
-        numbers: Random numbers per action.
         device: Where to compute them.
     """
 

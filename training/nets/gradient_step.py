@@ -30,7 +30,6 @@ class GradientStep:
 
     Attributes:
         optimizer: Adam over the network's parameters.
-        threads: Compute the rows of a step.
         ranks: Add their gradients.
         rows_at_once: The most rows that one thread computes at once on the CPU.
         max_norm: Maximum norm of the gradient of all ranks together.

@@ -104,7 +104,6 @@ class CapturedRollout:
         """Step the environments T times, as `rollout` does; return the same.
 
         Args:
-            first_step: The number of the first step in the training.
             timer: Gets the time of all steps as that of the environments.
             on_decision: Called with the policy's outputs and values of the last step.
         """

@@ -157,7 +157,6 @@ class PpoLearner:
 
     Attributes:
         policy: The network that is trained.
-        gradients: Takes gradient steps on it.
         settings: The settings of PPO.
         shuffle: Orders the minibatches; on the CPU.
     """

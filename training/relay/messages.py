@@ -64,7 +64,6 @@ class Hello:
         protocol: Version of the messages.
         telemetry: Version of the telemetry.
         version: Of pac-tui.
-        run: The name of its run.
         pid: The session's process.
         ranks: The numbers and processes of the ranks of its training on that machine.
     """

@@ -27,7 +27,6 @@ class ReplaySettings:
         steps: n of the n-step return, in decisions.
         stack: Frames k of an observation.
         gamma: Discount per decision, or per frame.
-        gamma_per_frame: Whether to discount by gamma^frames.
         spare: Positions that may be written between the end of an iteration and the saving of its state.
         priorities: How transitions are drawn by their errors; None draws them uniformly.
     """

@@ -53,7 +53,6 @@ class RunFolder:
     """One run on disk.
 
     Args:
-        first: Whether the folder of all runs was created for it.
         held: The folder, which `entry` belongs to even if another one gets its path; at the latest from `claim` on.
     """
 

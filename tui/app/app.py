@@ -87,7 +87,6 @@ class PacApp(TerminalApp):
         INSTEAD: Actions by the ids of commands that do not do what the table of keys says.
 
     Args:
-        connection: The session.
         state: What the app showed before a replay.
     """
 

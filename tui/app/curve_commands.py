@@ -101,7 +101,6 @@ class CurveCommands:
 
     Args:
         state: What the app shows.
-        view: The view of the curves.
         host: The app.
     """
 

@@ -56,7 +56,6 @@ class Situation(NamedTuple):
 
     Attributes:
         phase: What the session is doing.
-        view: Name of the view.
         env: The trainer's word for an environment.
         travels: Whether the arrow keys go through time.
         replay: Whether a recorded episode is shown.

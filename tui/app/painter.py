@@ -122,7 +122,6 @@ class Painter:
 
     Attributes:
         grid: The summary.
-        output: The output.
         diagnosis: What is wrong.
         curves: The learning curves.
     """

@@ -59,7 +59,6 @@ class SessionCommands:
 
     Args:
         state: What the app shows.
-        send: Sends a command.
         host: The app.
 
     Attributes:

@@ -25,7 +25,6 @@ class AppState:
         lost: The error if the session could not start or its process has died.
         runs_script: Whether this program runs the script whose session is shown.
         end: How that script has ended; empty while it runs.
-        view: Name of the view.
         env: The environment, from 0.
         seat: The seat in it, from 0.
         curves: Axes, cursor, range and choice of the curves.

@@ -14,7 +14,6 @@ class Scale:
     """A size at which a board can be drawn.
 
     Attributes:
-        name: Its name.
         columns: Columns of text.
         lines: Lines of text.
         span: Lines per row of the prepared board.

@@ -30,7 +30,6 @@ class BoardBorder(NamedTuple):
         sign: Text at the top right. It shows the state, which the color alone must not do.
         color: Color of the border, which also shows the state.
         captions: Text at the bottom: the first of these that fits.
-        selected: Whether the board is selected.
         mark: Color of sign and caption, if it differs.
         notes: Lines between the board and its caption.
         message: Text that is shown in place of the board.

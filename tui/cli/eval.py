@@ -42,12 +42,7 @@ HANDS, RESOLVED_HANDS = 1_000_000, 400
 
 
 def resolver_settings(given: Sequence[str], *, resolve: bool) -> tuple[dict[str, str] | None, tuple[str, ...]]:
-    """Split `section.setting=value` texts into the resolver's settings, None without a resolver, and the rest.
-
-    Args:
-        given: The values of --set.
-        resolve: Whether --resolve was given, which needs no settings.
-    """
+    """Split `section.setting=value` texts into the resolver's settings, None without a resolver, and the rest."""
     parts = [(text, *text.removeprefix(RESOLVER).partition("=")) for text in given]
     found = {name.replace("-", "_"): value for text, name, _, value in parts if text.startswith(RESOLVER)}
     return found if found or resolve else None, tuple(text for text in given if not text.startswith(RESOLVER))

@@ -13,11 +13,7 @@ NAME = "stdout"
 
 
 class NamedStdout:
-    """Wraps a stream; errors of writing to it have the file name `stdout`.
-
-    Args:
-        stream: The stream.
-    """
+    """Wraps a stream; errors of writing to it have the file name `stdout`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -120,11 +120,7 @@ def serve(arguments: Sequence[str], port: int) -> int:
 
 
 class KeptErrors:
-    """The stderr of an app, whose end is kept.
-
-    Args:
-        stream: The stream.
-    """
+    """The stderr of an app, whose end is kept."""
 
     def __init__(self, stream: StreamReader) -> None:
         self._stream, self._kept = stream, b""

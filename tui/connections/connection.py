@@ -25,7 +25,6 @@ class SessionConnection:
     The session starts in a thread, so that the screen appears at once.
 
     Args:
-        start: Starts a session, or finds one.
         origin: Whether the app runs the session in a process, in a thread or as a script, or has found it running
             elsewhere.
         starting: What the session does before it is ready.

@@ -98,9 +98,6 @@ class SessionGroup(SessionConnection):
         members: The sessions.
         find: Returns all sessions of now, of which new ones are added.
         owner: What has started the sessions for the app; None if they were found running.
-
-    Attributes:
-        selected: The index of the selected session.
     """
 
     def __init__(

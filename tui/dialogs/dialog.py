@@ -29,9 +29,6 @@ END = 1_000_000
 class PanelDialog(Modal[Result]):
     """A panel of rows. A subclass draws them in `draw`.
 
-    Args:
-        line: An input below the panel.
-
     Attributes:
         SENDS: The commands whose refusals are shown in the dialog.
         error: The last refusal.
@@ -97,7 +94,6 @@ class SessionDialog(PanelDialog[None]):
     Args:
         command: Sends a command.
         snapshot: The newest snapshot.
-        line: The input.
     """
 
     line: Input

@@ -173,12 +173,10 @@ def line(
     """Return the line of an episode.
 
     Args:
-        row: The episode.
         columns: The columns that are shown.
         now: s since the epoch.
         colors: Colors of the outcomes.
         shown: Formats returns.
-        selected: Whether it is selected.
     """
     cells = {
         "age": (age(now - row.when), SOFT),

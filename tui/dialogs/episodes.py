@@ -87,7 +87,6 @@ class EpisodesDialog(EpisodeList):
     """Lists the last episodes of a session. Enter replays the selected one.
 
     Args:
-        replay: Has the selected episode replayed.
         snapshot: The newest snapshot.
     """
 

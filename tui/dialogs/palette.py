@@ -27,7 +27,6 @@ class PaletteCommands:
     """What the palette needs of the app.
 
     Attributes:
-        title_of: Returns what a command does.
         unavailable: Returns why a command cannot be executed; an empty text if it can.
         change: Uses other preferences at once.
     """
@@ -38,11 +37,7 @@ class PaletteCommands:
 
 
 class CommandPalette(ListDialog[Key, str | None]):
-    """Lists the commands; the result is the one to execute.
-
-    Args:
-        commands: What the commands are.
-    """
+    """Lists the commands; the result is the one to execute."""
 
     heading, NO_ITEMS = "Commands", "no command matches"
     MOST_COLUMNS, FILLS = 100, True

@@ -49,11 +49,7 @@ class Prompt(Modal[str | None]):
 
 
 class KeyPrompt(Modal[str | None]):
-    """The result is the name of the key that the user presses, or None for Escape.
-
-    Args:
-        question: What the key is for.
-    """
+    """The result is the name of the key that the user presses, or None for Escape."""
 
     def __init__(self, question: str) -> None:
         super().__init__()
@@ -73,7 +69,6 @@ class KeyedInput(Input):
     """An input with keys that, while it is empty, post a message instead of being typed.
 
     Args:
-        keys: Names of these keys.
         **options: As for any input.
     """
 

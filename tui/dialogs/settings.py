@@ -26,9 +26,7 @@ class Setting(NamedTuple):
     Attributes:
         name: Its name in the file, in a section or not.
         label: Its name in the dialog.
-        values: What it can be.
         about: What it means.
-        unit: Of a number.
     """
 
     name: tuple[str, ...]

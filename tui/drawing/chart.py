@@ -92,11 +92,8 @@ class Line(NamedTuple):
 
     Attributes:
         x: Rising values, `(points,)`.
-        y: As many values.
-        color: Its color.
         dash: Dots that are drawn and dots that are left out, in turn; an empty tuple for a continuous curve.
         broken: Rising values, `(breaks,)`, where it is NaN or infinite.
-        values: What it is there.
     """
 
     x: Reals

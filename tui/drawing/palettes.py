@@ -17,7 +17,6 @@ class Palette:
         line: Borders and the empty part of bars.
         faint: Hints and headings.
         soft: Labels.
-        text: Values.
         bright: Important values.
         accent: Selection and curves.
         green: Good.

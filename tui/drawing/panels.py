@@ -20,7 +20,6 @@ class Section:
 
     Attributes:
         title: Text at the top left of the border.
-        rows: Returns rows for a number of columns and rows.
         fills: Whether it takes the room that other sections leave.
         least: Rows that it needs if it fills; with fewer it is left out.
         note: Text or row at the top right of the border; the end of a row that is too long is left out.

@@ -36,7 +36,6 @@ class TerminalColors:
     """What the terminal can show.
 
     Attributes:
-        sixteen: Whether it has sixteen colors only.
         nearest: Whether it has 256, and each color is replaced by the nearest of these.
         passed_on: Whether it is tmux, which passes all colors on though TERM says that it has fewer.
     """

@@ -94,7 +94,6 @@ def round_values(axis: Ends, least: float, *, log: bool = False, time: bool = Fa
     """Yield sets of round values on an axis, rising: powers of ten on a logarithmic one, and multiples of 1, 2 or 5.
 
     Args:
-        axis: Its ends.
         least: The least distance of multiples, as a share of the axis.
         log: Whether it is logarithmic.
         time: Whether they are multiples of seconds, minutes and hours instead.

@@ -23,7 +23,6 @@ class Seen:
     """A run of a grid with what was read of it.
 
     Attributes:
-        run: The run.
         found: What is on disk; None before it has begun.
     """
 

@@ -66,7 +66,6 @@ class GridScreen(ListDialog[Seen, GridRun | None]):
     """Lists the runs; the result is one to show.
 
     Args:
-        name: The name of the grid.
         queue: The runs.
         selected: The name of the run that is selected at first; the first one by default.
     """

@@ -75,7 +75,6 @@ class ButtonGame:
     """One environment of a task whose steps are frames and whose actions are buttons.
 
     Attributes:
-        task: The task.
         frames: Frames played in this episode.
         ended: How the episode ended, or None while it runs.
         shown: The boards by field; after the end, the last ones of the episode.
@@ -83,7 +82,6 @@ class ButtonGame:
 
     Args:
         spec: The task; if its steps are placements, its variant with frames is played.
-        seed: Seed of the game.
 
     Raises:
         BadParameter: The task's actions are not buttons.

@@ -32,7 +32,6 @@ class CardsApp(TerminalApp):
     """Shows the table, and below it the actions.
 
     Args:
-        match: The match.
         against: The opponent's name, for the heading.
     """
 

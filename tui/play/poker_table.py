@@ -26,7 +26,6 @@ def table(match: Match, width: int, *, advice: bool) -> list[Row]:
     """Return the rows of a table.
 
     Args:
-        match: The match.
         width: Columns of text.
         advice: Whether to show the opponent's probabilities, and at the end of a hand those of its decisions.
     """

@@ -73,7 +73,6 @@ class EvaluationDialog(EpisodeList):
     """Lists episodes, best first; the result is the one to replay.
 
     Args:
-        found: The evaluation.
         selected: The number of the episode that is selected at first; 0 for the best one.
         error: Why an episode was not replayed.
     """

@@ -46,7 +46,6 @@ def export_episode(episode: Episode, path: Path, target: Path, *, board: bool = 
     """Export an episode.
 
     Args:
-        episode: The episode.
         path: The file that it was read from.
         target: A file that ends in `.cast` (asciinema) or `.gif`.
         board: Whether to write only the board, larger than on the screen.

@@ -17,7 +17,6 @@ class ReplayApp(PacApp):
     """Shows a recorded episode from its first state on.
 
     Attributes:
-        playing: Whether it plays.
         rate: Playing speed in steps/s.
     """
 

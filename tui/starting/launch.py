@@ -38,7 +38,6 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     """Run a session and the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
 
     Args:
-        config: What to run.
         in_process: Whether the session runs in a thread of this process.
         report: The file to which the session's report is written at the end, as JSON.
 
@@ -108,7 +107,6 @@ def show_ranks(ranks: int, arguments: Sequence[str]) -> int:
     """Start the ranks of a training, and show them until they end; return the exit code.
 
     Args:
-        ranks: How many.
         arguments: Those of `pac-tui` for each rank.
 
     Raises:
@@ -132,7 +130,6 @@ class AppExit(NamedTuple):
     """How the app ended.
 
     Attributes:
-        code: Its exit code.
         name: The run that it showed.
         next_run: The run to show next, if the user has chosen one.
         reason: Why it could not show the session, if so.

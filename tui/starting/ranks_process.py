@@ -26,7 +26,6 @@ class RanksProcess:
     """Starts ranks, and ends them with the app unless it detaches.
 
     Args:
-        ranks: How many.
         arguments: Those of `pac-tui` for each rank.
     """
 

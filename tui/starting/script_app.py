@@ -38,7 +38,6 @@ class ScriptConnection(SessionConnection):
     """The connection to a script that this program runs: to one of its sessions, and after that to the next.
 
     Args:
-        script: The script.
         reader: Reads the session that is shown first.
         leaves: Whether the app leaves when the script has ended.
     """
@@ -102,7 +101,6 @@ def find_session(pid: int, shown: TelemetryReader | None, wanted: str | None = N
 
     Args:
         pid: The process.
-        shown: The session that is shown now, if any.
         wanted: The name of the session that the user has chosen.
     """
     over = shown is None or _is_over(shown)
@@ -137,7 +135,6 @@ def run_script_app(interpreter: str, arguments: list[str], *, leaves: bool, keep
     """Run a script and show its environments; return its exit code.
 
     Args:
-        interpreter: What runs it.
         arguments: The script and its arguments, or `-m`, a module and its arguments.
         leaves: Whether the app leaves when the script has ended, instead of at a key.
         keep: Whether a run of it is kept.

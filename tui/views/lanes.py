@@ -48,8 +48,6 @@ def lanes_section(lanes: Sequence[Lane], lines: int, metrics: Mapping[str, float
     """Return a panel with `lines` lines for each lane over the time that all lanes cover; None without lanes.
 
     Args:
-        lanes: The lanes.
-        lines: Lines of each.
         metrics: The last metrics of the trainer, of which those of overlap are shown.
     """
     drawn = sorted((lane for lane in lanes if lane.laps), key=lambda lane: lane.name == EVALUATION)

@@ -59,7 +59,6 @@ def measure_parts(measure: Callable[[int], Array], parts: int, threads: int, on_
 
     Args:
         measure: Returns the results of a part, `(n,)`; called by several threads.
-        threads: How many parts are measured at once.
         on_progress: Called with the share that is done.
     """
     results = []

@@ -24,7 +24,6 @@ def expected(
     """Write the expected value of a deal to player 0 at every node from `root` to `end - 1`.
 
     Args:
-        nodes: The tree.
         first: `(entries,)` probabilities by which player 0 acts.
         second: The same of player 1.
         bucket: `(streets, 2)` the deal's buckets.
@@ -57,7 +56,6 @@ def played(
     """Play a deal once from a node on; return the winnings of player 0 in chips.
 
     Args:
-        nodes: The tree.
         first: `(entries,)` probabilities by which player 0 acts.
         second: The same of player 1.
         bucket: `(streets, 2)` the deal's buckets.
@@ -89,7 +87,6 @@ def expected_below(
     """Write the expected values of deals to player 0 at some nodes if both follow `strategy`.
 
     Args:
-        nodes: The tree.
         strategy: `(entries,)` probabilities.
         buckets: `(deals, streets, 2)`.
         signs: `(deals, results)`.
@@ -122,7 +119,6 @@ def duel(
     """Play deals once from each seat; write the winnings of one strategy against the other per hand.
 
     Args:
-        nodes: The tree.
         one: `(entries,)` probabilities.
         other: The same of the opponent.
         buckets: `(deals, streets, 2)`.

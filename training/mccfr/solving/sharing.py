@@ -193,7 +193,6 @@ class Assignments(NamedTuple):
 
         Args:
             worker: Whose iterations.
-            most: The most iterations to claim.
         """
         taken, size = _claim(self.taken[worker : worker + 1], int(self.wanted[worker]), most, self.shared)
         return int(self.first[worker]) + taken, size

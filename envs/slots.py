@@ -50,8 +50,6 @@ class SlotOrder:
 
     Attributes:
         slots: Number of slots S.
-        ring: As above.
-        rollouts: As above.
         head: Number of times that a slot was written; never decreases, also not at a carry.
         newest: The slot that was written last.
     """

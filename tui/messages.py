@@ -19,7 +19,6 @@ class SnapshotTaken(Message):
     """A new snapshot of the session. It replaces one that was not handled yet.
 
     Attributes:
-        snapshot: The same.
         members: All sessions, if several are shown.
         selected: The index of the session among them.
     """

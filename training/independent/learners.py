@@ -31,9 +31,6 @@ class Learners:
 
     Args:
         context: What the session gives.
-
-    Attributes:
-        agents: The same.
     """
 
     def __init__(self, context: Context, settings: IndependentSettings, agents: Sequence[AgentLearner]) -> None:

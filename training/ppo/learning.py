@@ -90,7 +90,6 @@ class RolloutLearner:
         shuffle: Orders the minibatches; on the CPU.
 
     Attributes:
-        policy: The same.
         decisions: Decisions of active rows that were learned from so far.
         updates: Updates so far.
     """

@@ -30,7 +30,6 @@ class SessionConnection:
         starting: What the session does before it is ready.
 
     Attributes:
-        starting: The same.
         number: This viewer's number among the viewers of the session; 0 before it has joined.
         detached: Whether the session continues when the app ends.
         selected: The index of the session among several, see `SessionGroup`, or among those of a script that

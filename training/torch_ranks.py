@@ -61,13 +61,11 @@ class TorchRanks(Ranks):
                 tensor.detach().copy_(part.view(tensor.shape))
 
     def totals(self, numbers: Sequence[int]) -> list[int]:
-        """Return the sum over all ranks of each number."""
         tensor = torch.tensor(numbers, dtype=torch.int64)
         self._together(lambda: dist.all_reduce(tensor))
         return [int(number) for number in tensor]
 
     def maximum(self, number: int, waiting: Callable[[], None] = lambda: None) -> int:
-        """Return the largest of all ranks' numbers; `waiting` is called now and then until all have come."""
         tensor = torch.tensor(number, dtype=torch.int64)
         self._together(lambda: _wait(dist.all_reduce(tensor, dist.ReduceOp.MAX, async_op=True), waiting))
         return int(tensor)

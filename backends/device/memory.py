@@ -164,7 +164,6 @@ class DeviceMemory(Buffer):
         return found
 
     def carry(self) -> None:
-        """Copy the newest slot of the timed fields to the first slot of the next rollout, on the device."""
         newest, first = self.order.newest, self.order.carried_to
         if newest != first:
             for name, tensor in self.tensors.items():
@@ -173,7 +172,6 @@ class DeviceMemory(Buffer):
         self.order.carried()
 
     def reset_episodes(self) -> None:
-        """Set the episode counts to -1 and the states to 0, as before the first episode."""
         self.tensors["episode"].fill_(-1)
         if "state" in self.tensors:
             self.tensors["state"].zero_()

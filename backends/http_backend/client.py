@@ -83,24 +83,20 @@ class HttpConnections(Connections):
         self._first[env] = {"seed": seed}
 
     def send_reset(self, envs: list[int]) -> None:
-        """Request the next episode of environments."""
         for env in envs:
             self._ask(env, "/reset", self._first.pop(env, {}))
 
     def send_step(self, envs: list[int], slot: int) -> None:
-        """Request a step of environments with the actions of `slot`."""
         players, actions = self._task.players, self._buffer["action"][slot].tolist()
         for env in envs:
             mine = actions[env] if players == 1 else actions[env * players : (env + 1) * players]
             self._ask(env, self._path, {self._key: mine})
 
     def send_board_requests(self) -> None:
-        """Send with the next requests which environments should draw boards."""
         if LOOKED_AT in self._buffer:
             self._looked = self._buffer.boards_requested()
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data."""
         if not self._polls[env].poll(1000 * LOOK):
             return False
         try:
@@ -117,23 +113,19 @@ class HttpConnections(Connections):
         return True
 
     def answered(self, env: int) -> bool:
-        """Return whether any part of the answer has arrived, read or unread."""
         return self.connected(env) and bool(self._polls[env].poll(0))
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
-        """Write the received answers of all environments, or of `envs`, into `slot`."""
         for env in range(self._count) if envs is None else envs.tolist():
             with self._decoding(env):
                 self._decode(env, slot)
 
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
         for env in envs.tolist():
             with self._decoding(env):
                 self._decode_last(env, slot)
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write only the observations, masks and boards of new episodes."""
         for env in envs.tolist():
             with self._decoding(env):
                 self._see(env, slot)

@@ -128,19 +128,16 @@ class SocketConnections(Decoder):
         return answer
 
     def drop(self, env: int) -> None:
-        """Close an environment's connection, if it has one."""
         self._got[env] = 0
         super().drop(env)
 
     def send_reset(self, envs: list[int]) -> None:
-        """Request the next episode of environments."""
         self._begin(FrameKind.RESET_RESP)
         asked = frame(FrameKind.RESET_REQ, self._ident)
         for env in envs:
             self.send(env, asked)
 
     def send_step(self, envs: list[int], slot: int) -> None:
-        """Request a step of environments with the actions of `slot`."""
         self._begin(self._answer)
         self._actions[...] = self._buffer["action"][slot].reshape(self._actions.shape)
         head = HEADER.pack(self._kind, self._ident, self._acting)
@@ -150,7 +147,6 @@ class SocketConnections(Decoder):
             self.send(env, asked)
 
     def send_board_requests(self) -> None:
-        """Send which environments should draw boards, where that has changed."""
         looked = self._buffer.boards_requested() if LOOKED_AT in self._buffer else self._last_requested
         if looked == self._last_requested:
             return
@@ -162,7 +158,6 @@ class SocketConnections(Decoder):
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data."""
         wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
         if not got and not self.answered(env):
             self._wait(env)
@@ -191,7 +186,6 @@ class SocketConnections(Decoder):
             self._patience.learn(time.monotonic_ns() - begun)
 
     def answered(self, env: int) -> bool:
-        """Return whether any part of the answer has arrived, read or unread."""
         wire = self._wires[env]
         if wire is None or self._got[env]:
             return self._got[env] > 0

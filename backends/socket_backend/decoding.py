@@ -66,7 +66,6 @@ class Decoder(Connections):
         self._watched: NDArray[np.intp] | None = None
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
-        """Write the received answers of all environments, or of `envs`, into `slot`."""
         pairs = self._pairs.get(slot) or self._pair(slot)
         if envs is None:
             for into, source in pairs.quick:
@@ -85,7 +84,6 @@ class Decoder(Connections):
             self._draw(envs)
 
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
         self._rows_of("final_observation", slot)[envs] = self._observations[envs]
         if self._last_pictures and not self._plain:
             last_drawn = self._buffer[LAST_DRAWN][0]
@@ -94,7 +92,6 @@ class Decoder(Connections):
             last_drawn[drawn] = self._buffer["episode"][0, drawn]
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write only the observations, masks and boards of new episodes."""
         self._rows_of("observation", slot)[envs] = self._observations[envs]
         if self._task.masked:
             self._decode_masks(slot, envs)

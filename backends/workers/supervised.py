@@ -113,7 +113,6 @@ class SupervisedBackend(Backend):
 
     @property
     def drawing_seconds(self) -> float:
-        """How long all pictures took in the workers."""
         return sum(member.block.quads[DRAWN] for member in self._fleet.members) / 1e9
 
     def _replace_if_failed(self, member: Member, slot: int) -> bool:

@@ -58,20 +58,16 @@ class BatchLog(StepLog):
         self._over: Any = None
 
     def observation(self, env: int) -> Any:
-        """Return what an environment observes now."""
         return row_of(self._observations, env, self.num_envs)
 
     def last_observation(self, env: int) -> Any:
-        """Return the last observation of an episode that the newest step ended, if it is known."""
         over = self._over
         return self._last[env] if self._last is not None and over is not None and bool(over[env]) else None
 
     def last_action(self, env: int) -> Any:
-        """Return the action of an environment in the step that was processed last, if it is no number."""
         return None if self.keeps else row_of(self._actions, env, self.num_envs)
 
     def next_actions(self) -> Any:
-        """Return the actions of the step that waits."""
         return self._actions
 
     def wait_for(self, actions: Any) -> None:
@@ -172,7 +168,6 @@ class BatchLog(StepLog):
             self._actions = self._observations = self._last = None
 
     def forget(self) -> None:
-        """Forget what environments observe and were told."""
         self._keep(None, None, None, watched=False)
         self._newest = None
 
@@ -205,7 +200,6 @@ class BatchLog(StepLog):
                 self._unknown.add(env)
 
     def take(self) -> LoggedSteps | None:
-        """Return the steps that were noted, and forget them; None if there are none."""
         count, envs = len(self._steps), self.num_envs
         if not count:
             return None

@@ -64,15 +64,12 @@ class EnvPool(VectorEnv):
         parts.prepare(env, observations)
 
     def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
-        """Note a step, or one of its halves."""
         super().note({"send": "step_async", "recv": "step_wait"}.get(name, name), args, kwargs, result, entered)
 
     def actions(self, env: Any) -> Any:
-        """Return the space of one environment's actions."""
         return env.action_space
 
     def resets(self, env: Any) -> str:  # noqa: ARG002
-        """Return when it resets environments."""
         return NEXT
 
 
@@ -102,7 +99,6 @@ class EnvPoolParts(Followed):
         return f"{kind_of(env)} {vector_id(env)}"
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Return the observations and infos of a reset."""
         return result[0], result[1]
 
     def after(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
@@ -118,7 +114,6 @@ class EnvPoolParts(Followed):
             self.begin(observations, infos, args, kwargs)
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
-        """Note a reset."""
         for index, row in enumerate(_rows(infos)):
             self._begin_row(row, observations, index, len(infos["env_id"]))
 
@@ -131,7 +126,6 @@ class EnvPoolParts(Followed):
             self.log.begin(row, observation)  # type: ignore[attr-defined]
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Pass the gate."""
         if name in EnvPool.waits:
             for row, action in self._actions(name, args, kwargs):
                 self.log.wait_for(row, action)  # type: ignore[union-attr]

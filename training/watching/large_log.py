@@ -121,7 +121,6 @@ class LargeLog(BatchLog):
         return np.array(host_array(flat)).reshape(self.num_envs, -1)
 
     def take(self) -> LoggedSteps | None:
-        """Return the steps that were noted, and forget them; None if there are none."""
         if self._newest is not None:
             self._read(self._newest, np.arange(self.num_envs))
             self._newest = None
@@ -139,7 +138,6 @@ class LargeLog(BatchLog):
         return LoggedSteps(np.array(given), np.array(rewards), np.array(codes), None, infos, unknown, None, sums)
 
     def begin(self, observations: Any, mask: Any = None) -> None:
-        """Note what a reset of all environments, or of those of a mask, returned."""
         super().begin(observations)
         begun = slice(None) if mask is None else mask
         self._returns[begun], self._lengths[begun], self._begins = 0.0, 0, NONE

@@ -39,16 +39,13 @@ class SingleEnv(Followed):
         return result, {}
 
     def noter(self, log: Any) -> Noter:
-        """Return the fastest way to note a call in a log."""
         return log.noter(self.row, self.after)  # type: ignore[no-any-return]
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Pass the gate."""
         if name == "step":
             self.log.wait_for(self.row, action_of(args, kwargs))  # type: ignore[union-attr]
 
     def note(self, name: str, args: AnyArgs, kwargs: AnyKwargs, result: Any, entered: float) -> None:
-        """Note a step."""
         if name != "step":
             return
         if self.log is None:
@@ -64,7 +61,6 @@ class SingleEnv(Followed):
         log.note(self.row, action, entered, observation, reward, terminated, truncated, info, end, stepped=not begun)
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
-        """Note a reset."""
         self.log.begin(self.row, observations)  # type: ignore[union-attr]
         self.log.seeded(self.row, kwargs.get("seed"))  # type: ignore[union-attr]
 
@@ -120,7 +116,6 @@ class SingleEnv(Followed):
         return self.drawer
 
     def close(self) -> None:
-        """Note that the script has closed it."""
         if self.log is not None:
             self.log.settle(self.row)  # type: ignore[attr-defined]
         super().close()
@@ -155,15 +150,12 @@ class VectorEnv(Followed):
             super().before(name, args, kwargs)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
-        """Pass the gate."""
         self.log.wait_for(action_of(args, kwargs))  # type: ignore[union-attr]
 
     def noter(self, log: Any) -> Noter:
-        """Return the fastest way to note a call in a log."""
         return log.noter(self.after)  # type: ignore[no-any-return]
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Return the observations and infos."""
         return result[0], result[1]
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
@@ -244,11 +236,9 @@ class BatchedEnv(VectorEnv):
     others = ()
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:
-        """Return the observations and infos."""
         return SingleEnv.first(self, args, kwargs, result)  # type: ignore[arg-type]
 
     def resets(self, env: Any) -> str:  # noqa: ARG002
-        """Return when it resets environments."""
         return SAME
 
 
@@ -260,15 +250,12 @@ class VecEnv(VectorEnv):
         return self.after
 
     def first(self, args: AnyArgs, kwargs: AnyKwargs, result: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Return the observations and infos."""
         return result, fact(args[0], "reset_infos") or ()
 
     def actions(self, env: Any) -> Any:
-        """Return the space of one environment's actions."""
         return fact(env, "action_space")
 
     def parts_of(self, result: Any) -> tuple[Any, ...]:
-        """Return observations, rewards, terminations, truncations, infos, and last observations of a step."""
         observations, rewards, dones, infos = result
         dones = host_array(dones)
         if not dones.any():
@@ -281,7 +268,6 @@ class VecEnv(VectorEnv):
         return observations, rewards, dones & ~truncated, truncated, infos, last
 
     def resets(self, env: Any) -> str:  # noqa: ARG002
-        """Return when it resets environments."""
         return SAME
 
 
@@ -308,7 +294,6 @@ class ParallelEnv(Followed):
             self.log.begin(self._row(agent), observation)  # type: ignore[union-attr]
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Pass the gate."""
         if name == "step":
             actions = action_of(args, kwargs)
             agent = next(iter(actions), None)
@@ -404,12 +389,10 @@ class TurnEnv(ParallelEnv):
         super().before(name, args, kwargs)
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Pass the gate."""
         if name == "step" and self.log.attention[0]:  # type: ignore[union-attr]
             self.log.wait_for(self._row(self._turn), action_of(args, kwargs))  # type: ignore[union-attr]
 
     def begin(self, observations: Any, infos: Any, args: AnyArgs, kwargs: AnyKwargs) -> None:  # noqa: ARG002
-        """Note a reset of all agents."""
         for row in self._rows.values():
             self.log.begin(row, None)  # type: ignore[union-attr]
 

@@ -93,15 +93,12 @@ class RowLog(StepLog):
             self._missing = None
 
     def observation(self, env: int) -> Any:
-        """Return what an environment observes now."""
         return self._observed[env] if env < self._grown else None
 
     def last_observation(self, env: int) -> Any:
-        """Return the last observation of an episode that the newest step ended, if a reset followed it."""
         return self._final.get(env)
 
     def last_action(self, env: int) -> Any:
-        """Return the newest action of an environment, if it is no number."""
         return self._given.get(env)
 
     def next_actions(self) -> Any:
@@ -277,7 +274,6 @@ class RowLog(StepLog):
         return True
 
     def settle_all(self) -> None:
-        """Note that nothing follows: the flags of the newest steps have ended episodes."""
         with self.lock:
             for row in range(self._grown):
                 self.settle(row)
@@ -306,7 +302,6 @@ class RowLog(StepLog):
         return found.tolist() if found.size == 1 else found.copy()
 
     def forget(self) -> None:
-        """Forget what environments observe and were told."""
         self._observed[:] = self._infos[:] = [None] * self._grown
         self._final.clear()
         self._given.clear()

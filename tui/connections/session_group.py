@@ -125,7 +125,6 @@ class SessionGroup(SessionConnection):
 
     @property
     def target(self) -> SessionConnection:
-        """The connection to the selected session."""
         return self._connections[self.selected]
 
     def members(self) -> tuple[SeenSession, ...]:
@@ -144,11 +143,9 @@ class SessionGroup(SessionConnection):
         return self.target.take(look)
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """Send a command to the selected session and return its answer."""
         return self.target.call(command, **arguments)
 
     def wait(self) -> RunningSession:
-        """Wait until the selected session has started; return it."""
         return self.target.wait()
 
     @property
@@ -179,11 +176,9 @@ class SessionGroup(SessionConnection):
 
     @property
     def ended(self) -> bool:
-        """Whether what the app has started has ended."""
         return self._owner is None or self._owner.ended(over=all(member.over for member in self._seen))
 
     def exit_code(self) -> int | None:
-        """Return the exit code of the selected session; None while it starts or runs."""
         return self.target.exit_code()
 
     def stop_start(self) -> bool:

@@ -41,7 +41,6 @@ class BreakpointsDialog(ListDialog[Any, None]):
         self._sent = ""
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a new snapshot."""
         self._snapshot = snapshot
         self.draw()
 

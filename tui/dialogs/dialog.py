@@ -103,7 +103,6 @@ class SessionDialog(PanelDialog[None]):
         self.command, self.snapshot = command, snapshot
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a new snapshot."""
         self.snapshot = snapshot
         self.draw()
 

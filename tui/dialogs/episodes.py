@@ -99,7 +99,6 @@ class EpisodesDialog(EpisodeList):
         self.show(snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a new snapshot."""
         if snapshot.episodes is not None:
             self.rows = rows_of(snapshot.episodes, snapshot.description)
         self._watched = snapshot.description.watched

@@ -62,7 +62,6 @@ class CommandPalette(ListDialog[Key, str | None]):
         self.dismiss(item.id)
 
     def action_select(self, by: int) -> None:
-        """Select another command."""
         self._message = ""
         super().action_select(by)
 

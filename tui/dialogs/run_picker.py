@@ -159,7 +159,6 @@ class OverlayPicker(RunPicker):
 
     @property
     def shown(self) -> list[RunOverview]:
-        """The other runs that contain every word of the filter."""
         return [run for run in super().shown if not self._is_own(run)]
 
     def ticked(self, run: RunOverview) -> bool:
@@ -172,7 +171,6 @@ class OverlayPicker(RunPicker):
             self.draw()
 
     def offer(self, run: RunOverview) -> str:
-        """Return what Enter does."""
         if run.folder is None or run.error:
             return "it has no metrics"
         return "Enter removes it" if self.ticked(run) else self._refused or "Enter compares with it"

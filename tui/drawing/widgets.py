@@ -80,7 +80,6 @@ class BorderedLines(TextLines):
         return Size(max(0, width - BORDER), max(0, height - 2))
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show `rows` in the border."""
         taller, self._inside = len(rows) != len(self._inside), rows
         super().show(bordered(self._title, rows, self.size.width, len(rows) + 2))
         if taller:

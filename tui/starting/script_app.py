@@ -55,21 +55,17 @@ class ScriptConnection(SessionConnection):
         return None
 
     def script_end(self) -> str:
-        """Return how the script has ended; an empty text while it runs."""
         return self.script.describe_end()
 
     def advice(self) -> str:
-        """Return what the user of the script should know."""
         return READS_TERMINAL if self.script.reads_terminal else ""
 
     def turn_to(self, pid: int | None, name: str) -> bool:
-        """Show another session of the script from now on; return whether the script has such a session."""
         if pid == self.script.pid:
             self._wanted, self._due = name, 0.0
         return pid == self.script.pid
 
     def follow(self) -> None:
-        """Turn to the session that is to be shown now, if it is another."""
         if (now := time.monotonic()) < self._due:
             return
         self._due = now + FOLLOW_PERIOD

@@ -228,7 +228,6 @@ class SummaryView(BaseView):
 
     @property
     def pages(self) -> tuple[int, int]:
-        """The page that is shown, from 1, and the number of pages."""
         if self.grid.grid_layout is None or not self.grid.display:
             return 1, 1
         page = self.grid.page

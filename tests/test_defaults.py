@@ -233,3 +233,11 @@ def test_other_pages_state_the_same(page):
         for name, default in found
         if re.split(r";", default.replace("4096", "4,096"))[0] not in known[name]
     ]
+
+
+@pytest.mark.parametrize(("name", "model"), [("ppo", PpoSettings), ("dqn`, `iqn", DqnSettings), ("sac", SacSettings)])
+def test_the_page_of_runs_names_all_settings_that_can_be_changed_live(name, model):
+    """They are settings of the trainer, in one row of a table."""
+    assert model.model_fields.keys() >= model.LIVE
+    row = next(line for line in (DOCS / "runs.md").read_text().splitlines() if line.startswith(f"| `{name}` |"))
+    assert {*re.findall(r"`(\w+)`", row.split("|")[2])} == model.LIVE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -54,8 +54,23 @@ def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
     return before[1]
 
 
+def setting_text(value: Any) -> str:
+    """Return the value of a setting as one would write it: a schedule as `0:0.0003,1000000:0.0001`."""
+    if isinstance(value, list | tuple):
+        return ",".join(f"{at}:{setting_text(number)}" for at, number in value)
+    if isinstance(value, bool) or value is None:
+        return {None: "none", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
 class TrainerSettings(StrictModel):
-    """Base class of trainer settings, without any setting of its own."""
+    """Base class of trainer settings, without any setting of its own.
+
+    Attributes:
+        LIVE: The names of settings that can be changed while the trainer trains, by `Trainer.change_settings`.
+    """
+
+    LIVE: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def read(cls, trainer: str, values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Self:

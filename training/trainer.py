@@ -399,6 +399,16 @@ class Trainer(ABC):
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
 
+    def change_settings(self, settings: Mapping[str, Any]) -> None:
+        """Use other settings from now on; called between two iterations, only if its settings have some in `LIVE`.
+
+        The training that follows must equal one that was stopped here and resumed with these settings.
+
+        Args:
+            settings: All settings, validated, as plain data. Only those in `LIVE` may differ.
+        """
+        raise NotImplementedError
+
     def finish(self) -> Metrics:
         """Return metrics for the final report."""
         return {}

@@ -66,10 +66,9 @@ class TrainerKind:
         return found
 
 
-Q_LEARNING = (
-    *("loss", "value_mean", "grad_norm", "sample_age", "epsilon", "learning_rate", "replay_filled", "replay_missing"),
-    *("decisions", "updates"),
-)
+REPLAYED = ("sample_age", "learning_rate", "replay_filled", "replay_missing", "decisions", "updates")
+"""The metrics of trainers with a replay."""
+Q_LEARNING = (*REPLAYED, "loss", "value_mean", "grad_norm", "epsilon")
 """The metrics of trainers that learn the values of actions."""
 BUILT_IN: Mapping[str, TrainerKind] = {
     kind.name: kind
@@ -110,10 +109,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".sac.trainer:SAC",
             settings=".sac.settings:SacSettings",
             player=".sac.evaluate:SacPlayer",
-            metrics=(
-                *("actor_loss", "critic_loss", "alpha", "entropy", "value_mean", "grad_norm", "learning_rate"),
-                *("sample_age", "replay_filled", "replay_missing", "decisions", "updates"),
-            ),
+            metrics=(*REPLAYED, "critic_loss", "actor_loss", "alpha", "entropy", "value_mean", "grad_norm"),
         ),
         TrainerKind(
             name="independent",

@@ -29,6 +29,7 @@ class Needs(Flag):
     EPISODES = auto()  # the environments have episodes
     STATE = auto()  # the session is paused, and its task makes files of a state
     MEMBERS = auto()  # several sessions are shown
+    LIVE = auto()  # the trainer has settings that can be changed while it trains
     RESIZING = SESSION | TRAINING | OWN
 
 
@@ -164,6 +165,8 @@ TABLE: dict[str, tuple[Key, ...]] = {
             help="set the number", needs=RESIZING),
         Key("baseline", "B", "Measure the baseline: fps of one environment", "training.send('baseline')",
             help="measure the baseline", needs=RESIZING),
+        Key("live", "L", "Change settings of the trainer while it trains", "dialogs.live_settings",
+            help="trainer's settings", word="trainer", needs=TRAINING | Needs.LIVE),
         Key("sweep", "v", "Sweep: measure several N, then return to this one", "dialogs.sweep",
             help="measure several N", needs=RESIZING),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -83,6 +84,11 @@ class QLearner:
     def learning_rate(self) -> float:
         """The learning rate of the last gradient step."""
         return self._adam.learning_rate
+
+    def change_settings(self, settings: QLearningSettings) -> None:
+        """Use other settings from the next gradient step on."""
+        self._settings = settings
+        self._gradients = replace(self._gradients, max_norm=settings.max_grad_norm)
 
     def update(self, decisions: int) -> Array:
         """Take a gradient step on transitions drawn from the replay; return the `STATISTICS`.

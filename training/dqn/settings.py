@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from ..limits import COUNTED, MAX_CHANNELS
@@ -11,6 +13,10 @@ from ..settings import Schedule
 
 class QLearningSettings(ReplayTrainerSettings):
     """Settings of DQN and IQN, named as in the papers. All counts are decisions of all environments."""
+
+    LIVE: ClassVar[frozenset[str]] = ReplayTrainerSettings.LIVE.union(
+        ("epsilon", "target_update", "tau", "priority_beta", "max_grad_norm")
+    )
 
     target_update: int = Field(
         500, gt=0, description="Decisions between updates of the target network.", json_schema_extra=COUNTED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,8 @@ from ..limits import COUNTED
 
 class IndependentSettings(IqnSettings, DqnSettings):
     """Settings of independent learners: those of their algorithm, which hold for each agent, and some of their own."""
+
+    LIVE: ClassVar[frozenset[str]] = frozenset()  # learners in processes have settings of their own
 
     algorithm: Literal["dqn", "iqn"] = Field("dqn", description="What each agent learns by: dqn or iqn.")
     double: bool = Field(default=True, description="Choose the next action by the online network (double DQN).")

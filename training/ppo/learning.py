@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -187,6 +187,12 @@ class RolloutLearner:
             "updates": float(self.updates),
             **({} if self._reward_scale is None else {"reward_scale": float(unit)}),
         }
+
+    def change_settings(self, settings: PpoSettings) -> None:
+        """Use other settings from the next rollout on."""
+        self._settings = settings
+        gradients = replace(self._learner.gradients, max_norm=settings.max_grad_norm)
+        self._learner = replace(self._learner, gradients=gradients, settings=settings)
 
     def restart_episodes(self) -> None:
         """Note that the episodes of all environments restart, and their number may change."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,13 @@ FEW_STEPS = 32
 
 class PpoSettings(TrainerSettings):
     """Settings of PPO, named as in the paper. `batch` counts the decisions of all rows, so no setting depends on N."""
+
+    LIVE: ClassVar[frozenset[str]] = frozenset(
+        (
+            *("learning_rate", "gamma", "gae_lambda", "clip", "value_coefficient", "entropy_coefficient"),
+            *("max_grad_norm", "epochs", "target_kl"),
+        )
+    )
 
     learning_rate: Schedule = Field(3e-4, description="Learning rate of Adam, or a schedule over decisions.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per decision, or per frame with gamma_per_frame.")

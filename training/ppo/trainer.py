@@ -204,6 +204,12 @@ class PPO(PolicyTrainer[PpoPolicy]):
         """What one unit of a value is in the environment's rewards."""
         return self.policy.value_unit
 
+    def change_settings(self, settings: Mapping[str, Any]) -> None:
+        """Use other settings from the next update on. The last rollout is learned from before, as for a checkpoint."""
+        self._learn_all()
+        self.settings = PpoSettings.read("ppo", settings)
+        self.learner.change_settings(self.settings)
+
     def detach(self) -> None:
         """Learn from the last rollout, and release the buffer; the episodes that follow are new ones."""
         self._learn_all()

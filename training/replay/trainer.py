@@ -46,6 +46,9 @@ class ReplayLearner(Protocol):
     def update(self, decisions: int) -> Array:
         """Take a gradient step after so many decisions; return the `statistics`."""
 
+    def change_settings(self, settings: Any) -> None:
+        """Use other settings from the next gradient step on."""
+
     def state(self) -> dict[str, Tensor]:
         """Return copies of what was learned and of the state of the random generator."""
 
@@ -205,6 +208,11 @@ class ReplayTrainer(RingTrainer):
             int(data[name]) for name in ("decisions", "updates", "steps")
         )
         self._load_replay(saved)
+
+    def change_settings(self, settings: Mapping[str, Any]) -> None:
+        """Use other settings from now on."""
+        self._settings = type(self._settings).model_validate(settings)
+        self.learner.change_settings(self._settings)
 
     def detach(self) -> None:
         """Release the replay, which is also sampled until that of other environments is full."""

@@ -55,7 +55,7 @@ class SacLearner:
     statistics: tuple[str, ...] = STATISTICS
 
     def __init__(self, task: Task, settings: SacSettings, device: torch.device, seed: int) -> None:
-        self._settings, self._device, self._seed = settings, device, seed
+        self._device, self._seed = device, seed
         self.network = placed(SacNetwork(task, settings, torch.Generator().manual_seed(seed)), device)
         self._target = deepcopy(self.network.critics).requires_grad_(requires_grad=False)
         self._actor = dense(self.network.actor, device)
@@ -66,7 +66,7 @@ class SacLearner:
         self._online: list[Tensor] = list(self.network.critics.parameters())
         self._copied: list[Tensor] = list(self._target.parameters())
         self._scale, self._numbers = ActionScale(task, device), len(task.bounds)
-        self._wanted_entropy = settings.target_entropy * self._numbers
+        self.change_settings(settings)
         self._generator = torch.Generator(device)
         self.source, self.updates = ReplaySource(), 0
 
@@ -74,6 +74,11 @@ class SacLearner:
     def learning_rate(self) -> float:
         """The learning rate of the last gradient step."""
         return self._adam.learning_rate
+
+    def change_settings(self, settings: SacSettings) -> None:
+        """Use other settings from the next gradient step on."""
+        self._settings = settings
+        self._wanted_entropy = settings.target_entropy * self._numbers
 
     @torch.no_grad()
     def update(self, decisions: int) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from ..limits import MAX_HIDDEN, MAX_MINIBATCH
@@ -11,6 +13,8 @@ from ..settings import Schedule
 
 class SacSettings(ReplayTrainerSettings):
     """Settings of SAC, named as in the papers. All counts are decisions of all environments."""
+
+    LIVE: ClassVar[frozenset[str]] = ReplayTrainerSettings.LIVE.union(("tau", "target_entropy"))
 
     learning_rate: Schedule = Field(3e-4, description="Learning rate of Adam, or a schedule over decisions.")
     replay_size: int = Field(1_000_000, gt=0, le=2**32, description="Decisions that the replay keeps.")

@@ -26,6 +26,7 @@ from ..runs.checkpoint import (
 from ..runs.folder import CHECKPOINTS, RunFolder
 from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
+from ..telemetry.changes import changes_between, changes_in
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
@@ -286,7 +287,11 @@ class CheckpointManager:
         self._check_limits(folder, point, rows[-1] if rows else {})
         self._counter.resume(point.counters, point.seconds, rows)
         self._resume_point, self._saved_at = point, point.seconds
-        self._record.first_started = folder.metadata().get("started")
+        metadata = folder.metadata()
+        self._record.first_started = metadata.get("started")
+        before, counters = metadata.get("config", {}).get("settings", {}), point.counters
+        now = changes_between(before, self._setup.settings, counters["steps"], point.seconds, counters["frames"])
+        self._record.changes = (*changes_in(metadata), *now)
 
     def _continue_checkpoints(self, directory: FolderEntry, loaded: Checkpoint) -> None:
         """Continue the number of checkpoints and the comparison with the best one."""

@@ -30,6 +30,7 @@ from .viewers import Viewer
 if TYPE_CHECKING:  # a watched script need not import them
     from .checkpoint_manager import CheckpointManager
     from .environments import SessionEnvs
+    from .live_settings import LiveSettings
     from .run_record import RunRecord
     from .training_setup import TrainingSetup
 
@@ -174,8 +175,11 @@ class Commands(BaseCommands):
         envs: SessionEnvs,
         record: RunRecord,
         checkpoints: CheckpointManager,
+        *,
+        live: LiveSettings,
     ) -> None:
         super().__init__(services)
+        self._live = live
         self._ranks, self._planner = setup.ranks, setup.planner
         self._envs, self._record, self._checkpoints = envs, record, checkpoints
 
@@ -261,6 +265,12 @@ class Commands(BaseCommands):
             raise CommandRefused("a measurement is already running")
         if self._state.speed:
             raise CommandRefused("a speed limit would distort the measurement; remove it first")
+
+    def do_set(self, name: Text, text: Text) -> Mapping[str, Any]:
+        """Change a setting of the trainer between two iterations."""
+        if not self._ranks.is_writer:
+            raise CommandRefused("only rank 0 can change settings; attach to it")
+        return self._live.request(name, text)
 
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""

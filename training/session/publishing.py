@@ -15,6 +15,7 @@ from ...envs import Task
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
+from ..telemetry.changes import Change, write_changes
 from ..telemetry.findings import Finding, write_findings
 from ..telemetry.moments import MomentSource, field_named, fill_moment, moment_dtype
 from ..telemetry.monitored import MonitoredEnvs
@@ -76,6 +77,7 @@ class Publisher:
         due: When to publish next, by `time.perf_counter`.
         seconds: CPU time of all publications for viewers, in s.
         actions_chosen: Whether the buffer contains the actions of the next step while the training waits at the gate.
+        changes: The changes of the trainer's settings, a tuple that is replaced.
         trace: Returns traced boards of a paused environment by name, see `Rewinder.trace`.
     """
 
@@ -94,6 +96,8 @@ class Publisher:
         self._counts_due = self._line_due = 0.0
         self._line_of = (-1, 0)
         self._findings: tuple[Finding, ...] | None = None  # those that were written
+        self.changes: tuple[Change, ...] = ()
+        self._changes: tuple[Change, ...] | None = None
         self._num_envs = 0
         self._writer: TelemetryWriter | None = None
         self._source: MonitoredEnvs | None = None
@@ -103,10 +107,11 @@ class Publisher:
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on; there are no environments until `begin`."""
         self._writer, self._num_envs, self._source, self._findings = writer, num_envs, None, None
+        self._changes = None
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
         """Publish the same environments into `writer`, of a task that has more scalars."""
-        self._task, self._writer, self._findings = task, writer, None
+        self._task, self._writer, self._findings, self._changes = task, writer, None, None
         self._moment = np.zeros((), moment_dtype(task))
 
     def begin(self, source: MonitoredEnvs) -> None:
@@ -173,6 +178,10 @@ class Publisher:
         with writer.write("breakpoints") as block:
             self._debugger.breakpoints.write(block)
         diagnosis = self._debugger.diagnosis
+        if self._changes is not self.changes:
+            self._changes = self.changes
+            with writer.write("changes") as block:
+                write_changes(block, self._changes)
         if self._findings is not diagnosis.findings:
             self._findings = diagnosis.findings
             with writer.write("findings") as block:

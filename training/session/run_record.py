@@ -17,6 +17,7 @@ from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
 from ..runs.identity import run_identity
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
+from ..telemetry.changes import CHANGED, Change
 from ..telemetry.throughput import RATE_NAMES, Mark
 from ..trainer import Metrics
 from .evaluation import Evaluator
@@ -38,6 +39,8 @@ class RunRecord:
         folder: The run folder; None if nothing is written.
         identity: The task and trainer of the run, as its files name them.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
+        settings: The settings of the trainer, a mapping that is replaced.
+        changes: Changes of the settings, a tuple that is replaced.
         reason: Which limit ended the run; empty if none did.
         first_started: When the run was first started, in s since the epoch; None if this session is the first.
     """
@@ -50,6 +53,8 @@ class RunRecord:
         self._failures, self._evaluator, self._debugger = failures, evaluator, services.debugger
         self.identity = run_identity(setup.task, self._kind.name)
         self.row: Metrics = {}
+        self.settings = setup.settings
+        self.changes: tuple[Change, ...] = ()
         self.reason = ""
         self.first_started: float | None = None
         self.resumable = not self._config.resume
@@ -76,7 +81,7 @@ class RunRecord:
         return folder
 
     def _full_config(self) -> dict[str, Any]:
-        return {**self._config.model_dump(mode="json"), "settings": dict(self._setup.settings)}
+        return {**self._config.model_dump(mode="json"), "settings": dict(self.settings)}
 
     @property
     def source(self) -> RunFolder:
@@ -97,10 +102,16 @@ class RunRecord:
             "folder": str(self.folder.path.resolve()) if self.folder else "",
             "trainer": self._kind.name,
             "seed": self._config.seed,
-            "settings": self._setup.settings,
+            "settings": self.settings,
+            "live": tuple(sorted(self.live)),
             "units": self._kind.units,
             "figures": self._kind.figures,
         }
+
+    @property
+    def live(self) -> frozenset[str]:
+        """The settings that viewers of this process can change."""
+        return self._kind.settings_class.LIVE if self._config.learn and self._ranks.is_writer else frozenset()
 
     def episode_recorder(self) -> EpisodeRecorder:
         """Return a recorder that writes into the folder of the run."""
@@ -140,6 +151,7 @@ class RunRecord:
             **counts.totals(),
             **self._evaluation(),
             FOUND: [finding.as_json() for finding in self._debugger.diagnosis.findings],
+            **({CHANGED: [change.as_json() for change in self.changes]} if self.changes else {}),
             "config": self._full_config(),
         }
         self._try("run.json", lambda folder: folder.write_metadata(metadata))
@@ -231,6 +243,7 @@ class RunRecord:
                 "events": list(self._events.reported),
                 "alarms": self._debugger.diagnosis.alarms,
                 "findings": [finding.as_json() for finding in self._debugger.diagnosis.findings],
+                CHANGED: [change.as_json() for change in self.changes],
                 "run": str(self.folder.path) if self.folder else None,
                 "version": version("pac-tui"),
             }

@@ -41,6 +41,7 @@ from .checkpoint_manager import CheckpointManager
 from .environments import SessionEnvs
 from .evaluation import Evaluator
 from .failures import FailureHandler
+from .live_settings import LiveSettings
 from .passage import Passage, RunLimits
 from .run_record import RunRecord
 from .services import Services
@@ -93,6 +94,7 @@ class Session:
         self._trial = ActionTrial(setup, diagnosis.evidence)
         self.record = RunRecord(setup, services, self.failures, self.evaluator)
         self.checkpoints = CheckpointManager(setup, services, self.record, self.failures)
+        self.live = LiveSettings(setup, services, self.record)
         folder = self.record.folder
         self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks, setup.until)
@@ -159,6 +161,7 @@ class Session:
             with importing():
                 self._trainer = self.debugger.policy = self._build_trainer()
             self.checkpoints.load(self._trainer)
+            self.live.begin()
             while not workers.loaded(POLL_INTERVAL):
                 self.services.set_phase(Phase.STARTING, "compiling the game (first start only)")
             self.record.write_metadata("running")
@@ -235,8 +238,10 @@ class Session:
         """Act on the requests of other threads, between two steps; an `interrupted` rollout cannot be continued."""
         if self.setup.ranks.any(self.gate.stopping):
             raise Stopped
-        if self.checkpoints.due:
+        changed = {} if interrupted else self.live.take()
+        if self.checkpoints.due or changed:  # a run that is resumed from before a change would learn otherwise
             self.checkpoints.save(self.trainer)
+            self.live.apply(changed, self.trainer)
             self.record.write_metadata("running")
         self.envs.apply_requests(self.trainer, interrupted=interrupted)
 

@@ -35,6 +35,7 @@ class Description:
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
         state_files: Whether files of a state can be saved.
+        live: The settings that can be changed while it trains.
         first_env: The number of the first environment among those of all processes of the training, from 0.
         rank: The number of this process among those of the training, from 0.
         ranks: Number of processes that train together.
@@ -77,6 +78,7 @@ class Description:
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    live: tuple[str, ...] = ()
     first_env: int = 0
     rank: int = 0
     ranks: int = 1

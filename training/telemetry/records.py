@@ -243,6 +243,14 @@ BREAKPOINT = Record(
     number("env", "i4", FROM_NONE),  # where it hit last, -1 before
     text("text", 200),
 )
+CHANGE = Record(  # of a setting; rows that are not used have no name
+    text("name", 64),
+    text("before", 128),
+    text("after", 128),
+    number("steps", "u8", ANY),
+    number("seconds", "f8", TIME),
+    number("frames", "u8", ANY),
+)
 LINE = Record(  # an environment's `RecentSteps`
     number("env", "i4", ANY),
     number("seat", "u2", ANY),

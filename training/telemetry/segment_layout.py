@@ -26,7 +26,7 @@ from .description import Description
 from .moments import moment_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 11
+VERSION = 12
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -35,7 +35,7 @@ MAX_METRICS = 512 + 64 + 144
 MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_PROCESSES = 256
-MAX_SCALING = 64
+MAX_SCALING, MAX_CHANGES = 64, 64
 MALFORMED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, struct.error)
 """The errors that reading a damaged segment may raise."""
 
@@ -90,6 +90,7 @@ FIXED_BLOCKS = (
     TelemetryBlock.of("breakpoints", records.BREAKPOINT, records.MAX_BREAKPOINTS),
     TelemetryBlock.of("scaling", records.SCALING, MAX_SCALING),
     TelemetryBlock.of("findings", records.FINDING, records.MAX_FINDINGS),
+    TelemetryBlock.of("changes", records.CHANGE, MAX_CHANGES),
 )
 """The blocks that are the same for every task and every N."""
 

@@ -13,6 +13,7 @@ from ...envs.fields import Array
 from ...envs.schema import Bounds, Length
 from ...envs.unknown import unknown_in
 from ..trainer import PolicyOutput
+from .changes import Change, read_changes
 from .declared import decoded
 from .description import Description
 from .findings import Finding, read_findings
@@ -133,6 +134,7 @@ class Snapshot:
         outcomes: How many episodes ended in each way.
         breakpoints: A record per breakpoint.
         findings: The problems that were found, in the order in which they began.
+        changes: The last changes of the trainer's settings, oldest first.
         moment: The focus at the requested step.
         line: Last steps of the focus of a paused session.
         action_counts: How often the focus and all environments took each action of late, `(2, num_actions)`.
@@ -170,6 +172,7 @@ class Snapshot:
     outcomes: tuple[int, ...]
     breakpoints: Array
     findings: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
     moment: Moment | None = None
     line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
@@ -264,6 +267,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         outcomes=tuple(reader.read("outcomes").tolist()),
         breakpoints=breakpoints[breakpoints["number"] > 0],
         findings=read_findings(reader.read("findings")),
+        changes=read_changes(reader.read("changes")),
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...training.telemetry.description import Description
 from ...training.telemetry.records import Phase
 from ..keys import Needs, shown, table
 from .state import AppState
@@ -20,6 +21,8 @@ def why_unavailable(command: str, state: AppState) -> str:
         return "the session has ended" if phase.over else "the session is ending"
     if Needs.OWN in needs and about is not None and about.watched:
         return "a watched script runs its environments itself"
+    if Needs.LIVE in needs and about is not None and not about.live:
+        return _why_fixed(about)
     if Needs.EPISODES in needs and not units.episodes:
         return f"a {units.environment} has no episodes"
     if Needs.STATE in needs and (about is None or not about.state_files):
@@ -27,6 +30,15 @@ def why_unavailable(command: str, state: AppState) -> str:
     if Needs.STATE in needs and phase is not Phase.PAUSED:
         return f"pause the session first ({shown('pause')})"
     return ""
+
+
+def _why_fixed(about: Description) -> str:
+    """Return why no setting of the trainer can be changed."""
+    if about.watched:
+        return "a watched script has settings of its own"
+    if about.rank:
+        return "only rank 0 can change settings"
+    return f"{about.trainer} has no settings that can be changed while it trains"
 
 
 def works_after_end(command: str, state: AppState) -> bool:

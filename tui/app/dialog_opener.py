@@ -16,6 +16,7 @@ from ..dialogs.episode_rows import EpisodeRow
 from ..dialogs.episodes import EpisodesDialog
 from ..dialogs.help import HelpDialog
 from ..dialogs.leave import LeaveDialog
+from ..dialogs.live_settings import LiveSettingsDialog
 from ..dialogs.manual_play import ManualPlay
 from ..dialogs.palette import CommandPalette, PaletteCommands
 from ..dialogs.prompt import Prompt
@@ -125,6 +126,11 @@ class DialogOpener:
         """Show the breakpoints."""
         if self._app.state.snapshot is not None:
             self._app.push_screen(BreakpointsDialog(self._app.training.send, self._app.state.snapshot))
+
+    def live_settings(self) -> None:
+        """Show the settings of the trainer that can be changed while it trains."""
+        if self._app.state.snapshot is not None:
+            self._app.push_screen(LiveSettingsDialog(self._app.training.send, self._app.state.snapshot))
 
     def episodes(self) -> None:
         """List the last episodes; the session writes the one that the user chooses to a file."""

@@ -141,6 +141,24 @@ def stop(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) 
     return stop_session(name, runs_dir)
 
 
+@app.command(name="set")
+def change(
+    name: Annotated[str, Parameter(name="RUN")],
+    *settings: Annotated[str, Parameter(name="SETTING=VALUE")],
+    runs_dir: Path = RUNS,
+) -> int:
+    """Change settings of the trainer of a running session, such as ppo.learning_rate=1e-4.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        settings: The settings and their new values, which can be schedules.
+        runs_dir: Folder that contains the runs.
+    """
+    from .set import change_settings
+
+    return change_settings(name, settings, runs_dir)
+
+
 @app.command
 def diagnose(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS, json: Json = False) -> int:
     """Say what is or was wrong with a run, with evidence, and what to try.

@@ -19,6 +19,7 @@ from ...training.runs.checkpoint import best_of, lasting_of
 from ...training.runs.folder import CHECKPOINTS, METRICS, RunFolder, watched_runs
 from ...training.runs.overview import RunOverview, goal_of, live_facts, overviews, units_and_figures
 from ...training.runs.removal import Removal, check_removal, remove
+from ...training.telemetry.changes import CHANGED, changes_in
 from ...training.telemetry.findings import gravest_first
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import readable
@@ -125,8 +126,8 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
 
 
 def _compared(run: RunFolder) -> dict[str, Any]:
-    """Return what is compared of a run: not its findings, which have texts of their own."""
-    return {name: value for name, value in run.metadata().items() if name != FOUND}
+    """Return what is compared of a run: not its findings and changes, which have texts."""
+    return {name: value for name, value in run.metadata().items() if name not in {FOUND, CHANGED}}
 
 
 def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
@@ -186,7 +187,11 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     units = units_and_figures(metadata)[0]
     findings = gravest_first(findings_of(run))
     for key, value in flat(
-        {**metadata, FOUND: [f"{one.severity.name.lower()}: {one.text}" for one in findings]}
+        {
+            **metadata,
+            FOUND: [f"{one.severity.name.lower()}: {one.text}" for one in findings],
+            CHANGED: [change.text for change in changes_in(metadata)],
+        }
     ).items():
         if value is not None and (name := _label(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from rich.style import Style
 
 from .dots import BRAILLE, HALVES, PLAIN_HALVES, Dots
 from .numbers import short
-from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, RED, SIGNS, SOFT, Row, mixed, style_of, styled
+from .styles import ACCENT, BRIGHT, FAINT, GROUND, LINE, RED, SIGNS, SOFT, YELLOW, Row, mixed, style_of, styled
 from .ticks import Ends, evened, foot, levels, place_of, value_at
 
 Reals = NDArray[np.float64]
@@ -261,11 +262,37 @@ class Axes(NamedTuple):
         return value_at(begin + (column + 0.5) / self.width * (end - begin), log=self.plot.log_x)
 
 
+Note: TypeAlias = tuple[float, str]
+"""A place on the x axis, and what happened there."""
+
+
 class Chart(NamedTuple):
     """A drawn chart: its rows, and where values are on it; None if it has no curve."""
 
     rows: list[Row]
     axes: Axes | None = None
+
+    def noted(self, notes: Sequence[Note]) -> Chart:
+        """Return the chart with a dotted vertical line at each note, and its text beside it if there is room."""
+        axes = self.axes
+        if axes is None:
+            return self
+        rows = list(self.rows)
+        places = axes.columns(np.array([x for x, _ in notes])).tolist()
+        shown = [(axes.left + at, text) for at, (_, text) in zip(places, notes, strict=True) if 0 <= at < axes.width]
+        for column, _ in shown:
+            for line in range(axes.height):
+                if _is_blank(rows[line], column, 1):
+                    rows[line] = _replaced(rows[line], column, "┊", YELLOW)
+            rows[axes.height] = _replaced(rows[axes.height], column, SIGNS.up, YELLOW)
+        for column, text in shown:
+            lines, shorter = range(axes.height), text.partition(" ")[0]
+            spots = ((line, at, words) for words in (text, shorter) for line in lines for at in _beside(column, words))
+            fits = (spot for spot in spots if spot[1] >= axes.left and _is_blank(rows[spot[0]], spot[1], len(spot[2])))
+            for line, at, words in islice(fits, 1):
+                for index, letter in enumerate(words):
+                    rows[line] = _replaced(rows[line], at + index, letter, YELLOW)
+        return Chart(rows, axes)
 
     def marked(self, x: float, y: float | None) -> list[Row]:
         """Return the rows with a vertical line at `x`, and a dot at the value `y` of the main curve if it has one."""
@@ -281,6 +308,17 @@ class Chart(NamedTuple):
             _replaced(row, axes.left + column, *sign) for row, sign in zip(self.rows[: axes.height], signs, strict=True)
         ]
         return [*marked, *self.rows[axes.height :]]
+
+
+def _beside(column: int, text: str) -> tuple[int, int]:
+    """Return where a text begins that is beside a column: on its right, on its left."""
+    return column + 1, column - len(text)
+
+
+def _is_blank(row: Row, column: int, count: int) -> bool:
+    """Return whether there are so many columns from one on, and nothing in them."""
+    text = "".join(segment.text for segment in row)[column : column + count]
+    return len(text) == count and not text.strip(f" {front().table[0]}")
 
 
 def _replaced(row: Row, column: int, sign: str, color: str) -> Row:

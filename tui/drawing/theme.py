@@ -27,7 +27,7 @@ NO_COLOR = "NO_COLOR" in os.environ
 """Whether the user's environment turns colors off."""
 SPELLED = {
     **dict.fromkeys("─━╌╸╺▬", "-"),
-    **dict.fromkeys("│┃▏▎▍▌▐▕", "|"),
+    **dict.fromkeys("│┃┊▏▎▍▌▐▕", "|"),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┏┓┗┛", "+"),
     **dict.fromkeys("█▉▊▋■▀▄▇▆▅▟▙▛▜", "#"),
     **dict.fromkeys("▁▂▃▖▗▘▝▚▞░·•∙", "."),

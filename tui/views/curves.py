@@ -11,7 +11,7 @@ from ...training.telemetry.metric_names import split_metric_name
 from ...training.telemetry.snapshot import Curve, Snapshot
 from ...training.units import LENGTH, RETURN, first_of, plural
 from ..curve_options import CurveOptions, Extent, Over, axis_of, nearest, smoothed
-from ..drawing.chart import Chart, Line, Plot, Reals, chart, sparkline
+from ..drawing.chart import Chart, Line, Note, Plot, Reals, chart, sparkline
 from ..drawing.numbers import readable
 from ..drawing.panels import Rows, Section
 from ..drawing.styles import (
@@ -76,7 +76,7 @@ class Curves:
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[object, list[Line]]] = {}
-        self._drawn: dict[tuple[str, int, int], tuple[list[Line], Plot, Chart]] = {}
+        self._drawn: dict[tuple[str, int, int], tuple[list[Line], Plot, Sequence[Note], Chart]] = {}
         self._marked: dict[str, tuple[Chart, float, float | None, Rows]] = {}
 
     def section(self, update: ViewUpdate, name: str, least: int = 1) -> Section:
@@ -87,7 +87,8 @@ class Curves:
         def rows(width: int, height: int) -> Rows:
             lines = self.lines(update.snapshot, name, options)
             plot = plot_of(update.snapshot, name, options)
-            return self.chart(name, lines, plot, (width, height), awaited(update.snapshot, name)).rows
+            notes = notes_of(update.snapshot, options)
+            return self.chart(name, lines, plot, (width, height), awaited(update.snapshot, name), notes=notes).rows
 
         return Section(title, rows, fills=True, note=latest(update.snapshot, name), more=more, least=least)
 
@@ -100,13 +101,22 @@ class Curves:
             self._lines[name] = version, lines
         return lines
 
-    def chart(self, name: str, lines: list[Line], plot: Plot, size: tuple[int, int], awaits: str) -> Chart:
+    def chart(
+        self,
+        name: str,
+        lines: list[Line],
+        plot: Plot,
+        size: tuple[int, int],
+        awaits: str,
+        *,
+        notes: Sequence[Note] = (),
+    ) -> Chart:
         """Return the chart of a metric; a low one has no axes, and one without two points says what it waits for."""
         before = self._drawn.get((name, *size))
-        if before is None or before[0] is not lines or before[1] != plot:
-            before = lines, plot, _chart(lines, plot, *size, awaits)
+        if before is None or before[0] is not lines or before[1:3] != (plot, notes):
+            before = lines, plot, notes, _chart(lines, plot, *size, awaits).noted(notes)
             self._drawn[name, *size] = before
-        return before[2]
+        return before[3]
 
     def marked(self, name: str, chart: Chart, x: float, y: float | None) -> Rows:
         """Return the rows of a metric's chart with the cursor at `x`, where its value is `y`."""
@@ -114,6 +124,12 @@ class Curves:
         if before is None or before[0] is not chart or before[1:3] != (x, y):
             before = self._marked[name] = chart, x, y, chart.marked(x, y)
         return before[3]
+
+
+def notes_of(snapshot: Snapshot, options: CurveOptions) -> tuple[Note, ...]:
+    """Return where settings of the trainer were changed, on the x axis of curves."""
+    over = options.over or snapshot.description.units.over
+    return tuple((float(getattr(change, over)), f"{change.name} {change.after}") for change in snapshot.changes)
 
 
 def _newest(curve: Curve | None) -> tuple[float, ...]:

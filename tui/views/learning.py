@@ -26,6 +26,7 @@ from .curves import (
     awaited,
     extent_of,
     latest,
+    notes_of,
     plot_of,
     title_of,
     usually_log,
@@ -179,7 +180,8 @@ class LearningView(LinesView):
         def rows(width: int, height: int) -> Rows:
             if name in self._missing:
                 return ()
-            chart = self._curves.chart(name, lines, plot, (width, height), awaited(snapshot, name))
+            size, notes = (width, height), notes_of(snapshot, options)
+            chart = self._curves.chart(name, lines, plot, size, awaited(snapshot, name), notes=notes)
             if chart.axes is not None:
                 self._places[name] = Place(left + BORDER // 2 + chart.axes.left, top, height + 2, chart.axes)
             if options.cursor is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
@@ -109,6 +110,51 @@ def test_resumed_equals_uninterrupted(tmp_path, monkeypatch, whole, case):
     for name, tensor in expected.tensors.items():
         assert np.array_equal(resumed.tensors[name], tensor), name
     assert steps_of(tmp_path) == steps
+
+
+DQN = {"learning_starts": 64, "batch": 16, "hidden": 16, "save_replay": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "changed"),
+    [
+        ({}, {"learning_rate": "0:0.001,1000000:0.0001", "gamma": "0.9", "max_grad_norm": "0.1", "epochs": "2"}),
+        ({"settings": PPO | {"overlap": True}}, {"learning_rate": "0.001"}),
+        ({"trainer": "dqn", "settings": DQN}, {"learning_rate": "0.001", "epsilon": "0.5", "max_grad_norm": "0.1"}),
+    ],
+)
+def test_a_live_change_equals_one_between_two_sessions(tmp_path, options, changed):
+    """A training whose settings change while it runs equals one that is stopped there and resumed with them."""
+
+    def change(made: Session) -> None:
+        end = made.checkpoints.end_iteration
+
+        def end_iteration(*arguments: Any) -> None:
+            end(*arguments)
+            if made.counter.counts.steps == STEPS // 2:
+                for name, text in changed.items():
+                    made.live.request(name, text)
+
+        made.checkpoints.end_iteration = end_iteration  # type: ignore[assignment,method-assign]
+
+    torch.set_num_threads(1)  # as in every session but the first one of this process, whose first weights depend on it
+    half, whole = (tmp_path / name for name in ("half", "whole"))
+    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "settings": PPO, "steps": STEPS}
+    report, _ = run_here(whole, begin=change, name="run", **{**common, **options})
+    first, _ = trained(half, name="run", steps=report["changes"][0]["step"], **options)
+    _, resumed = trained(half, resume="run", **{**options, "settings": {**options.get("settings", PPO), **changed}})
+    run = RunFolder.find(whole, "run")
+    expected = load_newest(run.checkpoints)
+    assert first["steps"] == report["changes"][0]["step"] < report["steps"]
+    assert resumed.step == expected.step
+    for name in expected.tensors.keys() - {"replay.final_ago"}:  # which counts places that are not used, too
+        assert np.array_equal(resumed.tensors[name], expected.tensors[name]), name
+    other = RunFolder.find(half, "run").metadata()
+    assert run.metadata()["config"]["settings"] == other["config"]["settings"]
+    for found in (report, other):
+        assert {(one["step"], one["name"], one["to"]) for one in found["changes"]} == {
+            (STEPS // 2, name, text) for name, text in changed.items()
+        }
 
 
 def test_any_kept_checkpoint_can_be_resumed(tmp_path, whole):

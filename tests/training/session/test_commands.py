@@ -16,6 +16,7 @@ from pac.training.session import system_sampler
 from pac.training.session.commands import Commands
 from pac.training.session.control import ControlServer
 from pac.training.session.session import Session
+from pac.training.session.training_setup import set_up
 from pac.training.session.viewers import Viewer
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level
@@ -49,7 +50,7 @@ class Commanded:
         )
         self.viewer = Viewer()
         made, viewers = self.session, self.session.services.viewers
-        commands = Commands(made.setup, made.services, made.envs, made.record, made.checkpoints)
+        commands = Commands(made.setup, made.services, made.envs, made.record, made.checkpoints, live=made.live)
         self.server = ControlServer(made.directory, commands.handle, viewers)
         viewers.add(self.viewer)
         self.session.sampler.start()
@@ -154,3 +155,27 @@ def test_a_part_of_the_sampler_that_fails_is_reported_once(commanded, monkeypatc
 
 def _fail():
     raise ValueError("broken")
+
+
+@pytest.mark.thorough
+def test_a_setting_is_checked_before_it_is_changed(commanded):
+    """The answer says what is expected, and which settings can be changed; the values wait for the training thread."""
+
+    def answer(name, text):
+        found = commanded.answer(json.dumps({"command": "set", "name": name, "text": text}).encode())
+        return {name: found[name] for name in ("before", "after")} if found["ok"] else found["error"]
+
+    assert answer("learning_rate", "1") == "random has no settings that can be changed while it trains"
+    made = commanded.session
+    setup = set_up(Config(task="noop", trainer="ppo"))
+    made.live._kind, made.record._kind, made.record.settings = setup.kind, setup.kind, setup.settings
+    assert answer("ppo.learning_rate", "1e-4") == {"before": "0.0003", "after": "0.0001"}
+    assert answer("learning-rate", "1e-4") == "ppo.learning_rate is 0.0001 already"
+    assert answer("clip", "0:0.3,1e6:0.1") == {"before": "0.2", "after": "0:0.3,1000000:0.1"}
+    assert answer("target_kl", "0.5") == {"before": "none", "after": "0.5"}
+    assert answer("target_kl", "none") == {"before": "0.5", "after": "none"}
+    assert answer("gamma", "1.5") == "ppo.gamma expects a number above 0 and of at most 1, got '1.5'"
+    assert answer("hidden", "8").startswith("hidden cannot be changed while it trains; these can: clip, entropy_")
+    assert "Did you mean learning_rate" in answer("learning_rat", "1")
+    assert made.live.take() == {"learning_rate": 0.0001, "clip": [[0, 0.3], [1000000, 0.1]], "target_kl": None}
+    assert made.live.take() == {}

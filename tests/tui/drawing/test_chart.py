@@ -146,3 +146,16 @@ def test_a_y_axis_contains_all_values(low, span, tall):
     assert first <= low + 1e-6 * span
     assert last >= low + span * (1 - 1e-6)
     assert last - first <= 1.34 * span + 1e-9 * abs(low)
+
+
+def test_a_note_is_a_line_with_its_text_where_no_curve_is():
+    """On either side of it if there is room; none outside of the axis."""
+    drawn = charted([Line(np.arange(50.0), np.arange(50.0))], 60, 12, Plot("steps"))
+    rows = text(drawn.noted([(10.0, "gamma 0.9"), (10.0, "clip 0.1"), (48.0, "lr 1"), (99.0, "beyond")]).rows)
+    at = rows[0].index("┊")
+    assert "clip 0.1┊gamma 0.9 " in rows[0]
+    assert all(row[at] == "┊" for row in rows[:5])
+    assert rows[-2][at] == SIGNS.up
+    assert "lr 1┊" in "".join(rows)
+    assert "beyond" not in "".join(rows)
+    assert [len(row) for row in rows] == [len(row) for row in text(drawn.rows)]

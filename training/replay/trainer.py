@@ -131,7 +131,7 @@ class ReplayTrainer(RingTrainer):
         self.steps += self._iteration
         self._mark()
         self._warn_of_missing(replay)
-        return self._figures(sums, self.learner.updates - first, replay)
+        return self._metrics(sums, self.learner.updates - first, replay)
 
     def _warn_of_missing(self, replay: Replay) -> None:
         """Say once that many transitions cannot be used."""
@@ -147,7 +147,7 @@ class ReplayTrainer(RingTrainer):
         """Return how often a number of decisions was completed since there were `before`."""
         return self.decisions // every - before // every
 
-    def _figures(self, sums: Array, count: int, replay: Replay) -> Metrics:
+    def _metrics(self, sums: Array, count: int, replay: Replay) -> Metrics:
         """Return the curves, from the sums of the statistics of `count` gradient steps."""
         means = dict(zip(self.learner.statistics, sums / count, strict=True)) if count else {}
         learned = means | {"sample_age": replay.sample_age} if count else {}

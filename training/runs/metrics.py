@@ -169,7 +169,7 @@ def _rows(lines: Iterable[bytes]) -> Metrics:
         parsed = _parsed(line)
         if parsed is not None and _is_finding(parsed):
             continue
-        row = None if parsed is None else _figures(parsed)
+        row = None if parsed is None else _metrics(parsed)
         if row is None:
             damaged += 1
             continue
@@ -203,7 +203,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return row
 
 
-def _figures(row: Mapping[str, Any]) -> dict[str, float] | None:
+def _metrics(row: Mapping[str, Any]) -> dict[str, float] | None:
     """Return the known figures of a line; None if something in it is no number."""
     known = {name: _number(value) for name, value in row.items() if value is not None}
     if not all(isinstance(value, int | float) for value in known.values()):

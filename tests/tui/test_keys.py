@@ -122,9 +122,9 @@ async def test_the_help_is_scrolled_if_it_does_not_fit(fake, open_app):
         await seen(app, "Shift+Tab", "↑ ↓ more")
         await pilot.press("down")
         await until(lambda: "Views" not in screen_text(app))
-        await pilot.press(*["pagedown"] * 5)
+        await pilot.press(*["pagedown"] * 6)
         await seen(app, "stop or detach; stop")
-        await pilot.press(*["pageup"] * 5)
+        await pilot.press(*["pageup"] * 6)
         await seen(app, "Views")
 
 

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from .errors import BadParameter
+
+Made = TypeVar("Made")
+KEPT_SLOTS = 4096
+"""Slots of which something is kept. Views of a slot take kilobytes, and a replay has up to millions of slots."""
+
+
+class PerSlot(dict[int, Made]):
+    """What is made of a slot when it is needed, so that a step does no slicing. That of the newest slots is kept."""
+
+    def __init__(self, make: Callable[[int], Made]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, slot: int) -> Made:
+        """Make it."""
+        if len(self) >= KEPT_SLOTS:
+            del self[next(iter(self))]
+        made = self[slot] = self._make(slot)
+        return made
 
 
 def next_slot(slot: int, slots: int) -> int:

@@ -58,10 +58,10 @@ def _multi_discrete(task: Task, actions: Array) -> ActionCheck:
 
 def _continuous(task: Task, actions: Array) -> ActionCheck:
     """Check continuous actions for NaN and infinity, and clip them in place to their bounds."""
-    slots, (low, high) = list(actions), np.array(task.bounds, np.float32).T
+    low, high = np.array(task.bounds, np.float32).T
 
     def check(slot: int) -> None:
-        given = slots[slot]
+        given = actions[slot]
         bad = ~np.isfinite(given)
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task
+from ...envs.slots import PerSlot
 from .layout import Buffer
 from .status import BackendEvent
 
@@ -54,16 +55,15 @@ class FiniteCheck(NumberCheck):
 
     def __init__(self, task: Task, buffer: Buffer) -> None:
         super().__init__(task)
-        self._rewards = list(buffer["reward"])
-        rows = len(self._rewards[0])
-        self._few = [memoryview(row) for row in self._rewards] if rows <= FEW else []
+        self._rewards = PerSlot(buffer["reward"].__getitem__)
+        rows = buffer["reward"].shape[1]
+        self._few = PerSlot(lambda slot: memoryview(buffer["reward"][slot])) if rows <= FEW else None
         self._floating = np.dtype(task.observation.dtype).kind == "f"
         width = max(1, prod(task.observation.shape))
         share = min(rows, max(1, ELEMENTS // width))
         self._starts, self._width = range(0, rows, share), width
         observations = buffer["observation"] if self._floating else buffer["observation"][:, :0]
-        self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
-        self._dots = [[part.dot for part in parts] for parts in self._parts]
+        self._parts = PerSlot(lambda slot: [observations[slot, lo : lo + share].reshape(-1) for lo in self._starts])
         self._turn = 0
 
     def check_slots(self, written: slice) -> None:
@@ -73,13 +73,13 @@ class FiniteCheck(NumberCheck):
 
     def check(self, slot: int) -> None:
         """Check the results in `slot`."""
-        total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
+        total = sum(self._few[slot]) if self._few is not None else self._rewards[slot].dot(self._rewards[slot])
         if not isfinite(total):
             self._find("reward", self._rewards[slot], 0)
         if self._floating:
             self._turn = turn = (self._turn + 1) % len(self._starts)
             part = self._parts[slot][turn]
-            if not isfinite(self._dots[slot][turn](part)):
+            if not isfinite(part.dot(part)):
                 self._find("observation", part.reshape(-1, self._width), self._starts[turn])
 
     def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ImpossibleState
 from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
-from ..slots import next_slot
+from ..slots import PerSlot, next_slot
 from ..spaces.infos import number_at
 from ..task import Task
 from .action_reader import action_reader
@@ -27,7 +28,11 @@ ELABORATE = (-1,)
 
 
 class GymSlotViews:
-    """Views of the environments' part of one slot, made once, so that a step does no slicing.
+    """Views of the environments' part of one slot.
+
+    Args:
+        part: The environments' part of the buffer.
+        infos: Names of numbers, and of their fields.
 
     Attributes:
         observations: One array per environment.
@@ -38,13 +43,13 @@ class GymSlotViews:
         settled: Whether the fields that are the same at every step within an episode are written.
     """
 
-    def __init__(self, task: Task, part: dict[str, Array], slot: int) -> None:
+    def __init__(self, part: dict[str, Array], slot: int, infos: Sequence[tuple[str, str]]) -> None:
         self.actions = part["action"][slot]
         self.observations = [part["observation"][slot, index, ...] for index in range(len(self.actions))]
         self.rewards: Any = memoryview(part["reward"][slot])
         self.returns: Any = memoryview(part["episode_return"][slot])
         self.lengths = memoryview(part["episode_length"][slot])
-        self.infos: list[tuple[str, Any]] = [(item.name, memoryview(part[item.name][slot])) for item in task.info]
+        self.infos: list[tuple[str, Any]] = [(name, memoryview(part[field][slot])) for name, field in infos]
         self.settled = False
 
 
@@ -57,7 +62,8 @@ class GymEnvironments(AdaptedEnvironments):
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         super().__init__(task, lo, hi, buffers, seed)
-        self._views = [GymSlotViews(task, self._part, slot) for slot in range(len(buffers["action"]))]
+        self._slots = len(buffers["action"])
+        self._views = PerSlot(lambda slot: GymSlotViews(self._part, slot, self._infos))
         self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)
@@ -80,9 +86,9 @@ class GymEnvironments(AdaptedEnvironments):
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
         views = self._views
-        target = next_slot(slot, len(views))
-        into = views[target]
+        target = next_slot(slot, self._slots)
         self._find_late_infos()
+        into = views[target]
         known = self._late.keys
         actions = self._actions_of(views[slot].actions)
         observations, rewards, returns, lengths = into.observations, into.rewards, into.returns, into.lengths
@@ -123,7 +129,7 @@ class GymEnvironments(AdaptedEnvironments):
         before = len(self._infos)
         super()._find_late_infos()
         for name, field in self._infos[before:]:
-            for slot, views in enumerate(self._views):
+            for slot, views in self._views.items():
                 views.infos.append((name, memoryview(self._part[field][slot])))
 
     def _settle(self, target: int) -> None:

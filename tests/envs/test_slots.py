@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter
-from pac.envs.slots import SlotOrder
+from pac.envs.slots import KEPT_SLOTS, PerSlot, SlotOrder
 
 ORDERS = st.one_of(
     st.builds(SlotOrder, st.integers(1, 6), ring=st.booleans()),
@@ -169,3 +169,20 @@ def test_a_ring_goes_on_at_slot_0():
         (slice(0, 1), slice(3, 4)),
         (slice(1, 2), slice(0, 1)),
     ]
+
+
+def test_what_is_made_of_a_slot_is_kept_for_some_slots():
+    """A ring of a million slots has views of the newest ones only."""
+    made = []
+
+    def make(slot: int) -> int:
+        made.append(slot)
+        return -slot
+
+    kept = PerSlot(make)
+    assert [kept[slot] for slot in (0, 1, 1)] == [0, -1, -1]
+    assert made == [0, 1]
+    for slot in range(KEPT_SLOTS + 1):
+        assert kept[slot] == -slot
+    assert len(kept) == KEPT_SLOTS
+    assert 0 not in kept

@@ -17,7 +17,7 @@ from pac.backends import make
 from pac.envs import families, find
 from pac.envs.check import check
 from pac.envs.files import MIB, read_yaml
-from pac.envs.gym.recommended import TABLE
+from pac.envs.recommended import TABLE
 from pac.training.config import Config
 from pac.training.dqn.settings import DqnSettings, IqnSettings
 from pac.training.independent.settings import IndependentSettings

@@ -16,6 +16,7 @@ from typing import Any
 from ..envs import BadParameter, Task, UnknownName, families, find
 from ..envs.errors import brief
 from ..envs.foreign import importing
+from ..envs.recommended import default_trainer as recommended_trainer
 from ..envs.specs import split_spec
 from ..envs.task import load, transformed
 from .settings import TrainerSettings
@@ -177,12 +178,13 @@ def trainer_kind(name: str) -> TrainerKind:
 
 
 def default_trainer(spec: str) -> str:
-    """Return the trainer that a task recommends; `ppo` for Gymnasium environments, which are not loaded.
+    """Return the trainer that a task recommends; that of Gymnasium environments follows from the id.
 
     Raises:
         BadParameter: A parameter of a named task is unknown or does not fit.
     """
-    return find(spec).trainer if split_spec(spec)[0] in families() else "ppo"
+    name = split_spec(spec)[0]
+    return find(spec).trainer if name in families() else recommended_trainer(name)
 
 
 def transformed_task(name: str, task: Task, settings: Mapping[str, Any]) -> Task:

@@ -16,6 +16,7 @@ from ..errors import BadParameter
 from ..family import literal
 from ..fields import Field
 from ..panels import Panel
+from ..recommended import default_trainer, recommended
 from ..spaces.actions import UnsupportedSpaces, describe_actions
 from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.names import agent_names, names_of
@@ -23,7 +24,6 @@ from ..specs import split_wrappers
 from ..task import Outcome, Task
 from .board import board_of
 from .making import closed, create, drawing_modes, is_parallel
-from .recommended import recommended
 from .spaces import ObservationWriter, writer_of
 from .states import NotStorable, state_size
 from .wrapping import default_wrappers, resolved, score_of, value_ends
@@ -101,6 +101,7 @@ def describe(
         wrappers=wrappers,
         value_ends=look.value_ends,
         own_score=look.score,
+        trainer=default_trainer(name),
         settings={name: of.settings for name, of in advice.items()},
         settings_for={name: of.source for name, of in advice.items()},
         note=". ".join(

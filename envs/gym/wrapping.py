@@ -10,8 +10,8 @@ import gymnasium.wrappers
 
 from ..errors import BadParameter, PacError, UnknownName
 from ..family import literal
+from ..recommended import ALE, presets
 from ..specs import split_spec
-from .recommended import ALE, presets
 
 NONE = "none"
 CHANGES_REWARD = ("ClipReward", "NormalizeReward")

@@ -87,6 +87,31 @@ def learning(
 
 
 @app.command
+def returns(
+    folder: Path,
+    *,
+    tasks: str = "",
+    seeds: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 3,
+    steps: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 100_000,
+    json: Json = False,
+) -> int:
+    """Train SAC and that of Stable-Baselines3 with the settings of RL Zoo, and compare their returns.
+
+    Args:
+        folder: Folder for the results of single trainings; those that it has are not repeated.
+        tasks: Gymnasium environments, separated by commas. Default: HalfCheetah-v5, Hopper-v5 and Walker2d-v5.
+        seeds: Number of seeds.
+        steps: Decisions of each training.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .sac import TASKS, compare_returns
+
+    with progress_bar("returns") as progress:
+        result = compare_returns(folder, tasks=names_of(tasks) or TASKS, seeds=seeds, steps=steps, progress=progress)
+    return show("returns", result, json=json)
+
+
+@app.command
 def matrix(
     *,
     task: str = "autochess",

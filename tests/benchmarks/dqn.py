@@ -5,7 +5,7 @@ python -m tests.benchmarks dqn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -54,9 +54,13 @@ def measure_dqn(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) ->
 
 def gradient_steps(seconds: float, rounds: int) -> Results:
     """Return the gradient steps per second of both sides, alternating in this process."""
+    return update_rates({OURS: _our_update(), SB3: _sb3_update()}, seconds, rounds)
+
+
+def update_rates(sides: Mapping[str, Callable[[], object]], seconds: float, rounds: int) -> Figures:
+    """Return how often per second each side updates with one thread, alternating, and the ratio of the medians."""
     import torch
 
-    sides = {OURS: _our_update(), SB3: _sb3_update()}
     torch.set_num_threads(1)
     for update in sides.values():
         _rate(update, seconds / 2)
@@ -80,19 +84,20 @@ def _task(observation: Field) -> Task:
     return Task(spec="random", name="random", title="", factory="", observation=observation, num_actions=ACTIONS)
 
 
-def _random_replay(observation: Field, capacity: int, *, stack: int) -> tuple[Any, Array]:
+def random_replay(task: Task, capacity: int, *, stack: int = 1) -> tuple[Any, Array]:
     """Return a full replay of random transitions, and its observations `(S, R, *shape)`."""
     from pac.training.replay.replay import Replay
     from pac.training.replay.settings import ReplaySettings
 
-    task, random = _task(observation), np.random.default_rng(0)
+    random, observation = np.random.default_rng(0), task.observation
     settings = ReplaySettings(capacity, stack=stack)
     slots = settings.slots(ROWS)
     buffer = Layout(task, ROWS, slots, ring=True).map()
     replay = Replay(task, buffer, settings, seed=0)
     buffer["active"][:] = DECIDES
     buffer["frames"][:] = 1
-    buffer["action"][:] = random.integers(0, ACTIONS, buffer["action"].shape)
+    shape = buffer["action"].shape
+    buffer["action"][:] = random.uniform(-1, 1, shape) if task.bounds else random.integers(0, task.num_actions, shape)
     buffer["reward"][:] = random.normal(size=buffer["reward"].shape)
     buffer["terminated"][:] = random.random(buffer["terminated"].shape) < 1 / 200
     buffer["episode"][0] = 0
@@ -116,7 +121,7 @@ def _our_update() -> Callable[[], object]:
     observation = Field("observation", "float32", (INPUTS,), per="seat")
     settings = DqnSettings(batch=BATCH, hidden=HIDDEN, layers=2, double=False, huber_loss=True)
     learner = QLearner(_task(observation), settings, torch.device("cpu"), 0)
-    learner.source.open(_random_replay(observation, TRANSITIONS, stack=1)[0])
+    learner.source.open(random_replay(_task(observation), TRANSITIONS)[0])
     return lambda: learner.update(0)
 
 
@@ -159,7 +164,7 @@ def replay(seconds: float, rounds: int) -> Results:
         int(np.prod(spec.shape)) * np.dtype(spec.dtype).itemsize for spec in settings.specs(task, slots, ROWS).values()
     )
     before = _resident()
-    made, stored = _random_replay(observation, CAPACITY // SHARE, stack=FRAMES)
+    made, stored = random_replay(task, CAPACITY // SHARE, stack=FRAMES)
     taken = _resident() - before
     batch = made.sample(GATHERED)
     assert batch.frames is not None

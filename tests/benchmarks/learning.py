@@ -38,7 +38,7 @@ from pac.training.trainers import build_trainer
 from .learning_checks import EPISODES, PLAYED_SEED, Checks, LearningCurve, Report
 from .learning_peers import CLEANRL_SETTINGS, SB3_SETTINGS, train_cleanrl, train_sb3
 
-TRAINERS = ("ppo", "dqn", "iqn", "independent")
+TRAINERS = ("ppo", "dqn", "iqn", "sac", "independent")
 NUM_ENVS = 8
 CHECKS = 20
 """Checks of a training by default."""
@@ -135,7 +135,7 @@ def learning(
     for number in range(seeds * len(sides)):
         side, seed = sides[number % len(sides)], config.seed + number // len(sides)
         points: list[Results] = []
-        for point in _points(side, config.model_copy(update={"seed": seed}), checks):
+        for point in points_of(side, config.model_copy(update={"seed": seed}), checks):
             points.append(point)
             share = min(1.0, point["decisions"] / checks.steps)
             progress(f"{side}, seed {seed}, {point['mean']:g}", (number + share) / (seeds * len(sides)))
@@ -183,7 +183,7 @@ def summary(runs: list[Results], goal: float | None) -> Results:
     return found
 
 
-def _points(side: str, config: Config, checks: Checks) -> Iterator[Results]:
+def points_of(side: str, config: Config, checks: Checks) -> Iterator[Results]:
     """Train in a process of its own; yield its points."""
     command = [sys.executable, "-P", "-m", __spec__.name, side, config.model_dump_json(), json.dumps(asdict(checks))]
     with (

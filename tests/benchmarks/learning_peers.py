@@ -43,6 +43,10 @@ SB3_SETTINGS: Mapping[tuple[str, str], Results] = {
         "exploration_final_eps": 0.04,
         "policy_kwargs": {"net_arch": [256, 256]},
     },
+    ("sac", "Pendulum-v1"): {"num_envs": 1, "learning_rate": 1e-3},
+    ("sac", "HalfCheetah-v5"): {"num_envs": 1, "learning_starts": 10_000},
+    ("sac", "Hopper-v5"): {"num_envs": 1, "learning_starts": 10_000},
+    ("sac", "Walker2d-v5"): {"num_envs": 1, "learning_starts": 10_000},
 }
 """Settings that RL Zoo publishes, by algorithm and task. PPO's learning rate and clip range fall to 0 at the end."""
 ZOO_STEPS = 50_000
@@ -98,9 +102,9 @@ def train_sb3(name: str, config: Config, checks: Checks, report: Report) -> None
     if name == "ppo":
         for key in ("learning_rate", "clip_range"):
             settings[key] = _falling(settings[key])
-    else:
+    elif name == "dqn":
         settings["exploration_fraction"] *= ZOO_STEPS / checks.steps
-    kind = {"ppo": stable_baselines3.PPO, "dqn": stable_baselines3.DQN}[name]
+    kind = {"ppo": stable_baselines3.PPO, "dqn": stable_baselines3.DQN, "sac": stable_baselines3.SAC}[name]
     model = kind("MlpPolicy", envs, seed=config.seed, device="cpu", **settings)
     model.learn(checks.steps, callback=Playing())
 

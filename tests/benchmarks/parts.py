@@ -24,6 +24,11 @@ COMPARISONS = {
         {"seconds": 1.0, "rounds": 3},
         "Compare gradient steps per second with Stable-Baselines3's DQN, and measure a replay of a million images.",
     ),
+    "sac": Benchmark(
+        "tests.benchmarks.sac:measure_sac",
+        {"seconds": 1.0, "rounds": 3},
+        "Compare gradient steps per second with Stable-Baselines3's SAC.",
+    ),
     "packed": Benchmark(
         "tests.benchmarks.packed:measure_packed",
         {"rounds": 5, "num_envs": (256,)},

@@ -124,6 +124,9 @@ ROWS = {
     "dqn/replay/share_of_copy_frames": Row(
         "the same, relative to copying only the five different frames of each transition", 0.5, 0.7, _share
     ),
+    "sac/gradient_steps/ratio": Row(
+        "gradient steps/s of SAC, batch 256, two layers of 256, one thread: pac-tui over Stable-Baselines3", 1.5, 3
+    ),
     "packed/decoding/ratio": Row(
         "decoding 1,024 packed images of 72 x 80 to float32, one core: a table over the fastest NumPy or PyTorch code "
         "without one",

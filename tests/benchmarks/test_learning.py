@@ -71,7 +71,7 @@ def test_a_ppo_written_as_cleanrls_learns():
 @pytest.mark.parametrize(
     ("trainer", "flags", "what"),
     [
-        ("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1"),
+        ("iqn", {"sb3": True}, "ppo on CartPole-v1, dqn on CartPole-v1, sac on"),
         ("iqn", {"cleanrl": True}, "--cleanrl trains dqn and independent and ppo, got iqn"),
         ("dqn", {"cleanrl": True, "sb3": True}, "omit --sb3"),
         ("ppo", {}, "set --steps"),

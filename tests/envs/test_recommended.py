@@ -8,9 +8,10 @@ import pytest
 
 from pac.envs import Field, find
 from pac.envs.files import MIB, read_yaml
-from pac.envs.gym.recommended import TABLE, recommended
+from pac.envs.recommended import TABLE, default_trainer, recommended
 from pac.training.dqn.settings import DqnSettings, IqnSettings
 from pac.training.ppo.settings import PpoSettings
+from pac.training.sac.settings import SacSettings
 
 VECTOR = Field("observation", "float32", (4,))
 IMAGE = Field("observation", "uint8", (64, 64, 3))
@@ -49,9 +50,22 @@ def test_the_settings_of_a_kind_are_accepted(observation, trainer, kind):
         kind.read(trainer, recommended(name, observation, continuous=False, wrapped=True)[trainer].settings)
 
 
-def test_there_are_no_settings_of_dqn_for_continuous_actions():
-    """It cannot train there."""
-    assert list(recommended("Mine-v0", VECTOR, continuous=True)) == ["ppo"]
+@pytest.mark.parametrize(
+    ("observation", "continuous", "trainers"),
+    [(VECTOR, True, ["ppo", "sac"]), (IMAGE, True, ["ppo"]), (VECTOR, False, ["ppo", "dqn", "iqn"])],
+)
+def test_there_are_settings_of_trainers_that_can_learn_it(observation, continuous, trainers):
+    """DQN needs choices, SAC continuous actions and no images."""
+    found = recommended("Mine-v0", observation, continuous=continuous)
+    assert list(found) == trainers
+    if "sac" in found:
+        SacSettings.read("sac", found["sac"].settings)
+
+
+def test_an_environment_may_have_another_default_trainer_than_ppo():
+    """By its id, also behind the module that registers it."""
+    assert default_trainer("gymnasium_robotics:HalfCheetah-v5") == "sac"
+    assert default_trainer("my_envs:Mine") == "ppo"
 
 
 def test_the_module_before_an_id_does_not_matter():

@@ -117,7 +117,7 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
         ({"device": "gpu"}, ["unknown device 'gpu'", "cuda:K"]),
         ({"num_env": "4"}, ["unknown key 'num_env'", "Did you mean num_envs?"]),
         ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
-        ({"a2c.clip": "1"}, ["unknown trainer 'a2c'"]),
+        ({"td3.clip": "1"}, ["unknown trainer 'td3'"]),
         ({"ppo.max_grad_norm": "wide"}, ["--ppo.max-grad-norm expects a number above 0, got 'wide'"]),
         ({"ppo.epochs": True}, ["ppo.epochs expects a whole number from 1 to 1,000, got True"]),
         ({"ppo.learning_rate": "fast"}, ["--ppo.learning-rate expects a number of at least 0", "'fast'"]),

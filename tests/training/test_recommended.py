@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pac.envs.files import MIB, read_yaml
-from pac.envs.gym.recommended import TABLE
+from pac.envs.recommended import TABLE
 from pac.training.trainers import trainer_kind
 
 

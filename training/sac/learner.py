@@ -18,7 +18,7 @@ from ..replay.batches import joined
 from ..replay.source import ReplaySource
 from ..replay.tensors import TransitionTensors
 from ..settings import scheduled
-from .networks import SacNetwork, SquashedAction, dense, squashed
+from .networks import SacNetwork, dense, squashed
 from .settings import SacSettings
 
 STATISTICS = ("critic_loss", "actor_loss", "alpha", "entropy", "value_mean", "grad_norm")
@@ -111,42 +111,38 @@ class SacLearner:
         """Return the gradients of the losses; `normal` is from the method of that name."""
         count, network = len(batch.rewards), self.network
         alpha = network.log_alpha.exp()
-        observed = torch.cat((network.observed(batch.observations), network.observed(batch.following)))
-        outputs, inputs = self._actor(observed)
-        drawn = squashed(outputs, normal)
-        own = SquashedAction(*(each[:count] for each in drawn))
-        wanted = self._wanted(batch, observed[count:], drawn.actions[count:], alpha * drawn.log_densities[count:])
-        before, taken = observed[:count], self._scale.of_policy(batch.actions)
-        both = torch.cat((torch.cat((before, taken), 1), torch.cat((before, own.actions), 1)))
-        values, kept = zip(*(critic(both) for critic in self._critics), strict=True)
-        errors = torch.stack([value[:count, 0] for value in values]) - wanted
-        expected = torch.stack([value[count:, 0] for value in values])
-        least = expected.argmin(0, keepdim=True)
-        slopes = torch.zeros_like(expected).scatter_(0, least, -1 / count)
+        wanted = self._wanted(batch, normal[count:], alpha)
+        before, taken = network.observed(batch.observations), self._scale.of_policy(batch.actions)
         of_critics: list[Tensor] = []
-        of_actions = torch.zeros_like(taken)
-        for critic, layers, error, slope in zip(self._critics, kept, errors, slopes, strict=True):
-            of_critics += critic.gradients((error / count).unsqueeze(1), [each[:count] for each in layers])
-            of_actions += critic.slopes(slope.unsqueeze(1), [each[count:] for each in layers])[:, before.shape[1] :]
-        of_actor = self._actor.gradients(own.slopes(of_actions, alpha / count), [each[:count] for each in inputs])
-        entropy = -own.log_densities.mean()
-        statistics = torch.stack(
-            (
-                errors.square().mean(1).sum() / 2,
-                -(alpha * entropy + expected.gather(0, least).mean()),
-                alpha,
-                entropy,
-                values[0][:count].mean(),
-            )
+        losses, means = [], []
+        both = torch.cat((before, taken), 1)
+        for critic in self._critics:
+            values, kept = critic(both)
+            error = values.squeeze(1) - wanted
+            of_critics += critic.gradients((error / count).unsqueeze(1), kept)
+            losses.append(error.square().mean())
+            means.append(values.mean())
+        outputs, inputs = self._actor(before)
+        drawn = squashed(outputs, normal[:count])
+        (first, of_first), (second, of_second) = (
+            critic(torch.cat((before, drawn.actions), 1)) for critic in self._critics
         )
+        share = (first < second).float() / -count
+        of_actions = self._critics[0].slopes(share, of_first) + self._critics[1].slopes(-1 / count - share, of_second)
+        of_actor = self._actor.gradients(drawn.slopes(of_actions[:, before.shape[1] :], alpha / count), inputs)
+        entropy = -drawn.log_densities.mean()
+        least = torch.minimum(first, second).mean()
+        statistics = torch.stack(((losses[0] + losses[1]) / 2, -(alpha * entropy + least), alpha, entropy, means[0]))
         # In the order of the network's parameters, the temperature first.
         return Gradients([entropy - self._wanted_entropy, *of_actor, *of_critics], statistics)
 
-    def _wanted(self, batch: TransitionTensors, observed: Tensor, actions: Tensor, cost: Tensor) -> Tensor:
-        """Return what values should be, `(B,)`: rewards, and the value of the next action without its `cost`."""
-        following = torch.cat((observed, actions), 1)
-        values = torch.stack([critic(following)[0].squeeze(1) for critic in self._targets])
-        return torch.addcmul(batch.rewards, batch.discounts, values.amin(0) - cost)
+    def _wanted(self, batch: TransitionTensors, normal: Tensor, alpha: Tensor) -> Tensor:
+        """Return what values should be, `(B,)`: rewards, and the least value of the next action with its entropy."""
+        observed = self.network.observed(batch.following)
+        drawn = squashed(self._actor(observed)[0], normal)
+        both = torch.cat((observed, drawn.actions), 1)
+        least = torch.minimum(*(target(both)[0].squeeze(1) for target in self._targets))
+        return torch.addcmul(batch.rewards, batch.discounts, least - alpha * drawn.log_densities)
 
     def outputs(self, stored: Tensor) -> Tensor:
         """Return the policy's outputs `(rows, 2 K)` for stored observations."""

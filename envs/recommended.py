@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..fields import Field
-from ..files import MIB, read_yaml
+from .fields import Field
+from .files import MIB, read_yaml
 
 TABLE = Path(__file__).with_name("recommended.yaml")
 ALE = "ALE/"
@@ -42,6 +42,12 @@ def presets() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(wrappers) for name, wrappers in _table()["wrappers"].items()}
 
 
+def default_trainer(name: str) -> str:
+    """Return the trainer that learns an environment best, by its id."""
+    known = name.rpartition(":")[2]
+    return next((trainer for trainer, table in _table().items() if known in table.get("default_for", ())), "ppo")
+
+
 def recommended(name: str, observation: Field, *, continuous: bool, wrapped: bool = False) -> dict[str, Recommendation]:
     """Return the settings for an environment by trainer: those of its id, or of its kind.
 
@@ -53,7 +59,9 @@ def recommended(name: str, observation: Field, *, continuous: bool, wrapped: boo
     """
     options = {"continuous": continuous, "wrapped": wrapped}
     found = {"ppo": _recommended(_table()["ppo"], name, observation, **options)}
-    if not continuous:
+    if continuous and not _is_large_image(observation):
+        found["sac"] = _recommended(_table()["sac"], name, observation, **options)
+    elif not continuous:
         found |= dict.fromkeys(("dqn", "iqn"), _recommended(_table()["dqn"], name, observation, **options))
     return found
 
@@ -73,7 +81,7 @@ def _recommended(
     if observation.images or len(observation.shape) > WHOLE_IMAGE:
         settings.pop("normalize_observation", None)
     if continuous:
-        return Recommendation({**settings, **table["continuous"]}, f"{source} and continuous actions", note)
+        return Recommendation({**settings, **table.get("continuous", {})}, f"{source} and continuous actions", note)
     return Recommendation(settings, source, note)
 
 

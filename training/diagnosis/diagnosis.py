@@ -14,13 +14,14 @@ from ...envs.printable import LINES, printable
 from ..telemetry.findings import Finding
 from ..telemetry.records import MAX_FINDINGS, Severity
 from .all_rules import RULES
+from .budget import Budget
 from .evidence import Evidence
 from .rules import SESSION, Measured, Rule
 
 QUIET_SECONDS = 60.0
 """Seconds of training without the problem, after which a finding has ended."""
 PERIOD, MAX_SHARE = 1.0, 0.0004
-"""Seconds between two checks, and the largest share of the training thread's time for them."""
+"""Seconds between two checks, and the largest share of the CPU time for them."""
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +35,7 @@ class Diagnosis:
         marked: Environments with a problem, until their episode ends.
         tolerances: By how much less sensitive rules are than usual, by their names or groups; 0 mutes them. Any thread
             may replace it.
-        due: When to check the rules next, by `time.perf_counter`; 0 for at once.
+        budget: Says when to check the rules next.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,7 @@ class Diagnosis:
         self.findings: tuple[Finding, ...] = ()
         self.marked: set[int] = set()
         self.tolerances: Mapping[str, float] = {}
-        self.due = 0.0
+        self.budget = Budget(MAX_SHARE, PERIOD)
         self._count = 0
         self._seen: dict[str, float] = {}  # when each problem was there last, in s of training
         self._broken: set[str] = set()
@@ -55,12 +56,13 @@ class Diagnosis:
         lasts = any(one.rule == name and one.lasts for one in self.findings)
         begins = not lasts and all(reported != name for reported, *_ in self._reported.copy())
         self._reported.append((name, text, env))
-        self.due = 0.0
+        self.budget.hurry()
         return begins
 
     def check(self, now: float) -> None:
         """Check all rules; `now` in s of training."""
-        begun, evidence = time.perf_counter(), self.evidence
+        self.budget.begin()
+        evidence = self.evidence
         while self._reported:
             name, text, env = self._reported.popleft()
             evidence.reported[name] = text, env
@@ -68,7 +70,7 @@ class Diagnosis:
             for rule in RULES.values():
                 self._follow(rule, self._found(rule), now)
         evidence.forget_moment()
-        self.due = time.perf_counter() + max(PERIOD, (time.perf_counter() - begun) / MAX_SHARE)
+        self.budget.end()
 
     def _found(self, rule: Rule) -> tuple[Measured, str] | None:
         """Return what a rule finds, and its sentence; one that fails is not asked again: the training is to go on."""

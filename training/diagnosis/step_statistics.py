@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping
 from math import inf, sqrt
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 from ...envs.fields import Array
 from ..telemetry.records import TERMINATED
 from ..telemetry.step_results import StepResults
+from .budget import Budget
 
 MAX_SHARE = 0.0004
-"""The largest share of the training thread's time for statistics of steps; if they cost more, steps are left out."""
+"""The largest share of the CPU time for statistics of steps; if they cost more, steps are left out."""
 MOST_NUMBERS = 16_384
 """Numbers of a batch of steps that are looked at."""
 EPISODES = 100
@@ -163,7 +163,7 @@ class StepStatistics:
         self.nan_rewards: set[int] = set()
         self.nan_observations: set[int] = set()
         self._firsts: dict[int, list[int]] = {}
-        self._due = self._observing_due = 0.0
+        self._sampling, self._observing = Budget(MAX_SHARE), Budget(MAX_SHARE)
 
     def resize(self) -> None:
         """Forget what is known of single environments, which are replaced."""
@@ -186,11 +186,11 @@ class StepStatistics:
         if len(results.ended_envs):
             with np.errstate(all="ignore"):
                 self._add_ends(results)
-        begun = perf_counter()
-        if begun >= self._due:
+        if self._sampling.due:
+            self._sampling.begin()
             with np.errstate(all="ignore"):  # NaN and infinity are for the script to warn of
                 self._sample(results, num_actions, bounds)
-            self._due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
+            self._sampling.end()
         return rewards | observations
 
     def _add_ends(self, results: StepResults) -> None:
@@ -271,13 +271,13 @@ class StepStatistics:
             for step, env in np.argwhere(over[:, :MOST_ENVS]).tolist():
                 if step + begins < len(seen):
                     self.begin(env, seen[step + begins, env])
-        begun = perf_counter()
-        if begun >= self._observing_due and 0 < seen.shape[2] <= MOST_WIDTH:
+        if self._observing.due and 0 < seen.shape[2] <= MOST_WIDTH:
+            self._observing.begin()
             some = min(len(seen), max(2, MOST_NUMBERS // max(1, seen.shape[1] * seen.shape[2])))
             broken = over[:-1] if begins else over[1:] if begins == 0 else over[:-1] | over[1:]
             with np.errstate(all="ignore"):
                 self.observed.add(seen[-some:], ~broken[len(seen) - some :])
-            self._observing_due = perf_counter() + (perf_counter() - begun) / MAX_SHARE
+            self._observing.end()
 
     def begin(self, env: int, observation: object) -> None:
         """Add the first observation of an episode of an environment, if it is a number or an array of numbers."""

@@ -128,7 +128,7 @@ class Debugger:
         task, diagnosis, stepped = self._task, self.diagnosis, self.diagnosis.evidence.stepped
         if bad := stepped.add(results, task.players, counted_actions(task), self._bounds):
             diagnosis.marked |= bad
-            diagnosis.due = 0.0
+            diagnosis.budget.hurry()
         buffer = self._source.buffer
         if spread_numbers(task.observation) and not task.watched and buffer.tensors is None:
             seen = buffer["observation"][results.span.written, :: task.players]

@@ -113,7 +113,7 @@ class Monitor:
                 self._speed = self.state.speed
                 counter.throughput.restart_window(mark)
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
-            if time.perf_counter() >= self.debugger.diagnosis.due:
+            if self.debugger.diagnosis.budget.due:
                 self.diagnose()
         self.publisher.publish(mark, at_gate=at_gate)
 

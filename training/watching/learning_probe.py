@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf, isfinite, sqrt
 from statistics import median
-from time import perf_counter, thread_time
 from types import FunctionType
 from typing import Any
 
+from ..diagnosis.budget import Budget
 from .called_weights import GradientHook
 from .intercept import UNUSUAL, HookLink, code_around
 from .linear_calls import LastLayer, LinearCalls
@@ -136,14 +136,14 @@ class LearningProbe:
     """Looks at the steps of all optimizers of this process, from any thread.
 
     The hooks own all of it, in the threads that learn; `take`, in the one that steps the environments, reads `_row`,
-    which is replaced as a whole, and a number. While one thread looks, `_due` keeps others from looking, and what was
-    kept belongs to one optimizer, so no lock is needed.
+    which is replaced as a whole, and a number. While one thread looks, `_budget` keeps others from looking, and what
+    was kept belongs to one optimizer, so no lock is needed.
     """
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
         self._clipping, self._linear = Clipping(), LinearCalls()
-        self._due = self._begun = 0.0
+        self._budget = Budget(MAX_SHARE, PERIOD)
         self._followed: OptimizerSteps | None = None  # of which the next gradient of a weight is awaited
         self._count = self._taken = self._samples = 0
         self._before: tuple[Any, list[tuple[Any, Any]]] | None = None  # the optimizer, its weights and what they were
@@ -191,7 +191,7 @@ class LearningProbe:
         self._count += 1
         if self._followed is not None and self._followed.own() is optimizer:
             self._release()
-        if (now := perf_counter()) < self._due:
+        if not self._budget.due:
             return
         if not self._clipping.wanted:  # what is clipped before the next step is seen, and that step is looked at
             self._clipping.see()
@@ -199,7 +199,7 @@ class LearningProbe:
             return
         self._clipping.restore()
         self._linear.restore()
-        self._due, self._begun = now + PERIOD, thread_time()
+        self._budget.begin()
         try:
             self._look(optimizer)
         except Exception:  # weights of a kind that is not known
@@ -210,7 +210,7 @@ class LearningProbe:
             (_, before), self._before = self._before, None
             with suppress(Exception):  # weights of a kind that is not known
                 self._compare(optimizer, before)
-            self._due = perf_counter() + max(PERIOD, (thread_time() - self._begun) / MAX_SHARE)
+            self._budget.end()
 
     def _look(self, optimizer: Any) -> None:
         """Note gradients, and keep the weights until after the step."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pac.training.runs.folder import RunFolder
 
 SICK = Path(__file__).with_name("sick.py")
-SECONDS = 45
+SECONDS = 12
 
 
 class Illness(NamedTuple):
@@ -19,7 +19,7 @@ class Illness(NamedTuple):
     Attributes:
         rules: The rules that name it; one of them is enough.
         advised: Whether what they recommend can be done without knowing the script: `sick.py` does it.
-        seconds: How long a training takes to show it.
+        seconds: How long a training takes to show it, in CPU time.
     """
 
     rules: tuple[str, ...]
@@ -80,10 +80,18 @@ class Watched(NamedTuple):
     rows: list[dict[str, float]]
 
     @property
-    def gained(self) -> float:
-        """By how much the mean return was better at the end than at first."""
-        returns = [row["return_mean"] for row in self.rows if "return_mean" in row]
-        return returns[-1] - returns[0] if returns else 0.0
+    def length(self) -> float:
+        """The mean length of its last episodes, which says how good it is, whatever the illness does to rewards."""
+        return next((row["length_mean"] for row in reversed(self.rows) if "length_mean" in row), 0.0)
+
+    @property
+    def steps(self) -> float:
+        """Environment steps in its time."""
+        return self.rows[-1]["steps"] if self.rows else 0.0
+
+    def said(self, *severities: str) -> set[str]:
+        """Return the rules of findings of some severities."""
+        return {rule for rule, found in self.findings.items() if found["severity"] in severities}
 
 
 def watched(folder: Path, illness: str, *, advised: bool = False) -> Watched:

@@ -90,7 +90,7 @@ def test_the_gate_closes_at_the_end_of_the_awaited_episode(debugged):
 def test_a_problem_marks_its_environment_until_the_episode_ends(debugged):
     """A reward that is NaN is checked at once."""
     debugged.step(episode_return=[0, 0, 0, math.nan])
-    assert debugged.debugger.diagnosis.due == 0
+    assert debugged.debugger.diagnosis.budget.due
     assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, 0, Notice.ALARM]
     debugged.step(terminated=[0, 0, 0, 1])
     assert not debugged.debugger.columns(N)["notice"].any()

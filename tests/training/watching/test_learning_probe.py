@@ -125,7 +125,7 @@ def test_weights_that_are_no_numbers_are_counted():
     script = Script()
     probe.install()
     for scale in (1.0, 1.0, torch.nan):
-        probe._due = torch.inf if scale is torch.nan else 0.0
+        probe._budget._due = torch.inf if scale is torch.nan else 0.0
         (script.net(torch.randn(16, 4)).mean() * scale).backward()
         script.optimizer.step()
     assert not probe.take()[NOT_FINITE]

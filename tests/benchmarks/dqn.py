@@ -57,7 +57,7 @@ def gradient_steps(seconds: float, rounds: int) -> Results:
     return update_rates({OURS: _our_update(), SB3: _sb3_update()}, seconds, rounds)
 
 
-def update_rates(sides: Mapping[str, Callable[[], object]], seconds: float, rounds: int) -> Figures:
+def update_rates(sides: Mapping[str, Callable[[], object]], seconds: float, rounds: int) -> Results:
     """Return how often per second each side updates with one thread, alternating, and the ratio of the medians."""
     import torch
 

@@ -14,8 +14,8 @@ from statistics import fmean
 import numpy as np
 
 from pac.envs import Field, Task
-from pac.training.bench.facts import Figures, Progress
-from pac.training.bench.measured_process import figures_of
+from pac.training.bench.facts import Progress, Results
+from pac.training.bench.measured_process import results_of
 from pac.training.config import Config
 
 from .dqn import LIMIT, OURS, SB3, TRANSITIONS, random_replay, update_rates
@@ -32,7 +32,7 @@ CHECKS = 10
 TASKS = ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
 
 
-def measure_sac(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) -> Figures:
+def measure_sac(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) -> Results:
     """Measure gradient steps.
 
     Args:
@@ -47,10 +47,10 @@ def measure_sac(*, seconds: float = 3.0, rounds: int = 7, progress: Progress) ->
         MeasurementFailed: A measurement failed, for instance because the extra `[peers]` is missing.
     """
     progress("SAC, gradient steps", 0.0)
-    return {"gradient_steps": figures_of(gradient_steps, seconds, rounds, limit=4 * seconds * rounds + LIMIT)}
+    return {"gradient_steps": results_of(gradient_steps, seconds, rounds, limit=4 * seconds * rounds + LIMIT)}
 
 
-def gradient_steps(seconds: float, rounds: int) -> Figures:
+def gradient_steps(seconds: float, rounds: int) -> Results:
     """Return the gradient steps per second of both sides, alternating in this process."""
     return update_rates({OURS: _our_update(), SB3: _sb3_update()}, seconds, rounds)
 
@@ -103,7 +103,7 @@ def _sb3_update() -> Callable[[], object]:
 
 def compare_returns(
     folder: Path, *, tasks: Sequence[str] = TASKS, seeds: int = 3, steps: int = 100_000, progress: Progress
-) -> Figures:
+) -> Results:
     """Train both sides with the same seeds, alternately, each training in a process of its own with one thread.
 
     Args:
@@ -119,7 +119,7 @@ def compare_returns(
     """
     folder.mkdir(parents=True, exist_ok=True)
     trainings = [(task, seed, side) for task in tasks for seed in range(seeds) for side in (OUR_SIDE, SB3_SIDE)]
-    found: dict[tuple[str, str], list[list[Figures]]] = {}
+    found: dict[tuple[str, str], list[list[Results]]] = {}
     for number, (task, seed, side) in enumerate(trainings):
         file = folder / f"{task}-{steps}-{side}-{seed}.json"
         progress(f"{task}, seed {seed}, {side}", number / len(trainings))
@@ -136,7 +136,7 @@ def compare_returns(
     return {"steps": steps, "seeds": seeds, "rows": rows}
 
 
-def _summary(trainings: Sequence[Sequence[Figures]]) -> Figures:
+def _summary(trainings: Sequence[Sequence[Results]]) -> Results:
     returns = [fmean(point["mean"] for point in points[-LAST:]) for points in trainings]
     seconds = sorted(points[-1]["cpu_seconds"] for points in trainings)
     return {

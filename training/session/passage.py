@@ -77,9 +77,9 @@ class RunLimits:
 
     @property
     def used_up(self) -> float:
-        """The largest used share of the limits; unknown without a limit."""
+        """The largest used share of the limits, at most 1: the last step may take longer; unknown without a limit."""
         used = self._config.used_up(self._totals(), self._seconds())
-        return UNKNOWN if math.isnan(used) else used
+        return UNKNOWN if math.isnan(used) else min(1.0, used)
 
     def _totals(self) -> dict[str, int]:
         """Return the counts of all ranks."""

@@ -61,9 +61,10 @@ class FiniteCheck(NumberCheck):
         self._floating = np.dtype(task.observation.dtype).kind == "f"
         width = max(1, prod(task.observation.shape))
         share = min(rows, max(1, ELEMENTS // width))
-        self._starts, self._width = range(0, rows, share), width
+        starts = range(0, rows, share)  # not `self` in what is kept: a buffer goes with its backend
+        self._starts, self._width = starts, width
         observations = buffer["observation"] if self._floating else buffer["observation"][:, :0]
-        self._parts = PerSlot(lambda slot: [observations[slot, lo : lo + share].reshape(-1) for lo in self._starts])
+        self._parts = PerSlot(lambda slot: [observations[slot, lo : lo + share].reshape(-1) for lo in starts])
         self._turn = 0
 
     def check_slots(self, written: slice) -> None:

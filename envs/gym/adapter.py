@@ -63,7 +63,8 @@ class GymEnvironments(AdaptedEnvironments):
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         super().__init__(task, lo, hi, buffers, seed)
         self._slots = len(buffers["action"])
-        self._views = PerSlot(lambda slot: GymSlotViews(self._part, slot, self._infos))
+        part, infos = self._part, self._infos  # not `self` in what is kept: a buffer goes with its backend
+        self._views = PerSlot(lambda slot: GymSlotViews(part, slot, infos))
         self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)

@@ -176,8 +176,8 @@ class RolloutLearner:
     def _metrics(self, batch: PpoBatch, coefficients: Coefficients) -> Metrics:
         values, unit = batch.returns - batch.advantages, self.policy.value_unit
         return {
-            "advantage_deviation": float(batch.advantages.std(correction=0)),
-            "return_deviation": float(batch.returns.std(correction=0)),
+            "advantage_deviation": float(mean_and_deviation(batch.advantages, self._ranks)[1]),
+            "return_deviation": float(mean_and_deviation(batch.returns, self._ranks)[1]),
             "explained_variance": explained_variance(values, batch.returns, self._ranks),
             "value_mean": float(mean_and_deviation(values, self._ranks)[0] * unit),
             "learning_rate": self._adam.learning_rate,

@@ -161,6 +161,11 @@ def _unlock_fork() -> None:
 os.register_at_fork(after_in_child=_unlock_fork)
 
 
+def known_directories() -> tuple[Path, ...]:
+    """Return the directories that this process has made so far."""
+    return tuple(_locks)
+
+
 def own_directory() -> Path:
     """Return the directory of this process, made on first use and removed at exit."""
     return _directory_of(os.getpid())

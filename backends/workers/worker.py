@@ -79,10 +79,13 @@ def main() -> int:
         instructions = read_instructions()
     from ...envs.processes import leave_to_parent
     from ...envs.spaces.drawing import BUDGET
+    from ..profiling.asking import SUFFIX, answer_requests
     from ..system.segment import Segment
     from .control import FAILED, Link
 
-    set_title(instructions["title"] or f"worker {instructions['index'] + 1}")
+    title = instructions["title"] or f"worker {instructions['index'] + 1}"
+    set_title(title)
+    answer_requests(Path(instructions["report"]).with_suffix(SUFFIX), title)
     leave_to_parent()
     BUDGET.parts = instructions["members"]
     link = Link(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from ...backends.profiling.asking import MOST_SECONDS
 from ...envs import PacError
 from ...envs.errors import brief
 from ...envs.schema import Bounds, InvalidValue, Length, checked_arguments
@@ -24,6 +25,7 @@ from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
 from .num_envs_planner import BASELINE_ENVS
+from .profiler import Profiler
 from .services import Services
 from .viewers import Viewer
 
@@ -51,15 +53,17 @@ Counts: TypeAlias = Annotated[list[NumEnvs], Length(1, MAX_COUNTS)]
 EpisodeNumber: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
 Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
 Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
+Sampled: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_SECONDS)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 
 
 class BaseCommands:
     """Executes commands in the threads of the control server: it only sets values that the training thread reads."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, profiler: Profiler | None = None) -> None:
         self._services, self._viewers, self._gate = services, services.viewers, services.gate
         self._state, self._monitor, self._debugger = services.state, services.monitor, services.debugger
+        self._profiler = profiler or Profiler()
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Answer:
         """Answer one command of a viewer.
@@ -118,6 +122,14 @@ class BaseCommands:
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training continue without a viewer."""
         self._viewers.linger = math.inf
+
+    def as_profile(self, _viewer: Viewer, /, seconds: Sampled) -> Answer:
+        """Sample the stacks of all processes for some seconds, and answer then."""
+        return self._profiler.sample(seconds)
+
+    def as_stacks(self, _viewer: Viewer, /) -> Answer:
+        """Return the stacks of all threads of all processes."""
+        return self._profiler.stacks()
 
     def do_pause(self) -> None:
         """Close the gate."""

@@ -21,7 +21,7 @@ from ..own_threads import OwnThread
 from .viewers import Viewer, Viewers
 
 SOCKET = "control.sock"
-MAX_LINE = 65_536
+MAX_LINE, MAX_ANSWER = 65_536, 16 << 20
 MAX_TITLE = 300
 MAX_CONNECTIONS = 64
 RETRY_DELAY = 0.1  # s until the next attempt to accept a connection after the system refused one
@@ -173,12 +173,12 @@ def _request(line: bytes) -> Mapping[str, Any]:
 
 
 class SessionClient:
-    """Sends commands to the session in `directory`; one thread at a time may call."""
+    """Sends commands to the session in `directory`, which answers within a time limit; one thread at a time may call."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, timeout: float = TIMEOUT) -> None:
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(TIMEOUT)
+        self._socket.settimeout(timeout)
         try:
             connect(self._socket, directory / SOCKET)
         except OSError as error:
@@ -198,7 +198,7 @@ class SessionClient:
             with self._lock:
                 self._stream.write(line)
                 self._stream.flush()
-                answer = parse_json(self._stream.readline(MAX_LINE) or b"null", finite=False)
+                answer = parse_json(self._stream.readline(MAX_ANSWER) or b"null", finite=False)
         except (OSError, ValueError) as error:
             raise SessionGone(f"the session does not answer ({error})") from error
         if answer is None:

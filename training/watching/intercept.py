@@ -148,6 +148,8 @@ objects: dict[int, Follower] = {}
 
 Threads that make environments set their own keys, and others read single keys, which is atomic.
 """
+stepping: set[tuple[str, int]] = set()
+"""Files and first lines of the functions that step or reset environments."""
 _replaced: weakref.WeakSet[FunctionType] = weakref.WeakSet()
 _elsewhere = SimpleNamespace(thread=SimpleNamespace(inside=True, resets=0))
 _link = HookLink({"here": _elsewhere}, here=here, known=objects.get, clock=perf_counter)
@@ -160,6 +162,7 @@ def replace(cls: type, name: str) -> bool:
         return False
     if function not in _replaced:
         _replaced.add(function)
+        stepping.add((function.__code__.co_filename, function.__code__.co_firstlineno))
         function.__code__ = code_around(function, name, TEMPLATE, _link)
     return True
 

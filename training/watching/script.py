@@ -23,6 +23,7 @@ from ..runs.last_telemetry import remove_dead_sessions
 from ..runs.sessions import running_names
 from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
+from ..session.profiler import Profiler
 from ..session.services import Services
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
@@ -32,6 +33,7 @@ from . import requested
 from .boards import Render, WatchedBoards, renew
 from .called_weights import CalledWeights
 from .infos import Infos
+from .intercept import stepping
 from .kept_run import KeptRun
 from .learning_probe import LearningProbe
 from .logged_metrics import LoggedMetrics
@@ -96,7 +98,7 @@ class ScriptCommands(BaseCommands):
     """The commands to a watched script."""
 
     def __init__(self, script: WatchedScript) -> None:
-        super().__init__(script.services)
+        super().__init__(script.services, Profiler("script", stepping, lambda: script.workers))
         self._script = script
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -164,7 +166,7 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        self.sampler = SystemSampler(services, self._run.write, workers=lambda: self._shown.workers)
+        self.sampler = SystemSampler(services, self._run.write, workers=lambda: self.workers)
         self.sampler.start()
         self.clock.start()
         _open.add(self)
@@ -175,6 +177,11 @@ class WatchedScript:
         if not requested.quiet:
             shown = printable(name)
             print(f"pac-tui: watching {shown}: pac-tui attach {shown}", file=sys.stderr)  # noqa: T201 - a script has no other place
+
+    @property
+    def workers(self) -> Sequence[int]:
+        """The ids of the processes that step the environments; none if it is this process."""
+        return self._shown.workers
 
     def _describe(self, shown: ShownEnvs) -> Task:
         """Return the task that the environments are."""

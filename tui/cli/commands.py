@@ -174,6 +174,43 @@ def diagnose(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RU
 
 
 @app.command
+def profile(
+    name: Annotated[str, Parameter(name="RUN")],
+    *,
+    seconds: Annotated[float, Parameter(validator=Number(gte=1, lte=3600))] = 10.0,
+    speedscope: Path | None = None,
+    runs_dir: Path = RUNS,
+    json: Json = False,
+) -> int:
+    """Find the lines and functions in which a running session or watched script spends its time.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        seconds: For how long to sample, 100 times per second.
+        speedscope: Also write the stacks to this file, which https://www.speedscope.app shows.
+        runs_dir: Folder that contains the runs.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .profile import profile_session
+
+    return profile_session(name, runs_dir, seconds, speedscope=speedscope, json=json)
+
+
+@app.command
+def stacks(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS, json: Json = False) -> int:
+    """Show where every thread of a running session or watched script is now, also if it is stuck.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        runs_dir: Folder that contains the runs.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .profile import show_stacks
+
+    return show_stacks(name, runs_dir, json=json)
+
+
+@app.command
 def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
     """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` runs this command on HOST.
 

@@ -1,0 +1,1 @@
+"""Where the threads of a process spend their time: samples of their stacks, on demand."""

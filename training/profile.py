@@ -31,7 +31,7 @@ class Thread(NamedTuple):
     thread: str
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """A line of a function, or the whole function if `line` is 0."""
 
     file: str
@@ -84,7 +84,7 @@ class Profile:
         self._seconds: Counter[str] = Counter()
         self._pids: dict[str, int] = {}
         self._times: defaultdict[Thread, Counter[str]] = defaultdict(Counter)
-        self._stacks: Counter[tuple[Thread, str, bool, tuple[Place, ...]]] = Counter()
+        self._stacks: Counter[tuple[Thread, str, bool, tuple[CodePlace, ...]]] = Counter()
 
     def add(self, answer: Mapping[str, Any], prefix: str = "") -> None:
         """Add what a session has answered.
@@ -111,7 +111,7 @@ class Profile:
         self.silent.pop(name, None)
         self._seconds[name] += float(answer["seconds"])  # type: ignore[assignment]
         self._pids[name] = int(answer["pid"])
-        frames = [Place(_text(file), int(line), _text(function)) for file, line, function in answer["frames"]]
+        frames = [CodePlace(_text(file), int(line), _text(function)) for file, line, function in answer["frames"]]
         for thread, kind, waits, count, places in answer["stacks"]:
             key = Thread(name, _without_number(_text(thread)))
             self._times[key][_text(kind)] += int(count)
@@ -134,10 +134,10 @@ class Profile:
         return self._hot(lambda place: place, waiting=True)
 
     def _hot(self, place_of: Any, *, waiting: bool = False) -> list[HotPlace]:
-        own: Counter[tuple[Thread, Place]] = Counter()
-        total: Counter[tuple[Thread, Place]] = Counter()
-        waited: Counter[tuple[Thread, Place]] = Counter()
-        kinds: defaultdict[tuple[Thread, Place], Counter[str]] = defaultdict(Counter)
+        own: Counter[tuple[Thread, CodePlace]] = Counter()
+        total: Counter[tuple[Thread, CodePlace]] = Counter()
+        waited: Counter[tuple[Thread, CodePlace]] = Counter()
+        kinds: defaultdict[tuple[Thread, CodePlace], Counter[str]] = defaultdict(Counter)
         for (thread, kind, waits, stack), count in self._stacks.items():
             if kind == IDLE or (kind == WAITING) is not waiting or not stack:
                 continue
@@ -163,7 +163,7 @@ class Profile:
         """Return how each thread that has worked spends its time: shares of `KINDS`."""
         found = []
         for thread, times in sorted(self._times.items()):
-            if not thread.thread or times[IDLE] < times.total():
+            if not thread.thread or times.total() - times[IDLE] > RARELY * times.total():
                 total = max(1, times.total())
                 shares = {kind: times[kind] / total for kind in KINDS}
                 shares[WAITING] += times[IDLE] / total
@@ -187,7 +187,7 @@ class Profile:
 
     def speedscope(self, run: str) -> dict[str, Any]:
         """Return the stacks in the file format of speedscope, one profile per process."""
-        frames: dict[Place, int] = {}
+        frames: dict[CodePlace, int] = {}
         profiles: dict[str, tuple[list[list[int]], list[float]]] = {}
         taken: Counter[str] = Counter()
         for thread, times in self._times.items():
@@ -196,7 +196,7 @@ class Profile:
             if kind == IDLE:
                 continue
             samples, weights = profiles.setdefault(thread.process, ([], []))
-            root = [Place("", 0, thread.thread or "main thread"), Place("", 0, kind)]
+            root = [CodePlace("", 0, thread.thread or "main thread"), CodePlace("", 0, kind)]
             samples.append([frames.setdefault(place, len(frames)) for place in (*root, *stack)])
             weights.append(count * self._seconds[thread.process] / max(1, taken[thread.process]))
         return {
@@ -230,7 +230,7 @@ def shares_near(hot: Iterable[HotPlace], chosen: HotPlace) -> dict[int, float]:
     return dict(found)
 
 
-def _frame(place: Place) -> dict[str, Any]:
+def _frame(place: CodePlace) -> dict[str, Any]:
     return {"name": place.function} | ({"file": place.file, "line": place.line} if place.line else {})
 
 

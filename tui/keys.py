@@ -88,6 +88,8 @@ TABLE: dict[str, tuple[Key, ...]] = {
         Key("view.workers", "w", "Workers and events", "navigation.show('workers')"),
         Key("view.diagnosis", "d", "Diagnosis: what is wrong with the training, and what to try",
             "navigation.show('diagnosis')", word="diagnosis"),
+        Key("hot", "H", "Hot lines: where the time goes, line by line, while this is shown", "dialogs.hot_lines",
+            word="hot lines", needs=SESSION),
         Key("view.logs", "o", "Output of training and workers", "navigation.show('logs')",
             help="output, search it", word="output"),
         Key("logs.search", "slash", "Search the output", "dialogs.ask_search", within="logs"),

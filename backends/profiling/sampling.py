@@ -23,7 +23,7 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
-from .kinds import IDLE, OTHER, WAITING, kind_of, sign_of, waits
+from .kinds import IDLE, OTHER, WAITING, kind_of, own_file, sign_of, waits
 
 RATE = 100.0
 """Samples per second. Their times are random, since a loop may run at the same pace."""
@@ -71,8 +71,8 @@ class Sampler:
         self._works, self._hidden, self._steps = works, hidden, steps
 
     def sample(self, seconds: float) -> dict[str, Any]:
-        """Return where this process's threads were, for so long from now; see `Recording.result`."""
-        recording = Recording(self._hidden)
+        """Return where this process's threads were, for so long from now; see `StackCounts.result`."""
+        recording = StackCounts(self._hidden)
         with _punctual() as punctual:
             begun = now = time.perf_counter()
             due = begun + _gap()
@@ -101,7 +101,7 @@ class Sampler:
         return {"process": self.name, "pid": os.getpid(), "threads": threads}
 
 
-class Recording:
+class StackCounts:
     """Counts of stacks by thread.
 
     Attributes:
@@ -114,6 +114,7 @@ class Recording:
         self._waits: dict[int, bool] = {}
         self._counts: Counter[tuple[int, bool, Stack]] = Counter()
         self._names: dict[int, str] = {}
+        self._seen: dict[int, set[Stack]] = {}  # of threads of which the system cannot be asked
 
     def add(self, found: Sequence[tuple[int, Stack]], count: int) -> int:
         """Count a sample so often; return how many of the threads did not wait."""
@@ -122,8 +123,11 @@ class Recording:
             waiting = self._waits.get(stack[0])
             if waiting is None:
                 waiting = self._waits[stack[0]] = waits(self.codes[stack[0]])
-            waiting = waiting or (place < MOST_ASKED and _is_blocked(ident))
-            running -= waiting
+            blocked = waiting or (_is_blocked(ident) if place < MOST_ASKED else None)
+            running -= blocked is not False
+            if blocked is None:
+                self._seen.setdefault(ident, set()).add(stack)
+            waiting = bool(blocked)
             self._counts[ident, waiting, stack] += count
             if ident not in self._names:
                 self._names[ident] = thread_name(ident)
@@ -137,16 +141,20 @@ class Recording:
         """
         frames: dict[tuple[str, int, str], int] = {}
         signs = {key: sign_of(code, steps) for key, code in self.codes.items()}
+        shows = {key: own_file(code.co_filename).startswith("/tui/") for key, code in self.codes.items()}
         stacks: list[list[Any]] = []
         main = threading.main_thread().ident
         common = self._counts.most_common(MOST_STACKS)
         for (ident, waiting, stack), count in common:
+            if any(shows[code] for code in stack[::2]):
+                continue
+            waits_here = waiting or len(self._seen.get(ident, ())) == 1  # it never moved
             kind = kind_of([signs[stack[at]] for at in range(len(stack) - 2, -1, -2)])
-            if waiting and kind == OTHER:
+            if waits_here and kind == OTHER:
                 kind = WAITING if works and ident == main else IDLE
             lines = [_resolved(self.codes, stack, at) for at in range(len(stack) - 2, -1, -2)]
             places = [frames.setdefault(line, len(frames)) for line in lines]
-            stacks.append([self._names[ident], kind, waiting, count, places])
+            stacks.append([self._names[ident], kind, waits_here, count, places])
         rest = sum(self._counts.values()) - sum(count for _, count in common)
         return {"frames": list(frames), "stacks": stacks, "rest": rest}
 
@@ -257,23 +265,24 @@ def _line_of(code: CodeType, place: int) -> int:
     return line
 
 
-def _is_blocked(ident: int) -> bool:
-    """Whether the system says that a thread is blocked in a call, and not because it waits for the GIL."""
+def _is_blocked(ident: int) -> bool | None:
+    """Whether a thread is blocked in a call, and not because it waits for the GIL; None if the system does not say."""
     if ident == threading.main_thread().ident:
         native: int | None = os.getpid()
     else:
         thread = _known(ident)
         native = thread.native_id if thread is not None else None
     if sys.platform != "linux" or native is None:
-        return False
-    with suppress(OSError, ValueError):
+        return None
+    try:
         descriptor = os.open(f"/proc/self/task/{native}/syscall", os.O_RDONLY | os.O_CLOEXEC)
         try:
             number, *arguments = os.read(descriptor, 256).split()
         finally:
             os.close(descriptor)
-        return number.isdigit() and not 0 <= int(arguments[0], 16) - _interpreter() < INTERPRETER
-    return False
+    except (OSError, ValueError):
+        return None
+    return number.isdigit() and not 0 <= int(arguments[0], 16) - _interpreter() < INTERPRETER
 
 
 @cache

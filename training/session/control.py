@@ -173,7 +173,7 @@ def _request(line: bytes) -> Mapping[str, Any]:
 
 
 class SessionClient:
-    """Sends commands to the session in `directory`, which answers within a time limit; one thread at a time may call."""
+    """Sends commands to the session in `directory`, which has a time limit to answer; one thread at a time may call."""
 
     def __init__(self, directory: Path, timeout: float = TIMEOUT) -> None:
         self._lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -131,6 +132,14 @@ class DialogOpener:
         """Show the settings of the trainer that can be changed while it trains."""
         if self._app.state.snapshot is not None:
             self._app.push_screen(LiveSettingsDialog(self._app.training.send, self._app.state.snapshot))
+
+    def hot_lines(self) -> None:
+        """Show where the time goes, line by line."""
+        from ..dialogs.hot_lines import HotLines
+
+        if self._app.state.snapshot is not None:
+            here = self._app.state.snapshot.description.host == socket.gethostname()
+            self._app.push_screen(HotLines(self._app.connection.target.own_client, here=here))
 
     def episodes(self) -> None:
         """List the last episodes; the session writes the one that the user chooses to a file."""

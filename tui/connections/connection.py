@@ -118,6 +118,15 @@ class SessionConnection:
         assert client is not None
         return client.call(command, **arguments)
 
+    def own_client(self) -> SessionClient:
+        """Return another connection to the session, for commands that take long: no other waits for their answers.
+
+        Raises:
+            PacError: The session could not start, or does not answer.
+        """
+        directory = self.wait().directory
+        return SessionClient(self._reader.directory if self._reader is not None else directory)
+
     def follow(self) -> None:
         """Turn to the session that is to be shown now, if it is another."""
 

@@ -1,0 +1,136 @@
+"""The commands `pac-tui profile` and `pac-tui stacks`, with real processes."""
+
+import json
+import socket
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import gymnasium
+import pytest
+
+from pac.backends.profiling.asking import SUFFIX
+from pac.training import watch
+from pac.tui.cli.commands import main
+
+from ...training import hot
+from ...training.watched import running, session
+from ...training.watching.scripted import forget_all
+from ...waiting import until
+
+pytestmark = pytest.mark.session
+
+SECONDS = "3"
+NEAR = 0.1
+"""How far the share may be off."""
+REQUESTS = (b"\n", b"{\n", b'{"seconds": 1e9}\n', b'{"seconds": "1"}\n', b"\xff" * 10_000 + b"\n")
+
+
+def profiled(name, capsys, *options):
+    """Profile until there were enough samples: on a busy machine, many come late and are dropped."""
+
+    def once():
+        assert main(["profile", name, "--seconds", SECONDS, "--json", *options]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return found if abs(found["lines"][0]["share"] - 0.6) < NEAR else None
+
+    return until(once, "a share of about 60 %")
+
+
+def check_hottest(found, process):
+    """The known line is named first, with its share, and its function calls the rest."""
+    first = found["lines"][0]
+    assert (first["file"], first["line"], first["function"]) == (hot.__file__, hot.LINE, "Hot.step")
+    assert (first["process"], first["kind"]) == (process, "environment")
+    shares = [line["share"] for line in found["lines"]]
+    assert shares == sorted(shares, reverse=True)
+    own = {function["function"]: function for function in found["functions"]}
+    assert own["Hot.step"]["total"] > own["Hot.step"]["share"] + own["rest"]["share"] - NEAR
+
+
+@pytest.mark.parametrize(("backend", "process"), [("inline", "session"), ("shm", "worker 1")])
+def test_the_hot_line_of_an_environment_is_named_first(tmp_path, capsys, backend, process):
+    """In the session and in a worker; the file for speedscope has its stacks, and nothing stays behind."""
+    with session(tmp_path, task=hot.HOT, backend=backend, num_envs=2, workers=1, name="hot") as watched:
+        watched.until(running)
+        file = tmp_path / "stacks.json"
+        found = profiled("hot", capsys, "--speedscope", str(file))
+        check_hottest(found, process)
+        stacks = json.loads(file.read_text())
+        assert stacks["$schema"].startswith("https://www.speedscope.app/")
+        frames = stacks["shared"]["frames"]
+        for profile in stacks["profiles"]:
+            assert (profile["type"], profile["unit"], profile["startValue"]) == ("sampled", "seconds", 0)
+            assert len(profile["samples"]) == len(profile["weights"])
+            assert all(0 <= frame < len(frames) for stack in profile["samples"] for frame in stack)
+            assert 0 < sum(profile["weights"]) == pytest.approx(profile["endValue"])
+        names = {
+            frames[frame]["name"] for profile in stacks["profiles"] for stack in profile["samples"] for frame in stack
+        }
+        assert {"Hot.step", "rest"} <= names
+        if backend == "shm":
+            check_refusals(next(watched.process.directory.glob(f"*{SUFFIX}")))
+        watched.end()
+        assert not watched.process.directory.exists()
+
+
+def check_refusals(path):
+    """What is no request is refused, and the next one is answered."""
+    assert path.stat().st_mode & 0o777 == 0o600
+    for line in (*REQUESTS, b'{"seconds": 0}\n'):
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.settimeout(10)
+            raw.connect(str(path))
+            raw.sendall(line)
+            assert (b'"error"' in raw.recv(1 << 20)) is (line in REQUESTS), line
+
+
+@pytest.mark.parametrize("threaded", [False, True])
+def test_the_hot_line_of_a_watched_script_is_named_first(capsys, threaded):
+    """Whether its main thread steps the environments or another one; there is no thread more afterwards."""
+    envs = watch(gymnasium.vector.SyncVectorEnv([hot.Hot] * 2), name="hot-script")
+    envs.reset(seed=1)
+    envs.step(envs.action_space.sample())
+    done = threading.Event()
+
+    def steps():
+        while not done.is_set():
+            envs.step(envs.action_space.sample())
+
+    def asks():
+        try:
+            return profiled("hot-script", capsys)
+        finally:
+            done.set()
+
+    before, interval = len(sys._current_frames()), sys.getswitchinterval()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(steps if threaded else asks)
+        found = (asks if threaded else steps)() or other.result()
+    check_hottest(found, "script")
+    assert found["lines"][0]["thread"] == ("ThreadPoolExecutor" if threaded else "")
+    assert sys.getswitchinterval() == pytest.approx(interval)
+    assert len(sys._current_frames()) <= before + 1  # the viewer's thread may see the end of its connection later
+    envs.close()
+    forget_all()
+
+
+def test_the_stacks_of_a_worker_that_cannot_answer_are_those_of_its_log(tmp_path, capsys):
+    """Native code keeps the GIL there; the others answer themselves."""
+    with session(tmp_path, task=f"{hot.HOT}:stuck=5", backend="shm", num_envs=1, workers=1, name="stuck") as watched:
+        watched.until(lambda snapshot: snapshot.state["steps"] >= 4)
+
+        def said():
+            assert main(["stacks", "stuck"]) == 0
+            text = capsys.readouterr().out
+            return text if f'"{hot.__file__}", line' in text else ""
+
+        assert "Session.run" in until(said, "the worker is stuck")
+
+
+def test_what_does_not_run_cannot_be_profiled(capsys, tmp_path):
+    """The error says what to do."""
+    assert main(["profile", "nothing"]) == 2
+    assert "'nothing'" in capsys.readouterr().err
+    assert main(["profile", "nothing", "--speedscope", str(tmp_path / "no" / "file")]) == 2
+    assert "make it" in capsys.readouterr().err

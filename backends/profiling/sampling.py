@@ -18,11 +18,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
+from ...envs.entries import out_of_reach
 from .kinds import IDLE, OTHER, WAITING, kind_of, own_file, sign_of, waits
 
 RATE = 100.0
@@ -73,7 +74,7 @@ class Sampler:
     def sample(self, seconds: float) -> dict[str, Any]:
         """Return where this process's threads were, for so long from now; see `StackCounts.result`."""
         recording = StackCounts(self._hidden)
-        with _punctual() as punctual:
+        with closing(recording), _punctual() as punctual:
             begun = now = time.perf_counter()
             due = begun + _gap()
             while now < begun + seconds:
@@ -114,6 +115,7 @@ class StackCounts:
         self._waits: dict[int, bool] = {}
         self._counts: Counter[tuple[int, bool, Stack]] = Counter()
         self._names: dict[int, str] = {}
+        self._calls = _Calls()
         self._seen: dict[int, set[Stack]] = {}  # of threads of which the system cannot be asked
 
     def add(self, found: Sequence[tuple[int, Stack]], count: int) -> int:
@@ -123,7 +125,7 @@ class StackCounts:
             waiting = self._waits.get(stack[0])
             if waiting is None:
                 waiting = self._waits[stack[0]] = waits(self.codes[stack[0]])
-            blocked = waiting or (_is_blocked(ident) if place < MOST_ASKED else None)
+            blocked = waiting or (self._calls.is_blocked(ident) if place < MOST_ASKED else None)
             running -= blocked is not False
             if blocked is None:
                 self._seen.setdefault(ident, set()).add(stack)
@@ -132,6 +134,10 @@ class StackCounts:
             if ident not in self._names:
                 self._names[ident] = thread_name(ident)
         return running
+
+    def close(self) -> None:
+        """Close the files that the samples needed."""
+        self._calls.close()
 
     def result(self, steps: Collection[tuple[str, int]], *, works: bool) -> dict[str, Any]:
         """Return `frames`, of which each is a file, a line and a function; and `stacks`.
@@ -184,7 +190,8 @@ class _Punctual:
         self._delay, self._schedule, self._dropped = 0, -1, 0
         if sys.platform == "linux":
             with suppress(OSError):
-                self._schedule = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+                name = f"/proc/self/task/{threading.get_native_id()}/schedstat"
+                self._schedule = out_of_reach(os.open(name, os.O_RDONLY | os.O_CLOEXEC))
             self.in_time()
             _set_timer_slack(1)
         self.compete(1)
@@ -200,7 +207,9 @@ class _Punctual:
         """Whether a sample is to be used: this thread has not waited for a core since the last one."""
         if self._schedule < 0:
             return True
-        before, self._delay = self._delay, int(os.pread(self._schedule, 100, 0).split()[1])
+        before = self._delay
+        with suppress(OSError):
+            self._delay = int(os.pread(self._schedule, 100, 0).split()[1])
         late = self._delay - before > LATE and self._dropped < MOST_DROPPED
         self._dropped = self._dropped + 1 if late else 0
         return not late
@@ -211,7 +220,8 @@ class _Punctual:
         if sys.platform == "linux":
             _set_timer_slack(0)
             if self._schedule >= 0:
-                os.close(self._schedule)
+                with suppress(OSError):
+                    os.close(self._schedule)
 
 
 @contextmanager
@@ -265,24 +275,42 @@ def _line_of(code: CodeType, place: int) -> int:
     return line
 
 
-def _is_blocked(ident: int) -> bool | None:
-    """Whether a thread is blocked in a call, and not because it waits for the GIL; None if the system does not say."""
-    if ident == threading.main_thread().ident:
-        native: int | None = os.getpid()
-    else:
-        thread = _known(ident)
-        native = thread.native_id if thread is not None else None
-    if sys.platform != "linux" or native is None:
-        return None
-    try:
-        descriptor = os.open(f"/proc/self/task/{native}/syscall", os.O_RDONLY | os.O_CLOEXEC)
+class _Calls:
+    """What the system says about the calls of other threads. Files stay open, since each opening would need the GIL."""
+
+    def __init__(self) -> None:
+        self._files: dict[int, int] = {}
+
+    def is_blocked(self, ident: int) -> bool | None:
+        """Whether a thread is blocked in a call, and not because it waits for the GIL; None if that is unknown."""
+        file = self._files.get(ident)
+        if file is None:
+            file = self._files[ident] = self._opened(ident)
+        if file < 0:
+            return None
         try:
-            number, *arguments = os.read(descriptor, 256).split()
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError):
-        return None
-    return number.isdigit() and not 0 <= int(arguments[0], 16) - _interpreter() < INTERPRETER
+            number, *arguments = os.pread(file, 256, 0).split()
+        except (OSError, ValueError):  # it has ended
+            return None
+        return number.isdigit() and not 0 <= int(arguments[0], 16) - _interpreter() < INTERPRETER
+
+    @staticmethod
+    def _opened(ident: int) -> int:
+        if ident == threading.main_thread().ident:
+            native: int | None = os.getpid()
+        else:
+            thread = _known(ident)
+            native = thread.native_id if thread is not None else None
+        if sys.platform == "linux" and native is not None:
+            with suppress(OSError):
+                return out_of_reach(os.open(f"/proc/self/task/{native}/syscall", os.O_RDONLY | os.O_CLOEXEC))
+        return -1
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            with suppress(OSError):  # a program may close all descriptors, as daemons do
+                os.close(file)
 
 
 @cache

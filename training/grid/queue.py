@@ -6,6 +6,7 @@ Others only read them, and ask for the end.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from queue import Empty, SimpleQueue
 from ...backends import usable_cores
 from ...envs import BadParameter, PacError
 from ..config import Config
-from ..loading import effective_settings, trainer_of
+from ..loading import effective_settings, task_of, trainer_of
 from ..runs.folder import RunFolder, is_run
 from ..runs.identity import changed_settings
 from ..runs.metadata import RunFolderError
@@ -26,6 +27,8 @@ from ..runs.overview import LIVE, RunOverview, overview_of
 from ..runs.removal import check_removal, remove
 from ..session.control import SessionClient, SessionGone
 from ..session.host import SessionFailed, SessionProcess, Starting, launch
+from ..session.until import Until
+from ..trainers import trainer_kind
 from .plan import PlannedRun
 
 WAITING, STARTING = "waiting", "starting"
@@ -92,7 +95,8 @@ class GridRun:
         if found is None or not found.rows:
             return 0.0
         counts = {name: int(found.rows[-1].get(name, 0)) for name in ("steps", "frames", "episodes")}
-        return min(1.0, self.member.config.used_up(counts, float(found.rows[-1].get("seconds", 0.0))))
+        used = self.member.config.used_up(counts, float(found.rows[-1].get("seconds", 0.0)))
+        return used if math.isnan(used) else min(1.0, used)
 
 
 class GridQueue:
@@ -204,7 +208,7 @@ class GridQueue:
         if found is None:
             return config
         folder = RunFolder(run.folder)
-        if found.state == COMPLETED and not run.progress(found) < 1:
+        if found.state == COMPLETED and (run.progress(found) >= 1 or _fulfilled(config, found)):
             return None
         if not folder.saved:  # it was killed before its first checkpoint
             removal = check_removal(config.runs_dir, run.member.name)
@@ -218,3 +222,10 @@ class GridQueue:
         left = {} if config.seconds is None else {"seconds": max(LEAST_SECONDS, config.seconds - trained)}
         here = {"name": None, "resume": str(folder.path), "num_envs": found.metadata["num_envs"]}
         return config.model_copy(update={**left, **here})
+
+
+def _fulfilled(config: Config, found: RunOverview) -> bool:
+    """Whether the last iteration of a run fulfils the condition of a configuration."""
+    row = found.rows[-1] if found.rows else {}
+    until = Until.of(config, trainer_kind(trainer_of(config)), task_of(config))
+    return until is not None and until.holds(row, int(row.get("episodes", 0)))

@@ -71,6 +71,19 @@ def test_a_stopped_grid_continues(grid):
     assert again.runs[1].overview().metadata["steps"] > steps
 
 
+def test_runs_that_fulfilled_the_condition_stay(grid):
+    """Only another condition trains them on."""
+
+    def steps(until):
+        queue = grid(until=until, seeds=(0, 1))
+        assert trained(queue) == ["completed"] * 2
+        return [run.overview().metadata["steps"] for run in queue.runs]
+
+    first = steps("steps >= 200")
+    assert steps("steps >= 200") == first
+    assert min(steps("steps >= 2000")) >= 2000
+
+
 def test_a_run_that_fails_leaves_the_others_alone(grid, tmp_path):
     """Its error is kept: here another process trains it."""
     queue = grid(steps=500)

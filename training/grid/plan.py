@@ -14,7 +14,7 @@ from ...envs.trust import Vouch
 from ..config import LIMITS, Config
 from ..loading import load, num_envs_of, task_of, trainer_of
 from ..runs.folder import new_name
-from ..trainers import trainer_kind
+from ..trainers import trainer_kind, trainer_settings
 
 MOST = 1000
 """Runs of a grid."""
@@ -118,8 +118,10 @@ def planned(given: Mapping[str, Any], seeds: Sequence[int], *, file: Path | None
             own = {**given, **dict(zip(several, combination, strict=True)), "seed": seed, "name": name}
             own["num_envs"] = num_envs  # the default depends on the cores, of which a run gets only some
             found.append(PlannedRun(name, settings, load(own, file=file, vouch=vouch).config))
-    if len({member.name for member in found}) < len(found):
-        raise BadParameter("two runs of the grid would be the same: give each value once")
+    trainer, task = trainer_of(first), task_of(first)
+    distinct = {(member.config.seed, repr(trainer_settings(trainer, task, member.config.settings))) for member in found}
+    if min(len(distinct), len({member.name for member in found})) < len(found):
+        raise BadParameter(f"two runs of the grid would be the same: give each value of a setting of {trainer} once")
     return GridPlan(stem, found)
 
 

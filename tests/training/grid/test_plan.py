@@ -60,6 +60,8 @@ def test_all_runs_have_the_same_number_of_environments(monkeypatch):
     [
         ({"steps": None}, "need an end"),
         ({"ppo.clip": "0.1,0.1"}, "the same"),
+        ({"ppo.clip": "0.1,0.10"}, "the same"),
+        ({"ppo.clip": "0.1,0.2", "trainer": "random"}, "setting of random"),
         ({"ppo.clip": "0.1,x"}, "got 'x'"),
         ({"ppo.clap": "1,2"}, "clap"),
     ],

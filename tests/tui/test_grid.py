@@ -10,6 +10,7 @@ from pac.training.grid.plan import planned
 from pac.training.grid.queue import GridQueue, GridRun
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.overview import overview_of
+from pac.tui.cli.grid import session_of
 from pac.tui.grid.results import Seen, facts_of, groups_of, spread
 from pac.tui.grid.screen import GridApp
 
@@ -77,6 +78,10 @@ async def test_runs_are_shown_while_they_are_trained(tmp_path):
             await seen(app, "seed 1", "live", "0 of 2 done, 2 training", "mean over seeds", "k steps")
             await pilot.press("down", "enter")
         assert app.chosen is queue.runs[1]
+        shown, trained_by = session_of(queue.runs[1]), queue.runs[1].session
+        assert shown is not None
+        assert trained_by is not None
+        assert shown.pid == trained_by.pid
         app = GridApp("g", queue, "g-s1")
         async with run(app, (80, 24)) as pilot:
             await seen(app, "seed 0", "live")
@@ -85,6 +90,7 @@ async def test_runs_are_shown_while_they_are_trained(tmp_path):
     finally:
         queue.stop()
         waited(lambda: queue.wait(0.1))
+    assert session_of(queue.runs[1]) is None  # it ended between the key and now: the others must go on
 
 
 @pytest.mark.session

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from ...training.exits import DONE, FAILED, INTERRUPTED
 from ...training.grid import queue as queued
 from ...training.grid.plan import choices, planned, seeds_of
-from ...training.grid.queue import GridQueue
+from ...training.grid.queue import GridQueue, GridRun
 from ...training.runs.overview import LIVE
-from ...training.runs.sessions import ConnectedSession, find_session
+from ...training.runs.sessions import ConnectedSession, read_session
 from ..drawing.numbers import clock, readable
 from ..terminal.modes import check_terminal
 from ..terminal.output import json_text
@@ -113,8 +113,16 @@ def _show(name: str, queue: GridQueue) -> None:
         if run is None:
             return
         selected = run.member.name
-        session = ConnectedSession(find_session(selected, run.member.config.runs_dir))
-        show_app(SessionConnection(lambda session=session: session, "elsewhere"))  # type: ignore[misc]
+        session = session_of(run)
+        if session is not None:  # else it has ended meanwhile, and the list says so
+            show_app(SessionConnection(lambda session=session: session, "elsewhere"))  # type: ignore[misc]
+
+
+def session_of(run: GridRun) -> ConnectedSession | None:
+    """Return the session that trains a run, whatever the names of others; None if none does."""
+    process = run.session
+    found = read_session(process.directory, process.pid, alive=True) if process is not None else None
+    return ConnectedSession(found) if found is not None else None
 
 
 def _end(queue: GridQueue) -> None:

@@ -73,7 +73,9 @@ class Group:
         x = np.linspace(min(curve[0, 0] for curve in curves), max(curve[0, -1] for curve in curves), POINTS)
         rows = np.array([np.interp(x, curve[0], curve[1], left=np.nan, right=np.nan) for curve in curves])
         known = ~np.isnan(rows).all(axis=0)
-        return x[known], np.nanmean(rows[:, known], axis=0), np.nanstd(rows[:, known], axis=0)
+        rows, count = rows[:, known], (~np.isnan(rows)).sum(axis=0)[known]
+        deviation = np.nanstd(rows, axis=0) * np.sqrt(count / np.maximum(1, count - 1))  # of a sample, as in `spread`
+        return x[known], np.nanmean(rows, axis=0), deviation
 
 
 def groups_of(seen: Sequence[Seen]) -> list[Group]:

@@ -30,8 +30,9 @@ class ActionScale:
         return torch.addcmul(self._scale[0], self._scale[1], action) if self._scale else action
 
     def of_policy(self, action: Tensor) -> Tensor:
-        """Return continuous actions `(..., K)` of the environment in the policy's unit."""
-        return (action - self._scale[0]) / self._scale[1]
+        """Return continuous actions `(..., K)` in the policy's unit; 0 where the bounds are equal."""
+        centre, reach = self._scale
+        return (action - centre) / reach.where(reach > 0, 1)
 
     def reach(self, deviation: Tensor) -> Tensor:
         """Return standard deviations `(..., K)` of a continuous action in the environment's unit."""

@@ -9,6 +9,7 @@ import torch
 
 from pac.envs import Task
 from pac.training.nets.dense import DenseLayers, onednn_product, product
+from pac.training.nets.device_buffer import ActionScale
 from pac.training.replay.batches import Transitions
 from pac.training.replay.source import ReplaySource
 from pac.training.sac.learner import EPSILON, SacLearner
@@ -137,6 +138,12 @@ def test_the_density_of_actions_at_their_bounds_is_finite():
     drawn = squashed(torch.tensor([[40.0, 0.0], [-40.0, 0.0]]), torch.zeros(2, 1))
     assert drawn.actions.abs().eq(1).all()
     assert drawn.log_densities.numpy() == pytest.approx(2 * 40 - 2 * np.log(2) - np.log(2 * np.pi) / 2)
+
+
+def test_a_number_with_equal_bounds_is_zero_to_the_critics():
+    """Such as that of a joint that is locked: it would be NaN, and soon all weights."""
+    scale = ActionScale(replace(TASK, bounds=((-1.0, 3.0), (2.0, 2.0))), CPU)
+    assert scale.of_policy(torch.tensor([[2.0, 2.0]])).tolist() == [[0.5, 0.0]]
 
 
 def test_the_noise_of_gradient_steps_is_new_at_each_of_them():

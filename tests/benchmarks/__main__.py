@@ -255,7 +255,7 @@ def everything(
         json: Print one JSON object and nothing else on stdout.
         output: Write the results as JSON to this file, for `python -m tests.benchmarks table FILE`.
     """
-    from pac.tui.cli.run import check_writable
+    from pac.tui.terminal.report_file import check_writable
 
     from .table import markdown
 

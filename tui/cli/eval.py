@@ -22,9 +22,8 @@ from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
 from ..drawing.numbers import readable
 from ..terminal.modes import borrowed_terminal, check_terminal
-from ..terminal.output import json_text
 from ..terminal.progress import progress_bar
-from .run import check_writable
+from ..terminal.report_file import check_writable, write_report
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
@@ -80,10 +79,14 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
             on_progress=lambda played: progress(f"{played:,} of {episodes:,} episodes", played / episodes),
         )
     found = evaluated.report
-    if report is not None:
-        report.write_text(json_text(found, 2) + "\n")
-    if json:
-        return show_json(found)
+    code = show_json(found) if json else _print_found(config, evaluated, episodes, listed=listed)
+    written = write_report(report, found) if report is not None else DONE
+    return code or written
+
+
+def _print_found(config: Config, evaluated: EvaluatedRun, episodes: int, *, listed: bool) -> int:
+    """Print the results and the episodes, or list them in the terminal; return the exit code."""
+    found = evaluated.report
     for sentence in found["skipped"]:
         console.print(sentence, markup=False)
     actions = "sampled actions" if found["sampled"] else "the most likely actions"

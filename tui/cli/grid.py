@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import math
 import signal
 import sys
@@ -22,9 +21,10 @@ from ...training.runs.sessions import ConnectedSession, read_session
 from ..drawing.numbers import clock, readable
 from ..terminal.modes import check_terminal
 from ..terminal.output import json_text
+from ..terminal.report_file import check_writable, write_report
 from ..trust import asking
 from .flags import Flags
-from .run import SIGNALS, ProgressLine, check_writable
+from .run import SIGNALS, ProgressLine
 from .show import console, plain_table, show_table
 
 if TYPE_CHECKING:
@@ -141,17 +141,16 @@ def _report(name: str, queue: GridQueue, *, json: bool, report: Path | None) -> 
 
     seen = [Seen(run, run.overview()) for run in queue.runs]
     facts = facts_of(name, seen)
-    if report is not None:
-        report.write_text(json_module.dumps(facts, indent=2) + "\n")
     if json:
         print(json_text(facts))
     else:
         _print_tables(name, seen)
+    code = write_report(report, facts) if report is not None else DONE
     states = {run.state for run in queue.runs}
     if queued.FAILED in states:
         return FAILED
     if states == {queued.COMPLETED}:
-        return DONE
+        return code
     if not json:
         console.print(f"\nThe same command with --name {quote(name)} continues.", markup=False)
     return INTERRUPTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json as json_module
 import os
 import signal
 import sys
@@ -25,17 +24,12 @@ from ...training.torchrun import is_first_rank, started_by_torchrun
 from ..session_text import Progress, progress_text, report_text
 from ..terminal.modes import check_terminal
 from ..terminal.output import json_text, unfiltered
+from ..terminal.report_file import check_writable, write_report
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 REFRESH_PERIOD = 0.1  # s
 KILLED = "killed by a second interrupt; training after the last checkpoint is lost"
 QUIET_PERIOD = 10.0  # s between two lines if stderr is not a terminal
-
-
-class NotWritable(BadParameter):
-    """A file for results cannot be written."""
-
-    title = "Cannot be written"
 
 
 def run_session(
@@ -62,7 +56,7 @@ def run_session(
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     """Run a session with a progress line on stderr. The report goes to stdout and to the file `report`."""
     first = is_first_rank()
-    line, answer = ProgressLine(silent=not first), None
+    line, answer, code = ProgressLine(silent=not first), None, DONE
     starting = Starting(line.say)
     with Interrupts(starting) as interrupts:
         try:
@@ -77,10 +71,10 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
         else:
             print(error, file=sys.stderr)
     elif first:
-        if report is not None:
-            report.write_text(json_module.dumps(answer, indent=2) + "\n")
         print(json_text(answer) if json else report_text(answer))
-    return INTERRUPTED if interrupts.count else DONE
+        if report is not None:
+            code = write_report(report, answer)
+    return INTERRUPTED if interrupts.count else code
 
 
 def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) -> dict[str, Any] | None:
@@ -197,18 +191,3 @@ class ProgressLine:
             stream = unfiltered(sys.stderr)
             stream.write(text)
             stream.flush()
-
-
-def check_writable(option: str, path: Path) -> None:
-    """Check that the file of an option can be written, before anything is trained or measured.
-
-    Raises:
-        NotWritable: The file cannot be written, or is a pipe, where writing might wait forever.
-    """
-    if path.is_fifo():
-        raise NotWritable(f"{option} {path} is a pipe; choose a regular file")
-    try:
-        with path.open("a"):
-            pass
-    except OSError as error:
-        raise NotWritable(f"{option} {path} cannot be written: {error.strerror}; choose another file") from error

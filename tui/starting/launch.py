@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...envs import PacError
 from ...envs.titles import set_title
 from ...training.config import RUNS, Config
-from ...training.exits import FAILED, INTERRUPTED
+from ...training.exits import DONE, FAILED, INTERRUPTED
 from ...training.imports import importing
 from ...training.loading import load
 from ...training.runs.sessions import ConnectedSession, find_session, running_names
@@ -23,6 +22,7 @@ from ...training.telemetry.records import Phase
 from ..connections.connection import STOP_LIMIT, SessionConnection
 from ..preferences import preferences
 from ..terminal.modes import borrowed_terminal, saving_here
+from ..terminal.report_file import write_report
 from ..trust import ask
 
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     others = others_text()
     connection = SessionConnection(start, "thread" if in_process else "process", starting)
     left = show_app(connection, others)
+    code = DONE
     if connection.detached:
         print(f"{left.name} continues: pac-tui attach {quote(left.name)}")  # noqa: T201 - the app has left the terminal
     else:
-        _report_end(connection, left, report)
-    return open_next_run(left, in_process=in_process)
+        code = _report_end(connection, left, report)
+    return open_next_run(left, in_process=in_process) or code
 
 
 def attach_app(session: ConnectedSession) -> int:
@@ -204,22 +205,21 @@ def _replay(kept: EpisodeKept) -> None:
     ReplayApp(EpisodeConnection(lambda: EpisodeSession(kept.episode, kept.path))).run()
 
 
-def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> None:
-    """Write the report and print a summary. A session that was killed by an interrupt has no report."""
+def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> int:
+    """Print a summary and write the report; return the exit code. A session that was killed has no report."""
     from ..session_text import report_text
 
     try:
         answer = connection.report()
     except SessionFailed as error:
         if left.code == INTERRUPTED and (connection.exit_code() or 0) < 0:
-            return
+            return DONE
         if left.next_run is None:
             raise error from None
         print(f"{error.title}: {error}", file=sys.stderr)  # noqa: T201 - as above
-        return
-    if report is not None:
-        report.write_text(json.dumps(answer, indent=2) + "\n")
+        return DONE
     print(report_text(answer))  # noqa: T201 - as above
+    return write_report(report, answer) if report is not None else DONE
 
 
 def _end_session(connection: SessionConnection) -> None:

@@ -16,7 +16,7 @@ from pac.training.runs.folder import RunFolder
 from pac.training.runs.identity import run_identity
 from pac.tui.cli.commands import main
 from pac.tui.cli.errors import describe_error
-from pac.tui.cli.run import NotWritable, check_writable
+from pac.tui.terminal.report_file import NotWritable, check_writable
 
 from ...folders import runtime
 from ...programs import pac_tui, program, python
@@ -231,6 +231,18 @@ def test_a_report_is_not_written_into_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "report")
     with pytest.raises(NotWritable, match=r"--report .*report is a pipe; choose a regular file"):
         check_writable("--report", tmp_path / "report")
+
+
+@pytest.mark.session
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+@pytest.mark.parametrize("several", [(), ("--seeds", "0,1")])
+def test_a_report_that_cannot_be_written_is_printed_before(shared, tmp_path, several):
+    """The disk may be full at the end, and what was measured would be lost."""
+    command = ("run", "--headless", *QUICK, "--steps", "100", "--json", "--report", "/dev/full", *several)
+    done = pac_tui(*command, env=environment(shared), cwd=tmp_path)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["runs" if several else "steps"]
+    assert "--report /dev/full could not be written: No space left on device" in done.stderr
 
 
 @pytest.mark.session

@@ -37,7 +37,7 @@ def check_task(task: Task) -> None:
         if not all(map(math.isfinite, bounds)):
             raise BadParameter(
                 f"sac needs bounds of all numbers of an action, and number {index} is in {list(bounds)}; bound the "
-                "Box of the action space, for instance with the wrapper RescaleAction, or train with ppo"
+                "Box of the action space, for instance with the wrapper TransformAction, or train with ppo"
             )
     if is_large_image(task.observation) or task.observation.images:
         raise BadParameter("sac learns from vectors of numbers; train tasks that show images with ppo")

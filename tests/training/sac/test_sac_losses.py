@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from pac.envs import Task
+from pac.envs import BadParameter, Task
 from pac.training.nets.dense import DenseLayers, onednn_product, product
 from pac.training.nets.device_buffer import ActionScale
 from pac.training.replay.batches import Transitions
 from pac.training.replay.source import ReplaySource
 from pac.training.sac.learner import EPSILON, SacLearner
-from pac.training.sac.networks import squashed
+from pac.training.sac.networks import check_task, squashed
 from pac.training.sac.settings import SacSettings
 
 from ..aim import aim
@@ -138,6 +138,12 @@ def test_the_density_of_actions_at_their_bounds_is_finite():
     drawn = squashed(torch.tensor([[40.0, 0.0], [-40.0, 0.0]]), torch.zeros(2, 1))
     assert drawn.actions.abs().eq(1).all()
     assert drawn.log_densities.numpy() == pytest.approx(2 * 40 - 2 * np.log(2) - np.log(2 * np.pi) / 2)
+
+
+def test_a_number_without_bounds_is_refused():
+    """The advice is a wrapper that can bound it, which RescaleAction cannot."""
+    with pytest.raises(BadParameter, match=r"number 1 is in \[0.0, inf\].*TransformAction"):
+        check_task(replace(TASK, bounds=((-1.0, 1.0), (0.0, np.inf))))
 
 
 def test_a_number_with_equal_bounds_is_zero_to_the_critics():

@@ -87,6 +87,8 @@ def run(
         if ranks > 1 or in_process or (json and not headless):
             raise BadParameter("several trainings are neither --ranks nor --in-process, and --json needs --headless")
         return run_grid(flags, seeds, parallel=parallel, headless=headless, json=json, report=report)
+    if parallel is not None:
+        raise BadParameter("--parallel is for several trainings: set --seeds, or several values of a setting")
 
     if ranks > 1:
         if not headless:

@@ -47,7 +47,7 @@ def run_grid(
     if not headless:
         check_terminal()
     flags = flags or Flags()
-    numbers = seeds_of(seeds) if seeds else ()
+    numbers = seeds_of(seeds) if seeds is not None else ()
     name, members = planned(flags.given(), numbers, file=flags.config, vouch=asking(trust=flags.trust))
     queue = GridQueue(members, parallel)
     queue.start()

@@ -49,6 +49,8 @@ REFUSED_BY_THE_COMMAND = {
         2,
         ("unknown option '--output'; see `pac-tui bench engine --help`",),
     ),
+    "parallel": Case((*HEADLESS, "--steps", "1", "--parallel", "2"), 2, ("--parallel is for several trainings",)),
+    "no seeds": Case((*HEADLESS, "--steps", "1", "--seeds", ""), 2, ("--seeds expects numbers or ranges",)),
     "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),
     "twice": Case((*HEADLESS, "--seed", "1", "--seed", "2"), 2, ("--seed is given more than once",)),
     "a setting twice": Case(

@@ -169,7 +169,7 @@ class Config(StrictModel):
         "last",
         description="Checkpoints to keep besides the last three: the best one (best), and one in NUMBER "
         "(every:NUMBER), such as best,every:20.",
-        json_schema_extra={"names": "nothing"},
+        json_schema_extra={"names": "nothing", "expected": "last, best or every:NUMBER, such as best,every:20"},
     )
     checkpoint: str = Field(
         "last",
@@ -196,7 +196,7 @@ class Config(StrictModel):
     record: Annotated[str | None, AfterValidator(_check_record)] = Field(
         None,
         description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER).",
-        json_schema_extra={"names": "nothing"},
+        json_schema_extra={"names": "nothing", "expected": "best, worst or every:NUMBER"},
     )
     baseline: bool | None = Field(
         None,

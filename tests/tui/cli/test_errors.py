@@ -49,6 +49,8 @@ REFUSED_BY_THE_COMMAND = {
         2,
         ("unknown option '--output'; see `pac-tui bench engine --help`",),
     ),
+    "keep": Case((*HEADLESS, "--keep", "bset"), 2, ("--keep expects last, best or every:NUMBER", "got 'bset'")),
+    "record": Case((*HEADLESS, "--record", "bset"), 2, ("--record expects best, worst or every:NUMBER", "got 'bset'")),
     "parallel": Case((*HEADLESS, "--steps", "1", "--parallel", "2"), 2, ("--parallel is for several trainings",)),
     "no seeds": Case((*HEADLESS, "--steps", "1", "--seeds", ""), 2, ("--seeds expects numbers or ranges",)),
     "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),

@@ -61,7 +61,7 @@ class Recall(Task):
 
 def recall(delay: int = 6, **settings: Any) -> Recall:
     """Return the task; `delay` steps are between the cue and the action."""
-    quick = {"batch": 512, "minibatch": 128, "learning_rate": 3e-3, "hidden": 16, "threads": 1, "sequence": 8}
+    quick = {"batch": 512, "minibatch": 128, "learning_rate": 1e-3, "hidden": 16, "threads": 1, "sequence": 8}
     return Recall(
         spec="recall",
         name="recall",

@@ -14,10 +14,13 @@ from ...envs.trust import Vouch
 from ..config import LIMITS, Config
 from ..loading import load, num_envs_of, task_of, trainer_of
 from ..runs.folder import new_name
+from ..session.until import Until
 from ..trainers import trainer_kind, trainer_settings
 
 MOST = 1000
 """Runs of a grid."""
+MOST_NAME = 255
+"""Bytes of a folder's name."""
 SEEDS = re.compile(r"(\d+)(?:\.\.(\d+))?")
 
 
@@ -105,6 +108,9 @@ def planned(given: Mapping[str, Any], seeds: Sequence[int], *, file: Path | None
         raise BadParameter("a grid continues by itself if it gets the --name that it had: leave out --resume")
     if first.until is None and not any(getattr(first, limit) for limit in LIMITS):
         raise BadParameter("runs of a grid need an end: set --steps, --frames, --episodes, --seconds or --until")
+    if first.breakpoints:
+        raise BadParameter("a run that pauses would hold up the grid: leave out --break")
+    Until.of(first, trainer_kind(trainer_of(first)), task_of(first))  # else each run would refuse it
     combinations = list(product(*several.values()))
     count = len(combinations) * max(1, len(seeds))
     if count > MOST:
@@ -115,6 +121,8 @@ def planned(given: Mapping[str, Any], seeds: Sequence[int], *, file: Path | None
         settings = {key.partition(".")[2]: value for key, value in zip(several, combination, strict=True)}
         for seed in seeds or (first.seed,):
             name = "-".join([stem, *(f"{key}={_plain(value)}" for key, value in settings.items()), f"s{seed}"])
+            if len(name.encode()) > MOST_NAME:
+                raise BadParameter(f"the name of a run would be longer than {MOST_NAME} bytes: choose a shorter --name")
             own = {**given, **dict(zip(several, combination, strict=True)), "seed": seed, "name": name}
             own["num_envs"] = num_envs  # the default depends on the cores, of which a run gets only some
             found.append(PlannedRun(name, settings, load(own, file=file, vouch=vouch).config))

@@ -208,7 +208,7 @@ class GridQueue:
         if found is None:
             return config
         folder = RunFolder(run.folder)
-        if found.state == COMPLETED and (run.progress(found) >= 1 or _fulfilled(config, found)):
+        if found.state in {COMPLETED, INTERRUPTED} and (run.progress(found) >= 1 or _fulfilled(config, found)):
             return None
         if not folder.saved:  # it was killed before its first checkpoint
             removal = check_removal(config.runs_dir, run.member.name)

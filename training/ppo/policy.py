@@ -140,25 +140,40 @@ class PartsNetwork(PartsTorso, ActorCritic):
 
 
 class RecurrentNetwork(ActorCritic):
-    """A recurrent layer (GRU, Cho et al., 2014) on the features of an observation; logits and value from its state."""
+    """Recurrent layers (GRU, Cho et al., 2014) on the features of an observation, one each for policy and value.
+
+    One for both would learn of the value mostly, whose errors are larger. Features of images are shared, as without a
+    memory.
+    """
 
     rows_at_once = 16  # sequences
 
     def __init__(self, task: Task, settings: PpoSettings) -> None:
         super().__init__()
-        self.features, width = features_of(task.observation, settings.channels, settings.layers, settings.hidden)
-        self.cell = nn.GRUCell(width, settings.memory)
+        sizes = settings.channels, settings.layers, settings.hidden
+        self.features, width = features_of(task.observation, *sizes)
+        shared = is_image(task.observation) or task.observation.images
+        self.value_features = None if shared else features_of(task.observation, *sizes)[0]
+        self.cells = nn.ModuleList(nn.GRUCell(width, settings.memory) for _ in range(2))
         self.action = nn.Linear(settings.memory, task.num_actions)
         self.value = nn.Linear(settings.memory, 1)
 
     def forward(self, decoded: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits and values of `(rows, ...)`, and what is remembered after them, `(rows, memory)`."""
-        after = self.cell(self.features(decoded), memory)
-        return *self.heads(after), after
+        after = self._after(self._seen(decoded), memory)
+        return *self._heads(after), after
 
-    def heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and values of states."""
-        return self.action(memory), self.value(memory).squeeze(-1)
+    def _seen(self, decoded: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(decoded)
+        return features, features if self.value_features is None else self.value_features(decoded)
+
+    def _after(self, seen: tuple[Tensor, Tensor], memory: Tensor) -> Tensor:
+        halves = zip(self.cells, seen, memory.chunk(2, 1), strict=True)
+        return torch.cat([cell(features, before) for cell, features, before in halves], 1)
+
+    def _heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        of_policy, of_value = memory.chunk(2, 1)
+        return self.action(of_policy), self.value(of_value).squeeze(-1)
 
     def unrolled(self, decoded: Tensor, memory: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of sequences, `(L x S, ...)`, step after step.
@@ -168,11 +183,11 @@ class RecurrentNetwork(ActorCritic):
             memory: `(S, memory)` before the first step.
             begins: `(L, S)` bool, where an episode begins with the step, and nothing is remembered.
         """
-        features, states = self.features(decoded).view(*begins.shape, -1), []
-        for step, begin in zip(features, begins, strict=True):
-            memory = self.cell(step, memory.masked_fill(begin.unsqueeze(1), 0.0))
+        seen, states = [each.view(*begins.shape, -1) for each in self._seen(decoded)], []
+        for of_policy, of_value, begin in zip(*seen, begins, strict=True):
+            memory = self._after((of_policy, of_value), memory.masked_fill(begin.unsqueeze(1), 0.0))
             states.append(memory)
-        return self.heads(torch.cat(states))
+        return self._heads(torch.cat(states))
 
     def initial_gains(self) -> dict[nn.Module, float]:
         """Return gains for which the initial policy is nearly uniform."""
@@ -213,7 +228,7 @@ class PpoPolicy(nn.Module):
         self.log_std = nn.Parameter(first) if task.bounds else None
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
-        self.network, self.memory = build_network(task, settings), settings.memory
+        self.network, self.memory = build_network(task, settings), 2 * settings.memory
         self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)

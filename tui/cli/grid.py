@@ -18,6 +18,7 @@ from ...training.grid.plan import choices, planned, seeds_of
 from ...training.grid.queue import GridQueue, GridRun
 from ...training.runs.overview import LIVE
 from ...training.runs.sessions import ConnectedSession, read_session
+from ...training.units import STEPPED
 from ..drawing.numbers import clock, readable
 from ..terminal.modes import check_terminal
 from ..terminal.output import json_text
@@ -159,14 +160,14 @@ def _report(name: str, queue: GridQueue, *, json: bool, report: Path | None) -> 
 def _print_tables(name: str, seen: list[Seen]) -> None:
     from ..grid.results import goal_of, groups_of, spread
 
-    goal = goal_of(seen)
-    table = plain_table("run", goal.title, "best", "steps", "time", "state")
+    goal, units = goal_of(seen), next((one.found.units for one in seen if one.found is not None), STEPPED)
+    table = plain_table("run", goal.title, "best", units.counted, "time", "state")
     for one in seen:
         row, best = one.row, one.found.best if one.found is not None else None
         table.add_row(
             one.run.member.name,
             *(readable(value) if value is not None else "" for value in (one.last, best)),
-            f"{int(row['steps']):,}" if "steps" in row else "",
+            f"{int(row[units.over]):,}" if units.over in row else "",
             clock(float(row["seconds"])) if "seconds" in row else "",
             one.run.error or one.run.state,
         )

@@ -64,6 +64,9 @@ def test_all_runs_have_the_same_number_of_environments(monkeypatch):
         ({"ppo.clip": "0.1,0.2", "trainer": "random"}, "setting of random"),
         ({"ppo.clip": "0.1,x"}, "got 'x'"),
         ({"ppo.clap": "1,2"}, "clap"),
+        ({"breakpoints": ("any: reward > 1",)}, "leave out --break"),
+        ({"until": "retrun > 5"}, "retrun"),
+        ({"name": "a" * 300}, "longer than 255 bytes"),
     ],
 )
 def test_what_cannot_be_a_grid_is_refused(given, message):

@@ -65,6 +65,8 @@ def test_a_stopped_grid_continues(grid):
     assert [run.state for run in first.runs] == ["completed", "interrupted", "waiting"]
     before = (first.runs[0].folder / "run.json").read_bytes()
     steps = first.runs[1].overview().metadata["steps"]
+    assert trained(grid(seconds=1e-3, seeds=(1,))) == ["completed"]  # it has trained for longer already
+    assert first.runs[1].overview().metadata["steps"] == steps
     again = grid(seconds=1.0, parallel=3)
     assert trained(again) == ["completed"] * 3
     assert (again.runs[0].folder / "run.json").read_bytes() == before

@@ -52,7 +52,7 @@ class Collected:
             kept, buffer = Keeping(envs), DeviceBuffer(task, envs.buffer, CPU)
             numbers = self.policy.distribution.numbers
             noise = ActionNoise(0, first_env=0, num_envs=40, players=task.players, numbers=numbers, device=CPU)
-            storage = RolloutStorage(task, buffer, memory=8)
+            storage = RolloutStorage(task, buffer, memory=self.policy.memory)
             envs.start(0)
             self.finals = rollout(
                 Actor(self.policy, ComputeThreads(CPU, threads)),
@@ -77,7 +77,7 @@ class Collected:
         masks = self.data.masks.view(steps, rows, -1) if self.data.masks is not None else None
         values, finals = torch.zeros(steps, rows), torch.zeros(steps, rows)
         for row in range(rows):
-            memory = torch.zeros(1, 8)
+            memory = torch.zeros(1, self.policy.memory)
             for step in range(steps):
                 mask = masks[step, row : row + 1] if masks is not None else None
                 _, value, memory = self.policy.remember(observations[step, row : row + 1], mask, memory)
@@ -85,7 +85,7 @@ class Collected:
                 if self.data.truncated[step, row]:
                     finals[step, row] = self.policy.value(self.last[step + 1, row : row + 1], memory)
                 if self.data.truncated[step, row] or self.data.terminated[step, row]:
-                    memory = torch.zeros(1, 8)
+                    memory = torch.zeros(1, self.policy.memory)
         return values, finals
 
 
@@ -135,7 +135,7 @@ def test_a_cue_is_recalled_by_a_memory_only(memory: int, learns: bool) -> None:
     """Also by the player of the trained policy, which takes the most likely actions."""
     task = recall(memory=memory)
     with started(PPO, context(task), 16) as trainer:
-        while trainer.decisions < 40_000:
+        while trainer.decisions < 30_000:
             trainer.iterate()
         state = trainer.policy_state()
     played = play_episodes("ppo", task, context(task).settings, state, episodes=200, seed=5)

@@ -19,6 +19,8 @@ FOLDERS = ("/envs/", "/backends/", "/training/", "/tui/")
 TRAINERS = tuple(f"/training/{name}/" for name in ("ppo", "dqn", "sac", "mccfr", "independent", "nets"))
 LEARNS = frozenset({"update", "_update", "learn", "_learn", "_learn_all", "optimize", "train_step"})
 ACTS = frozenset({"act", "decide", "_decide", "predict", "choose", "select_action", "get_action", "sample_action"})
+GRADIENTS = "/training/nets/gradient_step.py"
+"""The file of pac-tui whose functions learn, also in threads of their own."""
 SERVED = frozenset({"learn"})
 """Names of what learns in pac-tui's trainers, and is the whole training in other libraries."""
 LEARNING_FILES = ("/torch/autograd/", "/torch/optim/", "/torch/_tensor.py", "/optax/")
@@ -53,7 +55,9 @@ def sign_of(code: CodeType, steps: Collection[tuple[str, int]]) -> str:
     if own := own_file(file):
         if own.startswith(("/envs/", "/backends/device/")):
             return ENVIRONMENT
-        return "" if not own.startswith(TRAINERS) else LEARNER if name in LEARNS else POLICY if name in ACTS else ""
+        if own == GRADIENTS or (own.startswith(TRAINERS) and name in LEARNS):
+            return LEARNER
+        return POLICY if own.startswith(TRAINERS) and name in ACTS else ""
     if any(part in file for part in STEPPING_FILES) and name in STEPS:
         return ENVIRONMENT
     if any(part in file for part in LEARNING_FILES) or (name in LEARNS - SERVED) or _trains(file, name):

@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from ...backends import usable_cores
 from ...envs import BadParameter, PacError
 from ..config import Config
+from ..device import resolve_device
 from ..loading import effective_settings, task_of, trainer_of
 from ..runs.folder import RunFolder, is_run
 from ..runs.identity import changed_settings
@@ -111,14 +112,17 @@ class GridQueue:
 
     Raises:
         BadParameter: There is a run of one of the names with other settings.
+        NoSuchDevice: The device is not available.
     """
 
     def __init__(self, members: Sequence[PlannedRun], parallel: int | None = None) -> None:
         self.runs = [GridRun(member) for member in members]
         for run in self.runs:
             run.check()
-        cores, device = usable_cores(), members[0].config.device
-        self.parallel = min(len(self.runs), parallel or (cores if device in {"auto", "cpu"} else 1))
+        cores, config = usable_cores(), members[0].config
+        computes = trainer_kind(trainer_of(config)).computes
+        device = resolve_device(config.device) if computes else "cpu"  # an error here is one before all runs
+        self.parallel = min(len(self.runs), parallel or (cores if device == "cpu" else 1))
         self._stopped = threading.Event()
         self._waiting: SimpleQueue[GridRun] = SimpleQueue()
         for run in self.runs:

@@ -6,6 +6,7 @@ import pytest
 
 from pac.envs import BadParameter
 from pac.envs.trust import accept
+from pac.training.grid import queue as queue_module
 from pac.training.grid.plan import planned
 from pac.training.grid.queue import GridQueue
 from pac.training.runs.folder import RunFolder
@@ -125,3 +126,11 @@ def test_the_second_stop_ends_runs_at_once(grid):
     until(lambda: queue.wait(0.1))
     assert {run.state for run in queue.runs} == {"interrupted"}
     assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(("trainer", "at_once"), [("ppo", 1), ("random", 3)])
+def test_runs_that_compute_on_a_gpu_are_trained_one_after_the_other(grid, monkeypatch, trainer, at_once):
+    """Also one that is chosen because it is there; what computes nothing has a core each."""
+    monkeypatch.setattr(queue_module, "resolve_device", lambda _name: "cuda:0")
+    monkeypatch.setattr(queue_module, "usable_cores", lambda: 3)
+    assert grid(steps=100, trainer=trainer).parallel == at_once

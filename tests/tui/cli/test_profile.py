@@ -8,9 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
 import pytest
+from torch.nn import Linear
 
 from pac.backends.profiling.asking import SUFFIX
+from pac.backends.profiling.kinds import kind_of, sign_of
 from pac.training import watch
+from pac.training.nets.gradient_step import GradientStep
+from pac.training.ppo.rollout import Actor
 from pac.tui.cli.commands import main
 
 from ...training import hot
@@ -134,3 +138,11 @@ def test_what_does_not_run_cannot_be_profiled(capsys, tmp_path):
     assert "'nothing'" in capsys.readouterr().err
     assert main(["profile", "nothing", "--speedscope", str(tmp_path / "no" / "file")]) == 2
     assert "make it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("caller", "kind"), [(GradientStep.take, "learner"), (Actor.decide, "policy")])
+def test_a_network_is_the_learners_where_it_computes_gradients(caller, kind):
+    """Also in a thread of its own, whose stack begins with a part of the minibatch."""
+    part = next(one for one in caller.__code__.co_consts if getattr(one, "co_name", "") == "part")
+    outermost = [part] if kind == "learner" else [caller.__code__, part]
+    assert kind_of([sign_of(code, ()) for code in (*outermost, Linear.forward.__code__)]) == kind

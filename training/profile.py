@@ -74,7 +74,7 @@ class Profile:
     Attributes:
         seconds: For how long the longest sampled process was sampled.
         silent: Processes that did not answer, with the reason.
-        elsewhere: The ids of processes that step environments and cannot be asked.
+        elsewhere: The ids of processes that step environments, cannot be asked, and were not sampled from outside.
     """
 
     def __init__(self) -> None:
@@ -100,6 +100,7 @@ class Profile:
             for one in answer["processes"]:
                 self._add(one, prefix + _text(one["process"]))
             self.elsewhere |= {int(pid) for pid in answer["elsewhere"]}
+            self.elsewhere -= set(self._pids.values())
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise Malformed(f"the session's answer cannot be read: {type(error).__name__}: {error}") from error
         self.seconds = max(self._seconds.values(), default=0.0)

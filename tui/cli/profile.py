@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from ...backends.profiling.asking import MOST_SECONDS, answers, ask
+from ...backends.profiling.spying import NEEDS, spied
 from ...envs import BadParameter
 from ...envs.printable import printable
 from ...training.profile import HotPlace, Profile
@@ -36,8 +37,8 @@ def profile_session(name: str, runs_dir: Path, seconds: float, *, speedscope: Pa
     if speedscope is not None and not speedscope.parent.is_dir():
         raise BadParameter(f"the folder {speedscope.parent} of the file for speedscope does not exist: make it")
     found, profile, line = _running(name, runs_dir), Profile(), ProgressLine(silent=json)
-    left = seconds
-    with _clients(found) as clients, ThreadPoolExecutor(len(clients)) as threads:
+    left, outside = seconds, None
+    with _clients(found) as clients, ThreadPoolExecutor(len(clients) + 1) as threads:
         while left > PART / 10:
             line.say(f"sampling {found.name}: {left:.0f} s left")
             part = min(PART, left, MOST_SECONDS)
@@ -45,6 +46,10 @@ def profile_session(name: str, runs_dir: Path, seconds: float, *, speedscope: Pa
             for prefix, call in calls.items():
                 profile.add(call.result(), prefix)
             left -= part
+            if profile.elsewhere and outside is None:
+                outside = threads.submit(spied, sorted(profile.elsewhere), left)
+        if outside is not None:
+            profile.add({"processes": outside.result(), "elsewhere": ()})
     line.end()
     if speedscope is not None:
         speedscope.write_text(json_text(profile.speedscope(found.name)) + "\n")
@@ -78,7 +83,10 @@ def show_stacks(name: str, runs_dir: Path, *, json: bool) -> int:
         return show_json({"run": name, "processes": processes, "elsewhere": sorted(elsewhere)})
     for process in processes:
         _show_process(process)
-    _show_elsewhere(elsewhere, "dump")
+    if elsewhere:
+        some = ", ".join(map(str, sorted(elsewhere)))
+        text = f"Processes of the script that step environments cannot be asked ({some}): `py-spy dump --pid PID`"
+        console.print(text, markup=False)
     return 0
 
 
@@ -113,7 +121,9 @@ def _show(profile: Profile) -> None:
         console.print("\nNothing has run: is the session paused?", markup=False)
     for name, text in profile.silent.items():
         console.print(f"\n{name}: {text}", markup=False)
-    _show_elsewhere(profile.elsewhere, "record")
+    if profile.elsewhere and not profile.silent:
+        some = ", ".join(map(str, sorted(profile.elsewhere)))
+        console.print(f"\nNot sampled: processes of the script that step environments ({some}); {NEEDS}", markup=False)
 
 
 def _show_places(title: str, places: list[HotPlace], name: Callable[[HotPlace], str]) -> None:
@@ -136,13 +146,6 @@ def _show_process(process: Mapping[str, Any]) -> None:
         for file, number, function in thread["stack"]:
             console.print(f"    {printable(function)}  {printable(file)}:{number}", markup=False, soft_wrap=True)
     console.print()
-
-
-def _show_elsewhere(pids: set[int], command: str) -> None:
-    if pids:
-        some = ", ".join(map(str, sorted(pids)))
-        text = f"Processes of the script that step environments cannot be asked ({some}): `py-spy {command} --pid PID`"
-        console.print(text, markup=False)
 
 
 def percent(share: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -14,6 +15,7 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from ...backends.profiling.kinds import ENVIRONMENT, IDLE, LEARNER, OTHER, POLICY, WAITING
+from ...backends.profiling.spying import NEEDS, py_spy, spied
 from ...envs import PacError
 from ...envs.files import read_text
 from ...training.profile import HotPlace, Malformed, Profile, shares_near
@@ -26,6 +28,10 @@ from .dialog import ListDialog
 
 PART, PARTS = 1.0, 10
 """Seconds that are sampled at a time, and how many of these are shown."""
+PACE = 0.2
+"""The shortest time between two answers in s, however soon a session answers."""
+OUTSIDE, OUTSIDE_PARTS = 2.0, 5
+"""The same for processes that are sampled from outside."""
 MOST_LINES = 100
 MOST_SOURCE = 4 << 20
 SHARE, KIND, WHO = 7, 12, 20
@@ -51,11 +57,14 @@ class HotLines(ListDialog[HotPlace, None]):
 
         answer: Mapping[str, Any] | None
         error: str = ""
+        outside: bool = False
 
     def __init__(self, client: Callable[[], SessionClient], *, here: bool) -> None:
         super().__init__()
         self._client, self._here = client, here
         self._parts: deque[Mapping[str, Any]] = deque(maxlen=PARTS)
+        self._outside: deque[Mapping[str, Any]] = deque(maxlen=OUTSIDE_PARTS)
+        self._elsewhere: set[int] = set()
         self._profile = Profile()
         self._lines: list[HotPlace] = []
         self._sources: dict[str, list[str]] = {}
@@ -70,22 +79,37 @@ class HotLines(ListDialog[HotPlace, None]):
         try:
             with closing(self._client()) as client:
                 while not worker.is_cancelled:
+                    begun = time.monotonic()
                     self.post_message(self.Sampled(client.call("profile", seconds=PART)))
+                    time.sleep(max(0.0, begun + PACE - time.monotonic()))
         except PacError as error:
             self.post_message(self.Sampled(None, str(error)))
+
+    @work(thread=True, exclusive=True, group="outside")
+    def _sample_outside(self) -> None:
+        worker = get_current_worker()
+        reached = True
+        while reached and not worker.is_cancelled:
+            found = spied(sorted(self._elsewhere), OUTSIDE)
+            reached = any("stacks" in one for one in found)
+            if found and not worker.is_cancelled:
+                self.post_message(self.Sampled({"processes": found, "elsewhere": ()}, outside=True))
 
     def on_hot_lines_sampled(self, message: Sampled) -> None:
         """Show what was sampled in the last seconds."""
         self.error = message.error
         if message.answer is not None:
-            self._parts.append(message.answer)
+            (self._outside if message.outside else self._parts).append(message.answer)
             self._profile = Profile()
             try:
-                for part in self._parts:
+                for part in (*self._parts, *self._outside):
                     self._profile.add(part)
             except Malformed as error:
                 self._parts.clear()
                 self.error = str(error)
+            if self._profile.elsewhere - self._elsewhere and self._here:
+                self._elsewhere |= self._profile.elsewhere
+                self._sample_outside()
             self._lines = self._profile.lines()[:MOST_LINES]
         self.draw()
 
@@ -137,7 +161,9 @@ class HotLines(ListDialog[HotPlace, None]):
         rows = super()._foot(item, width, room)
         if self._profile.elsewhere:
             some = ", ".join(map(str, sorted(self._profile.elsewhere)[:4]))
-            text = f"N/A: processes that the script has started ({some}); py-spy record --pid PID can"
+            text = f"not sampled: processes ({some})"
+            silent = next(iter(self._profile.silent.values()), "")
+            text += f"; {silent}" if silent else "" if py_spy() else f"; {NEEDS}"
             rows.append((styled(fit(text, width), SOFT),))
         return rows
 

@@ -160,6 +160,15 @@ class Profile:
         times = self._times[thread]
         return max(1.0, times.total() - times[IDLE], RARELY * times.total())
 
+    def stacks(self, process: str = "") -> list[tuple[list[str], str, int]]:
+        """Return the functions of each stack with work, its kind and count: of one process, or below their names."""
+        found = []
+        for (thread, kind, _, stack), count in self._stacks.items():
+            if kind != IDLE and process in {"", thread.process}:
+                above = filter(None, ("" if process else thread.process, thread.thread))
+                found.append(([*above, *(one.function for one in stack)], kind, count))
+        return found
+
     def processes(self) -> list[dict[str, Any]]:
         """Return how each thread that has worked spends its time: shares of `KINDS`."""
         found = []

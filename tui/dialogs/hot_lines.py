@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import work
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.worker import get_current_worker
 
@@ -23,6 +24,7 @@ from ...training.session.control import SessionClient
 from ..drawing.numbers import percent
 from ..drawing.panels import BORDER, bordered
 from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, MAGENTA, SOFT, TEXT, YELLOW, Row, bar, fit, styled
+from ..views.flame import at_path, flame_of, moved, place, render
 from ..views.number_rows import hint
 from .dialog import ListDialog
 
@@ -50,6 +52,13 @@ class HotLines(ListDialog[HotPlace, None]):
     """
 
     heading, MOST_COLUMNS, FILLS = "Hot lines", 10_000, True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "flame", "Flame view"),
+        Binding("backspace", "zoom_out", "Zoom out"),
+        Binding("p", "next_process", "Flame view of the next process"),
+        Binding("left", "across(-1)", "Left", priority=True),
+        Binding("right", "across(1)", "Right", priority=True),
+    ]
 
     @dataclass
     class Sampled(Message):
@@ -66,6 +75,10 @@ class HotLines(ListDialog[HotPlace, None]):
         self._outside: deque[Mapping[str, Any]] = deque(maxlen=OUTSIDE_PARTS)
         self._elsewhere: set[int] = set()
         self._profile = Profile()
+        self._flame = False
+        self._process = ""
+        self._zoom: tuple[int, ...] = ()
+        self._cursor: tuple[int, ...] = ()
         self._lines: list[HotPlace] = []
         self._sources: dict[str, list[str]] = {}
 
@@ -113,6 +126,63 @@ class HotLines(ListDialog[HotPlace, None]):
             self._lines = self._profile.lines()[:MOST_LINES]
         self.draw()
 
+    # -- the flame view -----------------------------------------------------------------------------------------------
+
+    def action_flame(self) -> None:
+        """Show the flame view, or the lines again."""
+        self._flame = not self._flame
+        self.draw()
+
+    def action_next_process(self) -> None:
+        """Show the next process in the flame view; after the last, all."""
+        names = ["", *sorted({one["process"] for one in self._profile.processes()})]
+        at = names.index(self._process) if self._process in names else -1
+        self._process, self._zoom, self._cursor = names[(at + 1) % len(names)], (), ()
+        self.draw()
+
+    def action_zoom_out(self) -> None:
+        """Show the caller of what is as wide as the flame view."""
+        self._zoom = self._zoom[:-1]
+        self.draw()
+
+    def action_across(self, by: int) -> None:
+        """Select another function of the flame view."""
+        self._move(by, 0)
+
+    def action_select(self, by: int) -> None:
+        if self._flame:
+            self._move(0, by)
+        else:
+            super().action_select(by)
+
+    def action_take(self) -> None:
+        """Zoom into the selected function of the flame view."""
+        if self._flame:
+            self._zoom = self._cursor
+            self.draw()
+
+    def _move(self, across: int, down: int) -> None:
+        if self._flame:
+            width, height = self._flame_size
+            root = flame_of(self._profile.stacks(self._process))
+            top, zoom = at_path(root, self._zoom)
+            self._cursor = moved(place(top, width, height - 1, zoom), self._cursor, across, down)
+            self.draw()
+
+    @property
+    def _flame_size(self) -> tuple[int, int]:
+        return max(1, self.size.width - BORDER), max(2, self.size.height - 2)
+
+    def draw(self) -> None:
+        """Draw the lines, or the flame view."""
+        if not self._flame:
+            super().draw()
+            return
+        root = flame_of(self._profile.stacks(self._process), self._process or "all processes")
+        rows = render(root, self._flame_size, self._zoom, self._cursor)
+        note = "f lines  p process  ↑↓←→ Enter zoom  Backspace out"
+        self.show_bordered("Flame", rows, self.size.width, note)
+
     @property
     def shown(self) -> list[HotPlace]:
         """The hottest lines."""
@@ -155,7 +225,7 @@ class HotLines(ListDialog[HotPlace, None]):
 
     def _note(self, at: int, count: int) -> str | Row:
         seconds = f"last {self._profile.seconds:.0f} s" if self._parts else ""
-        return ", ".join(filter(None, (str(super()._note(at, count)), seconds)))
+        return ", ".join(filter(None, (str(super()._note(at, count)), seconds, "f flame view")))
 
     def _foot(self, item: HotPlace | None, width: int, room: int) -> list[Row]:
         rows = super()._foot(item, width, room)

@@ -74,7 +74,7 @@ class Profile:
     Attributes:
         seconds: For how long the longest sampled process was sampled.
         silent: Processes that did not answer, with the reason.
-        elsewhere: The ids of processes that step environments and cannot be asked.
+        elsewhere: The ids of processes that step environments, cannot be asked, and were not sampled from outside.
     """
 
     def __init__(self) -> None:
@@ -100,6 +100,7 @@ class Profile:
             for one in answer["processes"]:
                 self._add(one, prefix + _text(one["process"]))
             self.elsewhere |= {int(pid) for pid in answer["elsewhere"]}
+            self.elsewhere -= set(self._pids.values())
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise Malformed(f"the session's answer cannot be read: {type(error).__name__}: {error}") from error
         self.seconds = max(self._seconds.values(), default=0.0)
@@ -158,6 +159,15 @@ class Profile:
         """Return the samples of a thread in which it had work, or `RARELY` of all if those are more."""
         times = self._times[thread]
         return max(1.0, times.total() - times[IDLE], RARELY * times.total())
+
+    def stacks(self, process: str = "") -> list[tuple[list[str], str, int]]:
+        """Return the functions of each stack with work, its kind and count: of one process, or below their names."""
+        found = []
+        for (thread, kind, _, stack), count in self._stacks.items():
+            if kind != IDLE and process in {"", thread.process}:
+                above = filter(None, ("" if process else thread.process, thread.thread))
+                found.append(([*above, *(one.function for one in stack)], kind, count))
+        return found
 
     def processes(self) -> list[dict[str, Any]]:
         """Return how each thread that has worked spends its time: shares of `KINDS`."""

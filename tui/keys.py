@@ -90,6 +90,8 @@ TABLE: dict[str, tuple[Key, ...]] = {
             "navigation.show('diagnosis')", word="diagnosis"),
         Key("hot", "H", "Hot lines: where the time goes, line by line, while this is shown", "dialogs.hot_lines",
             word="hot lines", needs=SESSION),
+        Key("stacks", "K", "Stacks: where every thread of every process is, also if the training is stuck",
+            "dialogs.stacks", word="stacks", needs=SESSION),
         Key("view.logs", "o", "Output of training and workers", "navigation.show('logs')",
             help="output, search it", word="output"),
         Key("logs.search", "slash", "Search the output", "dialogs.ask_search", within="logs"),

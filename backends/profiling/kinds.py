@@ -26,13 +26,17 @@ SERVED = frozenset({"learn"})
 LEARNING_FILES = ("/torch/autograd/", "/torch/optim/", "/torch/_tensor.py", "/optax/")
 ACTING_FILES = ("/torch/nn/modules/", "/torch/distributions/", "/flax/")
 STEPPING_FILES = ("/gymnasium/", "/gym/", "/pettingzoo/")
+PASSING_FILES = ("/gymnasium/vector/async_vector_env.py", "/gym/vector/async_vector_env.py", "/subproc_vec_env.py")
+"""Files that pass steps to other processes: these step, and who calls them waits."""
 STEPS = frozenset({"step", "reset", "step_async", "step_wait", "render"})
 WAITS = (
     *("/backends/system/futex.py", "/backends/workers/control.py", "/backends/workers/shm.py"),
     "/training/session/gate.py",
 )
 """Files of pac-tui in which a thread waits for other threads or processes, partly by polling."""
-STANDARD_WAITS = frozenset({"threading.py", "selectors.py", "queue.py", "socket.py", "ssl.py", "subprocess.py"})
+STANDARD_WAITS = frozenset(
+    {"connection.py", "queue.py", "selectors.py", "socket.py", "ssl.py", "subprocess.py", "threading.py"}
+)
 STANDARD = str(Path(os.__file__).parent)
 
 
@@ -49,9 +53,15 @@ def sign_of(code: CodeType, steps: Collection[tuple[str, int]]) -> str:
         code: The function.
         steps: Files and first lines of functions that are known to step or reset environments.
     """
-    file, name = code.co_filename, code.co_name
-    if (code.co_filename, code.co_firstlineno) in steps:
+    if (code.co_filename, code.co_firstlineno) in steps and not code.co_filename.endswith(PASSING_FILES):
         return ENVIRONMENT
+    return sign_of_name(code.co_filename, code.co_name)
+
+
+def sign_of_name(file: str, name: str) -> str:
+    """Return what a function is a sign of by its file and name, or an empty text."""
+    if file.endswith(PASSING_FILES):
+        return OTHER
     if own := own_file(file):
         if own.startswith(("/envs/", "/backends/device/")):
             return ENVIRONMENT
@@ -83,7 +93,11 @@ def kind_of(signs: Sequence[str]) -> str:
 
 def waits(code: CodeType) -> bool:
     """Whether a function does nothing but wait; others wait, too, which only the system knows."""
-    file = code.co_filename
+    return waits_in(code.co_filename)
+
+
+def waits_in(file: str) -> bool:
+    """Whether the functions of a file do nothing but wait."""
     if own := own_file(file):
         return own in WAITS
     return file.startswith(STANDARD) and Path(file).name in STANDARD_WAITS

@@ -141,6 +141,12 @@ class DialogOpener:
             here = self._app.state.snapshot.description.host == socket.gethostname()
             self._app.push_screen(HotLines(self._app.connection.target.own_client, here=here))
 
+    def stacks(self) -> None:
+        """Show where every thread is, also if the session does not answer."""
+        from ..dialogs.stacks import Stacks
+
+        self._app.push_screen(Stacks(self._app.connection.target.stacks))
+
     def episodes(self) -> None:
         """List the last episodes; the session writes the one that the user chooses to a file."""
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
-from ...backends.profiling.asking import MOST_SECONDS, answers, ask
+from ...backends.profiling.asking import MOST_SECONDS
+from ...backends.profiling.spying import NEEDS, spied
 from ...envs import BadParameter
-from ...envs.printable import printable
 from ...training.profile import HotPlace, Profile
 from ...training.runs.sessions import FoundSession, find_session, ranks_of
-from ...training.session.control import SessionClient, SessionGone
+from ...training.session.control import SessionClient
+from ...training.stacks import stack_lines, stacks_of
 from ..terminal.output import json_text
 from .run import ProgressLine
 from .show import console, plain_table, show_json, show_table
@@ -23,8 +23,6 @@ from .show import console, plain_table, show_json, show_table
 PART = 1.0
 """Seconds that a session samples at a time."""
 MOST_LINES, MOST_FUNCTIONS = 15, 10
-STACKS_LIMIT = 6.0
-"""Seconds after which a session counts as stuck that is asked for its stacks."""
 
 
 def profile_session(name: str, runs_dir: Path, seconds: float, *, speedscope: Path | None, json: bool) -> int:
@@ -36,8 +34,8 @@ def profile_session(name: str, runs_dir: Path, seconds: float, *, speedscope: Pa
     if speedscope is not None and not speedscope.parent.is_dir():
         raise BadParameter(f"the folder {speedscope.parent} of the file for speedscope does not exist: make it")
     found, profile, line = _running(name, runs_dir), Profile(), ProgressLine(silent=json)
-    left = seconds
-    with _clients(found) as clients, ThreadPoolExecutor(len(clients)) as threads:
+    left, outside = seconds, None
+    with _clients(found) as clients, ThreadPoolExecutor(len(clients) + 1) as threads:
         while left > PART / 10:
             line.say(f"sampling {found.name}: {left:.0f} s left")
             part = min(PART, left, MOST_SECONDS)
@@ -45,6 +43,10 @@ def profile_session(name: str, runs_dir: Path, seconds: float, *, speedscope: Pa
             for prefix, call in calls.items():
                 profile.add(call.result(), prefix)
             left -= part
+            if profile.elsewhere and outside is None:
+                outside = threads.submit(spied, sorted(profile.elsewhere), left)
+        if outside is not None:
+            profile.add({"processes": outside.result(), "elsewhere": ()})
     line.end()
     if speedscope is not None:
         speedscope.write_text(json_text(profile.speedscope(found.name)) + "\n")
@@ -62,23 +64,13 @@ def show_stacks(name: str, runs_dir: Path, *, json: bool) -> int:
     Raises:
         BadParameter: No such session is running.
     """
-    processes: list[Mapping[str, Any]] = []
-    elsewhere: set[int] = set()
-    for one in ranks_of(_running(name, runs_dir)):
-        try:
-            with closing(SessionClient(one.directory, STACKS_LIMIT)) as client:
-                answer = client.call("stacks")
-        except SessionGone:
-            text = f"it does not answer: native code may keep the GIL; `py-spy dump --pid {one.pid}` shows its stacks"
-            stuck = {"process": "session", "pid": one.pid, "text": text}
-            answer = {"processes": [stuck, *answers(ask((one.directory,), 0.0), 0.0, dump=True)], "elsewhere": ()}
-        processes += answer["processes"]
-        elsewhere |= {int(pid) for pid in answer["elsewhere"]}
+    found = [stacks_of(one.directory) for one in ranks_of(_running(name, runs_dir))]
+    processes = [process for answer in found for process in answer["processes"]]
+    elsewhere = sorted({int(pid) for answer in found for pid in answer["elsewhere"]})
     if json:
-        return show_json({"run": name, "processes": processes, "elsewhere": sorted(elsewhere)})
-    for process in processes:
-        _show_process(process)
-    _show_elsewhere(elsewhere, "dump")
+        return show_json({"run": name, "processes": processes, "elsewhere": elsewhere})
+    for level, text in stack_lines({"processes": processes, "elsewhere": elsewhere}):
+        console.print("  " * level + text, style="" if level else "bold", markup=False, soft_wrap=True)
     return 0
 
 
@@ -113,7 +105,9 @@ def _show(profile: Profile) -> None:
         console.print("\nNothing has run: is the session paused?", markup=False)
     for name, text in profile.silent.items():
         console.print(f"\n{name}: {text}", markup=False)
-    _show_elsewhere(profile.elsewhere, "record")
+    if profile.elsewhere and not profile.silent:
+        some = ", ".join(map(str, sorted(profile.elsewhere)))
+        console.print(f"\nNot sampled: processes of the script that step environments ({some}); {NEEDS}", markup=False)
 
 
 def _show_places(title: str, places: list[HotPlace], name: Callable[[HotPlace], str]) -> None:
@@ -125,24 +119,6 @@ def _show_places(title: str, places: list[HotPlace], name: Callable[[HotPlace], 
         who = " ".join(filter(None, (hot.process, hot.thread)))
         table.add_row(percent(hot.share), percent(hot.total), hot.kind, who, Text(name(hot)))
     show_table(table)
-
-
-def _show_process(process: Mapping[str, Any]) -> None:
-    console.print(f"{process['process']} (process {process['pid']})", style="bold", markup=False)
-    for line in printable(str(process.get("text", "")), "\n").splitlines():
-        console.print(f"  {line}", markup=False, soft_wrap=True)
-    for thread in process.get("threads", ()):
-        console.print(f"  {printable(thread['thread']) or 'main thread'}", markup=False)
-        for file, number, function in thread["stack"]:
-            console.print(f"    {printable(function)}  {printable(file)}:{number}", markup=False, soft_wrap=True)
-    console.print()
-
-
-def _show_elsewhere(pids: set[int], command: str) -> None:
-    if pids:
-        some = ", ".join(map(str, sorted(pids)))
-        text = f"Processes of the script that step environments cannot be asked ({some}): `py-spy {command} --pid PID`"
-        console.print(text, markup=False)
 
 
 def percent(share: float) -> str:

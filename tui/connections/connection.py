@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ...envs import PacError
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import RunningSession, Starting
+from ...training.stacks import stacks_of
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
@@ -126,6 +127,11 @@ class SessionConnection:
         """
         directory = self.wait().directory
         return SessionClient(self._reader.directory if self._reader is not None else directory)
+
+    def stacks(self) -> dict[str, Any]:
+        """Return the stacks of all threads, also if the session does not answer."""
+        directory = self.wait().directory
+        return stacks_of(self._reader.directory if self._reader is not None else directory)
 
     def follow(self) -> None:
         """Turn to the session that is to be shown now, if it is another."""

@@ -27,6 +27,7 @@ from ..session.profiler import Profiler
 from ..session.services import Services
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
+from ..session.worker_timing import WorkerTiming
 from ..telemetry.findings import gravest_first
 from ..telemetry.records import Level, Phase, Severity
 from . import requested
@@ -166,7 +167,9 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        self.sampler = SystemSampler(services, self._run.write, workers=lambda: self.workers)
+        self.worker_timing = WorkerTiming(services)
+        checks = (self._run.write, self.worker_timing.update)
+        self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers)
         self.sampler.start()
         self.clock.start()
         _open.add(self)

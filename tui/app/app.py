@@ -51,7 +51,7 @@ from .curve_commands import CurveCommands, load_curves, reread, save_curves
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .ending import Ending
-from .navigation import Navigation
+from .navigation import TIMELINE, ZOOMS, Navigation
 from .painter import Painter
 from .refresh import Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
@@ -132,7 +132,8 @@ class PacApp(TerminalApp):
             key = table()[command]
             if key.view and key.view != self.state.view:
                 self.navigation.show(key.view)
-            act, arguments = self.resolved(self.INSTEAD.get(command, key.do))
+            zooms = ZOOMS.get(command) if self.state.view == TIMELINE else None
+            act, arguments = self.resolved(zooms or self.INSTEAD.get(command, key.do))
             act(*arguments)
 
     def resolved(self, action: str) -> tuple[Callable[..., object], tuple[object, ...]]:
@@ -180,7 +181,8 @@ class PacApp(TerminalApp):
     def cancel(self) -> None:
         """End the innermost thing that is under way, or go back to the summary."""
         on_curves = self.state.view == "learning"
-        if not (self.debugger.go_to_newest() or self.training.pending.cancel() or (on_curves and self.curves.reset())):
+        under_way = self.debugger.go_to_newest() or self.training.pending.cancel()
+        if not (under_way or (on_curves and self.curves.reset()) or self.navigation.cancel()):
             self.navigation.show("summary")
         self.draw_footer()
 

@@ -179,6 +179,7 @@ TABLE: dict[str, tuple[Key, ...]] = {
             help="runs: show, resume", needs=SCRIPT),
         Key("screenshot", "s", "Save a picture of the screen", "save_picture",
             help="picture, take control", word="picture"),
+        Key("trace", "W", "Write a trace of the next five seconds, for ui.perfetto.dev", "save_trace", needs=SESSION),
         Key("control", "c", "Take control from another viewer", "training.send('control')", needs=TRAINING),
         Key("palette", "ctrl+p", "All commands by name; change their keys", "dialogs.palette",
             help="commands; change keys"),

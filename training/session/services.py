@@ -30,6 +30,7 @@ from ..trainer import Stopped, Timer
 from .gate import Gate
 from .monitor import Monitor
 from .viewers import Viewers
+from .worker_timing import WorkerTiming
 
 
 def _version() -> str:
@@ -80,7 +81,7 @@ class Services:
         self.events = EventLog()
         self.timer = Timer()
         self.timeline = Timeline()
-        self.timeline.add("training", lambda: self.timer.laps.copy())
+        self.timeline.add("training", self.timer.last_laps)
         self.clock = TrainingClock()
         self.waiting = waiting or self.wait
         self.gate = Gate(directory, waiting=self.waiting)
@@ -95,6 +96,7 @@ class Services:
         )
         self.state, self.view = self.monitor.state, self.monitor.view
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
+        self.worker_timing = WorkerTiming(self.publishing, self.view, self.timeline)
         self.viewers = Viewers(linger)
         report = partial(self.events.add, Level.ERROR)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self.show_moment, report, ranks=ranks)

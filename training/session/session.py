@@ -49,7 +49,6 @@ from .system_sampler import SystemSampler
 from .trainer_processes import ProcessSupervisor
 from .training_setup import set_up
 from .user_commands import UserCommands
-from .worker_timing import WorkerTiming
 
 POLL_INTERVAL = 0.1  # s
 log = logging.getLogger(__name__)
@@ -100,12 +99,11 @@ class Session:
         self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks, setup.until)
         self.passage = Passage(services, self.limits, self.processes, setup.ranks)
-        self.worker_timing = WorkerTiming(services)
         self.sampler = SystemSampler(
             services,
             self.processes.poll,
             self._worker_output.copy,
-            self.worker_timing.update,
+            services.worker_timing.update,
             processes=self._trainer_processes,
             learning=lambda: self.learning,
         )
@@ -132,7 +130,7 @@ class Session:
             with suppress(OSError):  # the sampler has reported it
                 self._worker_output.copy()
         self.sampler.watch(backend)
-        self.worker_timing.watch(backend)
+        self.services.worker_timing.watch(backend)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeAlias
 
 from ...backends.core.base import Backend
 from ...backends.core.spans import WorkerSteps
+from ..telemetry.blocks import TelemetryWriter
+from ..telemetry.timeline import Timeline
 from ..telemetry.worker_times import WaitCounter, spans_of, write_times
-from .services import Services
+from .viewers import View
+
+Publishing: TypeAlias = Callable[[], AbstractContextManager[TelemetryWriter]]
+TRACED = 3.0
+"""Seconds for which times are noted after a part of a trace was requested."""
 
 
 class WorkerTiming:
@@ -17,13 +26,13 @@ class WorkerTiming:
     Nothing is noted while no viewer displays the timeline and no trace is recorded.
     """
 
-    def __init__(self, services: Services) -> None:
-        self._publishing, self._view, self._timeline = services.publishing, services.view, services.timeline
+    def __init__(self, publishing: Publishing, view: View, timeline: Timeline) -> None:
+        self._publishing, self._view, self._timeline = publishing, view, timeline
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._counter = WaitCounter()
         self._seen: dict[int, int] = {}
-        self._traces = 0
+        self._traced_until = 0.0
 
     def watch(self, backend: Backend | None) -> None:
         """Publish the workers of `backend` from now on."""
@@ -32,11 +41,16 @@ class WorkerTiming:
             self._seen.clear()
             self._switch()
 
-    def trace(self, *, on: bool) -> None:
-        """Note the times also without a viewer, from now on or no longer."""
+    def trace(self) -> None:
+        """Note the times also without a viewer, for the next seconds."""
         with self._lock:
-            self._traces += 1 if on else -1
+            self._traced_until = time.monotonic() + TRACED
             self._switch()
+
+    def pids(self) -> list[int]:
+        """Return the process of each worker."""
+        with self._lock:
+            return [worker.pid for worker in self._backend.workers] if self._backend is not None else []
 
     def steps(self, since: dict[int, int]) -> Sequence[WorkerSteps]:
         """Return the steps of each worker that are newer than those in `since`, which is updated."""
@@ -62,7 +76,7 @@ class WorkerTiming:
                 write_times(writer, spans, waits, self._counter.slow())
 
     def _switch(self) -> bool:
-        shown = self._view.has_viewers and self._view.look.timeline
+        shown = bool(self._view.has_viewers and self._view.look.timeline)
         if self._backend is not None:
-            self._backend.time_steps(on=bool(shown or self._traces))
+            self._backend.time_steps(on=shown or time.monotonic() < self._traced_until)
         return shown

@@ -27,7 +27,6 @@ from ..session.profiler import Profiler
 from ..session.services import Services
 from ..session.system_sampler import SystemSampler
 from ..session.viewers import Viewer
-from ..session.worker_timing import WorkerTiming
 from ..telemetry.findings import gravest_first
 from ..telemetry.records import Level, Phase, Severity
 from . import requested
@@ -167,8 +166,7 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        self.worker_timing = WorkerTiming(services)
-        checks = (self._run.write, self.worker_timing.update)
+        checks = (self._run.write, services.worker_timing.update)
         self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers)
         self.sampler.start()
         self.clock.start()

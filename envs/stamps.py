@@ -33,12 +33,14 @@ class EnvStamps:
         return self._steps
 
     def _timed(self, index: int, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        begins, ends = self._begins, self._ends
+        begins, ends, now = self._begins, self._ends, monotonic_ns
 
         def timed(action: Any) -> Any:
-            begins[self.first + index] = monotonic_ns()
+            begun = now()
             result = step(action)
-            ends[self.first + index] = monotonic_ns()
+            ended, at = now(), self.first + index
+            begins[at] = begun
+            ends[at] = ended
             return result
 
         return timed

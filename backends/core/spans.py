@@ -23,7 +23,7 @@ MOST_BYTES = 1 << 20
 MOST_STEPS, FEWEST_STEPS = 1024, 4
 LEAST = 20_000
 """The time of an environment's step from which on it is timed, in ns."""
-COST, SHARE = 300, 0.005
+COST, SHARE = 400, 0.008
 """What timing an environment's step costs, in ns, and the share of its time that this may be."""
 WORDS = 4
 """Numbers of a step besides those of environments: its name, begin and end, and whether environments were timed."""

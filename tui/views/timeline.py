@@ -14,7 +14,7 @@ from rich.segment import Segment
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import ViewRequest
 from ...training.units import Units, plural
-from ..drawing.numbers import duration
+from ..drawing.numbers import duration, percent
 from ..drawing.panels import BORDER, Section, column
 from ..drawing.styles import (
     BRIGHT,
@@ -46,6 +46,8 @@ STRIDE = 10
 WIDE_STEP, WIDE_ENV = 6, 2.0
 """Columns of a step from which on its end is marked, and of an environment's from which on it is drawn by itself."""
 MOST_SLOW = 4
+FRAME, HIGH = 5, 24
+"""Lines around the lanes, and lines from which on there is room for more below them."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 LEAST_WINDOW = 2e-6
 MORE = "·"
@@ -142,9 +144,11 @@ class TimelineView(LinesView):
             self._lines.show(column([empty], width, height))
             return
         self._width = max(1, width - BORDER - NAME)
-        below = [self._slow_section(picture, units), *self._cursor_sections(picture, units)]
+        below = self._cursor_sections(picture, units)
+        if height >= HIGH or not below:
+            below = [self._slow_section(picture, units), *below]
         spare = height - sum(len(section.rows(width - BORDER, height)) + 2 for section in below)
-        most = max(2, spare - 6)
+        most = max(2, spare - FRAME)
         own = [lane for lane in picture.lanes if lane.worker == NONE][: max(1, most - 1)]
         workers = [lane for lane in picture.lanes if lane.worker != NONE]
         self._most = max(1, most - len(own))
@@ -231,18 +235,19 @@ class TimelineView(LinesView):
         rows: list[Row] = []
         for one in picture.slow:
             who = f"{units.environment} {one.env + 1}" if one.env >= 0 else f"worker {one.worker + 1}"
-            of = plural(units.environment) if one.env >= 0 else "workers"
-            times = f"{duration(one.seconds)} against {duration(one.usual)} of the median of all {of}"
+            times = f"{duration(one.seconds)} against {duration(one.usual)}"
             color = YELLOW if one.seconds > 2 * one.usual and one.share > 0.2 else TEXT
-            text = f"{who} is waited for in {one.share:.0%} of {one.of:,} {plural(units.step)}: {times}"
+            shown = percent(100 * one.share)
+            text = f"{who} is waited for in {shown} of {plural(units.step)}, {times} of the median"
             rows.append((styled(text, color),))
         envs = [row for row, one in zip(rows, picture.slow, strict=True) if one.env >= 0]
         workers = [row for row, one in zip(rows, picture.slow, strict=True) if one.env < 0]
-        shown = [*envs[: MOST_SLOW - bool(workers)], *workers[:1]]
+        rows_shown = [*envs[: MOST_SLOW - bool(workers)], *workers[:1]]
         if not envs:
             text = "single environments are timed where a step of one takes 20 us or more in Python"
-            shown.append((styled(text, FAINT),))
-        return Section("Waited for", lambda *_: shown, note="last 10 s")
+            rows_shown.append((styled(text, FAINT),))
+        known = f"{picture.slow[0].of:,} {plural(units.step)} of the " if picture.slow else ""
+        return Section("Waited for", lambda *_: rows_shown, note=f"{known}last 10 s")
 
     def _cursor_sections(self, picture: Picture, units: Units) -> list[Section]:
         if self._cursor is None:

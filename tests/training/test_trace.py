@@ -22,13 +22,19 @@ SHORT, LONG = 3e-4, 3e-3
 class Sleepers:
     """Environments that sleep for a known time; all workers begin a step together."""
 
-    def __init__(self, lo, hi, times, start):
-        self._steps = [(index, self._sleeper(times[lo + index])) for index in range(hi - lo)]
+    def __init__(self, span, times, start):
+        self._steps = [(index, self._sleeper(seconds)) for index, seconds in enumerate(times[slice(*span)])]
         self._start = start
 
     @staticmethod
     def _sleeper(seconds):
         return lambda _action: time.sleep(seconds)
+
+    def reset(self, _mask, _slot):
+        """Do nothing."""
+
+    def close(self):
+        """Do nothing."""
 
     def step(self, _slot):
         """Step all, one after the other."""
@@ -51,7 +57,7 @@ def stepped(times, workers=WORKERS, steps=STEPS):
     rings = [Ring(memory, spans, index) for index in range(workers)]
 
     def run(index):
-        worker = StepTimes(Sleepers(*spans[index], times, start), rings[index])
+        worker = StepTimes(Sleepers(spans[index], times, start), rings[index])
         for step in range(steps):
             worker.step(0, step)
 
@@ -80,7 +86,7 @@ def part_of(rings, begin, lanes=(), counts=(), phases=None):
 
 def slices(events):
     """The slices of each lane, in order, in ns."""
-    found = {}
+    found: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
     for event in events:
         if event["ph"] == "X":
             begin, lasted = (round(1000 * event[name]) for name in ("ts", "dur"))
@@ -129,7 +135,7 @@ def test_a_trace_of_16_workers_has_no_overlaps_and_the_sums_of_its_parts(tmp_pat
     assert facts["written"]["environment"] == pytest.approx(facts["timing"]["environment"], rel=0.01)
     assert facts["lost_steps"] == 0
     for lane_slices in slices(events).values():
-        open_until = []
+        open_until: list[int] = []
         for begun, lasted, _ in lane_slices:
             while open_until and open_until[-1] <= begun:
                 open_until.pop()

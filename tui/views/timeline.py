@@ -239,6 +239,8 @@ class TimelineView(LinesView):
             color = YELLOW if one.seconds > 2 * one.usual and one.share > 0.2 else TEXT
             shown = percent(100 * one.share)
             text = f"{who} is waited for in {shown} of {plural(units.step)}, {times} of the median"
+            if len(text) > self._width + NAME:
+                text = f"{who}: last in {shown} of {plural(units.step)}, {times} (median)"
             rows.append((styled(text, color),))
         envs = [row for row, one in zip(rows, picture.slow, strict=True) if one.env >= 0]
         workers = [row for row, one in zip(rows, picture.slow, strict=True) if one.env < 0]

@@ -15,6 +15,7 @@ from .lanes import EVALUATION, IDLE, LANE_NAMES, WAITS
 
 Numbers: TypeAlias = NDArray[np.float64]
 ENVIRONMENT = "environment"
+SCRIPT = "script"
 NONE = -1
 SHOWN_STEPS = 5
 """Steps that are shown at first."""
@@ -128,7 +129,8 @@ class Picture:
 def picture_of(snapshot: Snapshot) -> Picture | None:
     """Return the lanes of a session; None before there are any."""
     found = snapshot.times_of_workers
-    own = [_of_laps(lane.name, lane.laps) for lane in snapshot.lanes if lane.laps]
+    names = {"python": SCRIPT} if snapshot.description.watched else {}  # when its environments step is not known
+    own = [_of_laps(lane.name, lane.laps, names) for lane in snapshot.lanes if lane.laps]
     own.sort(key=lambda lane: lane.name == EVALUATION)
     workers = [] if found is None else _of_workers(found.spans, alone=str(snapshot.state["backend"]) == "inline")
     lanes = (*own, *workers)
@@ -152,9 +154,10 @@ def picture_of(snapshot: Snapshot) -> Picture | None:
     )
 
 
-def _of_laps(name: str, laps: Sequence[tuple[str, float, float]]) -> StepLane:
-    phases = tuple(dict.fromkeys(phase for phase, _, _ in laps))
-    phase = np.array([phases.index(phase) for phase, _, _ in laps])
+def _of_laps(name: str, laps: Sequence[tuple[str, float, float]], names: Mapping[str, str]) -> StepLane:
+    called_so = [names.get(phase, phase) for phase, _, _ in laps]
+    phases = tuple(dict.fromkeys(called_so))
+    phase = np.array([phases.index(phase) for phase in called_so])
     begin, end = np.array([(begin, end) for _, begin, end in laps], float).T
     return StepLane(name, phases, phase, begin, end)
 

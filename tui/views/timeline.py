@@ -38,7 +38,18 @@ from ..drawing.styles import (
 from .base import LinesView, ViewUpdate
 from .lanes import WAITS, colors_of
 from .number_rows import hint
-from .step_lanes import LEAST_SPAN, NONE, SHOWN_STEPS, Numbers, Picture, StepLane, called, letters_of, picture_of
+from .step_lanes import (
+    LEAST_SPAN,
+    NONE,
+    SCRIPT,
+    SHOWN_STEPS,
+    Numbers,
+    Picture,
+    StepLane,
+    called,
+    letters_of,
+    picture_of,
+)
 
 NAME = 14
 STRIDE = 10
@@ -46,6 +57,7 @@ STRIDE = 10
 WIDE_STEP, WIDE_ENV = 6, 2.0
 """Columns of a step from which on its end is marked, and of an environment's from which on it is drawn by itself."""
 MOST_SLOW = 4
+OF_SCRIPT = "of a script, the share of its environments is known (timing), but not when each steps"
 FRAME, HIGH = 5, 24
 """Lines around the lanes, and lines from which on there is room for more below them."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
@@ -246,7 +258,8 @@ class TimelineView(LinesView):
         workers = [row for row, one in zip(rows, picture.slow, strict=True) if one.env < 0]
         rows_shown = [*envs[: MOST_SLOW - bool(workers)], *workers[:1]]
         if not envs:
-            text = "single environments are timed where a step of one takes 20 us or more in Python"
+            watched = any(SCRIPT in lane.phases for lane in picture.lanes)
+            text = OF_SCRIPT if watched else "environments are timed where a step of one takes 20 us or more in Python"
             rows_shown.append((styled(text, FAINT),))
         known = f"{picture.slow[0].of:,} {plural(units.step)} of the " if picture.slow else ""
         return Section("Waited for", lambda *_: rows_shown, note=f"{known}last 10 s")

@@ -220,6 +220,15 @@ class Timer:
         self.last = now
         return spent
 
+    def last_laps(self) -> deque[Lap]:
+        """Return a copy of the last laps; any thread may call it."""
+        return self.laps.copy()
+
+    def keep(self, count: int) -> None:
+        """Keep so many laps from now on, if fewer are kept; any thread may call it."""
+        if (self.laps.maxlen or 0) < count:
+            self.laps = deque(self.laps.copy(), maxlen=count)
+
     def laps_until_now(self, phase: str) -> list[Lap]:
         """Return the last laps, and that of `phase`, which is not over yet."""
         return [*self.laps.copy(), Lap(phase, self.last, self._clock())]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...envs.spaces.drawing import BUDGET
 from ...envs.task import Savable
 from .base import Backend
+from .spans import Ring, StepTimes, bytes_of
 from .status import WorkerState, WorkerStatus, usage
 
 
@@ -52,6 +53,8 @@ class InlineBackend(LocalBackend):
     def _open(self) -> None:
         super()._open()
         self._environments = self.task.make(0, self.environments, self.buffer, self.seed)
+        self._ring: Ring | None = None
+        self._times: StepTimes | None = None
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         self._environments.reset(mask, slot)
@@ -69,11 +72,27 @@ class InlineBackend(LocalBackend):
         self._environments.close()
         self.buffer.reset_episodes()
         self._environments = self.task.make(0, self.environments, self.buffer, seed)
+        self.time_steps(on=self._times is not None)
 
     def _finish(self, timeout: float) -> None:  # noqa: ARG002
-        begun = time.perf_counter()
-        self._environments.step(self._pending)
+        begun, times = time.perf_counter(), self._times
+        if times is None:
+            self._environments.step(self._pending)
+        else:
+            times.step(self._pending, self._steps)
         self._count_steps(begun)
+
+    @property
+    def rings(self) -> Sequence[Ring]:
+        """The last steps of all environments."""
+        return () if self._ring is None else (self._ring,)
+
+    def time_steps(self, *, on: bool) -> None:
+        """Note when environments step, from the next step on, or no longer."""
+        if on and self._ring is None:
+            spans = [(0, self.environments)]
+            self._ring = Ring(memoryview(bytearray(bytes_of(spans))), spans, 0)
+        self._times = StepTimes(self._environments, self._ring) if on and self._ring is not None else None
 
     def _stop(self) -> None:
         self._environments.close()

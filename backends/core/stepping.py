@@ -23,6 +23,7 @@ from .actions import ActionCheck, action_check
 from .errors import BackendBusy, BackendClosed, BackendError, BackendTimeout
 from .finite import FiniteCheck, NumberCheck
 from .layout import Buffer, Layout
+from .spans import Ring
 from .status import BackendEvent, BackendStage, WorkerStatus
 
 # Looked up in the enumeration, these two would cost more than the other checks of a step.
@@ -103,6 +104,14 @@ class Stepping(ABC):
     def drawing_seconds(self) -> float:
         """How long all pictures took in processes of the backend, in s; 0 if that is unknown."""
         return 0.0
+
+    @property
+    def rings(self) -> Sequence[Ring]:
+        """The last steps of each worker, which are written while `time_steps` is on; empty if they are not known."""
+        return ()
+
+    def time_steps(self, *, on: bool) -> None:  # noqa: B027 - some backends cannot
+        """Note when workers step, from the next step on, or no longer. Any thread may call it."""
 
     # Implemented by each backend.
 

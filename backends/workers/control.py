@@ -48,8 +48,9 @@ RESEED = 2 << 28
 CLOSE = 3 << 28
 SAVE = 4 << 28
 LOAD = 5 << 28
+TIMED = 6 << 28
 ARGUMENT = (1 << 28) - 1
-"""A command is one of these plus an argument below 2**28."""
+"""A command is one of these plus an argument below 2**28. A timed step is one whose times are noted."""
 
 NO_CORE = MASK_32
 """No core."""
@@ -271,6 +272,11 @@ class Link:
         """Set the state `REFUSED` or `FAILED`; the report is in a file."""
         self._words[STATE] = state
         self._wake()
+
+    @property
+    def ticket(self) -> int:
+        """The number of the command, which all workers of a fleet get."""
+        return self._seen
 
     @property
     def seed(self) -> int:

@@ -13,8 +13,9 @@ from ...envs import PacError, find
 from ...envs.spaces.drawing import BUDGET
 from ...envs.task import Savable, transformed
 from ..core.layout import Layout
+from ..core.spans import Ring, StepTimes
 from ..system.segment import Segment
-from .control import ARGUMENT, CLOSE, LOAD, REFUSED, RESEED, RESET, SAVE, Link
+from .control import ARGUMENT, CLOSE, LOAD, REFUSED, RESEED, RESET, SAVE, TIMED, Link
 from .worker import report
 
 
@@ -30,7 +31,8 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
     if not task.shared:  # tables may be large
         task.prepare()
     environments = task.make(lo, hi, buffer, arguments["seed"])
-    step = environments.step
+    step, times = environments.step, None
+    ring = Ring(memoryview(segment.map)[arguments["rings"] :], arguments["spans"], link.index)
     if arguments["cores"]:
         link.pin_to(arguments["cores"][link.index])
     BUDGET.on_picture = link.note_picture
@@ -42,6 +44,10 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
                 step(command)
             elif command < RESEED:
                 environments.reset(chosen, command & ARGUMENT)
+            elif command >= TIMED:
+                if times is None:
+                    times = StepTimes(environments, ring)
+                times.step(command & ARGUMENT, link.ticket)
             elif command >= LOAD:
                 cast("Savable", environments).load(command & ARGUMENT)
             elif command >= SAVE:
@@ -49,7 +55,7 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
             else:
                 environments.close()
                 environments = task.make(lo, hi, buffer, link.seed)
-                step = environments.step
+                step, times = environments.step, None
         except PacError as error:
             # An invalid value is the caller's error, so the worker continues.
             if not isinstance(error, ValueError):
@@ -57,5 +63,5 @@ def serve(link: Link, arguments: Mapping[str, Any]) -> None:
             report(Path(arguments["report"]), error)
             link.set_state(REFUSED)
             continue
-        link.reply(begun, int(command < RESET))
+        link.reply(begun, int(command < RESET or command >= TIMED))
     environments.close()

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...envs.task import MASK_64
 from ..core.layout import Layout
+from ..core.spans import NUMBER, Ring, bytes_of
 from ..system.cores import core_reader, own_cores, usable_cores
 from ..system.futex import STRONGLY_ORDERED, fence, wake_up
 from ..system.segment import lack_of_room, runtime_directory
@@ -30,6 +31,7 @@ from .control import (
     SEED,
     SHORT_SPIN,
     STEP,
+    TIMED,
     WORKER_BLOCKED,
     SpinWait,
 )
@@ -53,13 +55,19 @@ class ShmBackend(SupervisedBackend):
         return lack_of_room(runtime_directory(), layout.size)
 
     def _extra_bytes(self) -> int:
-        """The mask of the environments to reset follows the buffer."""
-        return self.environments
+        """The mask of the environments to reset follows the buffer, and the rings of the workers' last steps."""
+        return self.environments + -self.environments % NUMBER + bytes_of(self._spans())
 
     def _open(self) -> None:
         assert self.segment is not None
-        total, workers = self.environments, len(self._spans())
-        self._chosen = np.frombuffer(self.segment.map, np.bool_, total, len(self.segment.map) - total)
+        total, spans = self.environments, self._spans()
+        workers = len(spans)
+        end = len(self.segment.map)
+        rings, chosen = end - bytes_of(spans), end - self._extra_bytes()
+        self._chosen = np.frombuffer(self.segment.map, np.bool_, total, chosen)
+        memory = memoryview(self.segment.map)[rings:]
+        self._rings = [Ring(memory, spans, index) for index in range(workers)]
+        self._stepping = STEP
         self._cores = cores = own_cores(workers)
         self._start_fleet(
             "pac.backends.workers.serve:serve",
@@ -70,6 +78,8 @@ class ShmBackend(SupervisedBackend):
             rollouts=self.buffer.order.rollouts,
             segment=str(self.segment.path),
             cores=cores,
+            rings=rings,
+            spans=spans,
         )
         self._ticket = 0
         self._core = core_reader() if cores else None
@@ -119,7 +129,7 @@ class ShmBackend(SupervisedBackend):
         if self._core and (place := self._core()) != self._place:
             self._move(place)
         self._pending = self._present
-        self._post(STEP | slot)
+        self._post(self._stepping | slot)
 
     def _finish(self, timeout: float) -> None:
         slot = self._slot
@@ -196,6 +206,15 @@ class ShmBackend(SupervisedBackend):
         for member in self._fleet.members:
             member.block.quads[SEED] = seed & MASK_64
         self._all_do(RESEED, 0)
+
+    @property
+    def rings(self) -> Sequence[Ring]:
+        """The last steps of each worker."""
+        return self._rings
+
+    def time_steps(self, *, on: bool) -> None:
+        """Note when workers step, from the next step on, or no longer."""
+        self._stepping = TIMED if on else STEP
 
     def _stop(self) -> None:
         self._fleet.stop()

@@ -16,6 +16,7 @@ from ..fields import DECIDES, ZERO_AT_FIRST, Array, Buffers
 from ..processes import StartedProcesses
 from ..spaces.drawing import BUDGET, MODE_OF, Turns
 from ..spaces.infos import LateInfos, number_at
+from ..stamps import EnvStamps, Steps
 from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
 from .board import draw
 from .making import create
@@ -40,6 +41,7 @@ class AdaptedEnvironments:
         self._envs: list[Any] = []
         self._started = StartedProcesses()
         self._make(hi - lo)
+        self._steps: Steps = list(enumerate(env.step for env in self._envs))
         # Whole bytes of bits, so that all masks are packed as one.
         bits = np.zeros((len(self._part["reward"][0]), -(-task.num_actions // 8) * 8), np.bool_)
         self._bits = bits.reshape(-1)
@@ -51,6 +53,18 @@ class AdaptedEnvironments:
         self._board = self._part[task.panels[0].field][0]
         self._last_drawn: Any = memoryview(self._part[LAST_DRAWN][0])
         self._last_board = self._part[LAST + task.panels[0].field][0]
+
+    @abstractmethod
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
+
+    def step_timed(self, slot: int, stamps: EnvStamps) -> None:
+        """Step as `step` does, and note when each environment began and ended."""
+        plain, self._steps = self._steps, stamps.timed(self._steps)
+        try:
+            self.step(slot)
+        finally:
+            self._steps = plain
 
     @abstractmethod
     def _begin(self, index: int, slot: int) -> None:

@@ -65,7 +65,6 @@ class GymEnvironments(AdaptedEnvironments):
         self._slots = len(buffers["action"])
         part, infos = self._part, self._infos  # not `self` in what is kept: a buffer goes with its backend
         self._views = PerSlot(lambda slot: GymSlotViews(part, slot, infos))
-        self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)
         self._plain = task.observation.shape if isinstance(self._writer, BoxWriter) else ELABORATE

@@ -42,16 +42,16 @@ class ParallelEnvironments(AdaptedEnvironments):
         part["frames"][target] = 1
         self._lengths += 1
         over = []
-        for index, env in enumerate(self._envs):
+        for index, advance in self._steps:
             seats = self._seats(index)
             self._blank(index, seats, target)
             chosen = {agent: actions[row] for row, agent in seats}
             try:
-                self._store(seats, env.step(chosen), target)
+                self._store(seats, advance(chosen), target)
             except Exception as error:
                 self._fail(error, index, tuple(chosen.values()))
             part["heartbeat"][0, index] += 1
-            if env.agents:
+            if self._envs[index].agents:
                 # Only an episode can be truncated, not an agent that leaves earlier.
                 part["truncated"][target, self._rows(index)] = 0
             else:

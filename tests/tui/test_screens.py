@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pac.backends.core.spans import WorkerSteps
 from pac.backends.core.status import EnvStatus
 from pac.envs import find
 from pac.envs.unknown import UNKNOWN
@@ -14,6 +15,7 @@ from pac.training.telemetry.findings import Finding
 from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Level, Notice, Phase, Severity
 from pac.training.telemetry.timeline import Timeline
+from pac.training.telemetry.worker_times import WaitCounter, spans_of, write_times
 from pac.training.trainer import Lap
 from pac.training.units import RETURN, SOLVED, Figure
 
@@ -200,6 +202,31 @@ def workers(make):
     return fake
 
 
+def timeline(make):
+    """Two workers with two environments each, of which the third is slow in every other step."""
+    fake = running(make)
+    lanes, found = Timeline(), []
+    laps = [
+        [Lap("inference", 10 + 0.1 * k, 10.02 + 0.1 * k), Lap("environment", 10.02 + 0.1 * k, 10.1 + 0.1 * k)]
+        for k in range(6)
+    ]
+    lanes.add("training", lambda: [lap for step in laps for lap in step])
+    lanes.add("evaluation", lambda: [Lap("evaluating", 10.1, 10.35), Lap("idle", 10.35, 10.6)])
+    lanes.write(fake.writer)
+    for worker in range(2):
+        begins = np.array([[10.03 + 0.1 * k, 10.04 + 0.1 * k] for k in range(6)])
+        ends = begins + 0.009
+        ends[::2, 1] += 0.04 * worker
+        begins[1::2, 1] += 0.02 * (1 - worker)
+        ends[1::2, 1] += 0.03 * (1 - worker)
+        columns = (np.rint(1e9 * part).astype(int) for part in (begins[:, 0] - 0.001, ends[:, 1] + 0.001, begins, ends))
+        found.append(WorkerSteps(2 * worker, 0, np.arange(6), *columns))
+    counter = WaitCounter()
+    write_times(fake.writer, spans_of(found), counter.add(found), counter.slow())
+    fake.say()
+    return fake
+
+
 def chess(make):
     """A task with panels of every kind and named actions."""
     fake = make(CHESS, 2)
@@ -356,6 +383,10 @@ SCREENS: dict[str, tuple[Any, ...]] = {
     "timing": (workers, USUAL, [], {"view": "timing", "styles": True}),
     "timing-small": (running, SMALL, [], {"view": "timing"}),
     "timing-slim": (running, SLIM, [], {"view": "timing"}),
+    "timeline": (timeline, USUAL, [], {"view": "steps", "styles": True}),
+    "timeline-cursor": (timeline, SMALL, ["left", "left"], {"view": "steps"}),
+    "timeline-range": (timeline, USUAL, ["left", "enter", *["shift+right"] * 4], {"view": "steps"}),
+    "timeline-empty": (running, SMALL, [], {"view": "steps"}),
     "timing-solver": (solver, USUAL, [], {"view": "timing"}),
     "learning-wide": (workers, WIDE, [], {"view": "learning"}),
     "learning": (running, USUAL, [], {"view": "learning", "styles": True}),

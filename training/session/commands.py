@@ -20,13 +20,16 @@ from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
 from ..past.rewinder import save_state
 from ..runs.folder import STATES
+from ..telemetry.declared import MOST_SECONDS as MOST_TIME
 from ..telemetry.records import MAX_STEPS_BACK
+from ..telemetry.segment_layout import MAX_PROCESSES
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
 from .num_envs_planner import BASELINE_ENVS
 from .profiler import Profiler
 from .services import Services
+from .tracing import Tracing
 from .viewers import Viewer
 
 if TYPE_CHECKING:  # a watched script need not import them
@@ -55,12 +58,15 @@ Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
 Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Sampled: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_SECONDS)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
+Since: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_TIME)]
+StepCounts: TypeAlias = Annotated[list[EpisodeNumber], Length(most=MAX_PROCESSES)]
 
 
 class BaseCommands:
     """Executes commands in the threads of the control server: it only sets values that the training thread reads."""
 
     def __init__(self, services: Services, profiler: Profiler | None = None) -> None:
+        self._tracing = Tracing(services)
         self._services, self._viewers, self._gate = services, services.viewers, services.gate
         self._state, self._monitor, self._debugger = services.state, services.monitor, services.debugger
         self._profiler = profiler or Profiler()
@@ -130,6 +136,10 @@ class BaseCommands:
     def as_stacks(self, _viewer: Viewer, /) -> Answer:
         """Return the stacks of all threads of all processes."""
         return self._profiler.stacks()
+
+    def as_trace(self, _viewer: Viewer, /, after: Since = 0.0, counts: StepCounts | None = None) -> Answer:
+        """Return what all threads, processes and workers did since the last such answer; see `Tracing.part`."""
+        return self._tracing.part(after, counts or ())
 
     def do_pause(self) -> None:
         """Close the gate."""

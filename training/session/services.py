@@ -30,6 +30,7 @@ from ..trainer import Stopped, Timer
 from .gate import Gate
 from .monitor import Monitor
 from .viewers import Viewers
+from .worker_timing import WorkerTiming
 
 
 def _version() -> str:
@@ -80,7 +81,7 @@ class Services:
         self.events = EventLog()
         self.timer = Timer()
         self.timeline = Timeline()
-        self.timeline.add("training", self.timer.laps.copy)
+        self.timeline.add("training", self.timer.last_laps)
         self.clock = TrainingClock()
         self.waiting = waiting or self.wait
         self.gate = Gate(directory, waiting=self.waiting)
@@ -95,6 +96,7 @@ class Services:
         )
         self.state, self.view = self.monitor.state, self.monitor.view
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
+        self.worker_timing = WorkerTiming(self.publishing, self.view, self.timeline)
         self.viewers = Viewers(linger)
         report = partial(self.events.add, Level.ERROR)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self.show_moment, report, ranks=ranks)
@@ -177,13 +179,18 @@ class Services:
         self._refresh()
         if self._writer is not None:
             self.write_events()
-            self.timeline.write(self.writer)
+            self._write_lanes()
             self.monitor.publish()
 
     def write_events(self) -> None:
         """Publish the events."""
         self._published_events = self.events.count
         self.events.write(self.writer)
+
+    def _write_lanes(self) -> None:
+        """Publish the lanes, unless they are displayed: then the sampler does, together with those of workers."""
+        if not self.view.look.timeline:
+            self.timeline.write(self.writer)
 
     def break_at(self, text: str, env: int) -> None:
         """Pause before the next step, because a breakpoint hit in environment `env`."""
@@ -232,7 +239,7 @@ class Services:
             self.clock.stop()
         if self._published_events != self.events.count:  # of other threads, such as a failed process
             self.write_events()
-        self.timeline.write(self.writer)
+        self._write_lanes()
         self.monitor.wait()
         if not self.gate.paused or self.gate.credits:
             self.clock.start()

@@ -103,6 +103,7 @@ class Session:
             services,
             self.processes.poll,
             self._worker_output.copy,
+            services.worker_timing.update,
             processes=self._trainer_processes,
             learning=lambda: self.learning,
         )
@@ -129,6 +130,7 @@ class Session:
             with suppress(OSError):  # the sampler has reported it
                 self._worker_output.copy()
         self.sampler.watch(backend)
+        self.services.worker_timing.watch(backend)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ TOP_ACTIONS, CRITICS = 8, 2
 MAX_BREAKPOINTS = 32
 MAX_EPISODES = 1000
 MAX_LANES, MAX_PHASES, MAX_LAPS = 24, 8, 256
+MAX_SPANS, MAX_WAITS, MAX_SLOW = 8192, 256, 16
+"""Times of workers and environments, steps, and environments that are waited for most."""
 MESSAGE_BYTES = 480
 MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
@@ -203,6 +205,27 @@ LANE = Record(
     number("phase", "u1", Range(0, MAX_PHASES - 1), (MAX_LAPS,)),  # index into phases
     number("begin", "f8", TIME, (MAX_LAPS,)),  # s of the monotonic clock
     number("end", "f8", TIME, (MAX_LAPS,)),
+)
+SPAN = Record(  # of a worker or an environment in one of the last steps, see `WorkerTimes`
+    number("worker", "u2", ANY),
+    number("env", "i4", FROM_NONE),  # -1: all of the worker's
+    number("begin", "f8", TIME),  # s of the monotonic clock
+    number("end", "f8", TIME),  # 0 in rows that are not used
+)
+WAIT = Record(  # a `Waited`: of what ended a step
+    number("worker", "u2", ANY),  # the last to arrive
+    number("end", "f8", TIME),  # when it did; 0 in rows that are not used
+    number("late", "f8", AMOUNT),  # s after the worker before it
+    number("env", "i4", FROM_NONE),  # its slowest environment; -1 if environments were not timed
+    number("seconds", "f8", AMOUNT),
+)
+SLOW = Record(  # a `Slow`; rows that are not used have no steps
+    number("worker", "i4", FROM_NONE),  # of a worker; -1 of an environment
+    number("env", "i4", FROM_NONE),
+    number("steps", "u4", ANY),  # in which it was waited for
+    number("of", "u4", ANY),  # steps of which that is known
+    number("seconds", "f8", AMOUNT),  # its median time in these steps
+    number("usual", "f8", AMOUNT),  # the median of all workers or environments
 )
 EVENT = Record(
     number("number", "u8", ANY),

@@ -26,7 +26,7 @@ from .description import Description
 from .moments import moment_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 12
+VERSION = 13
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -84,6 +84,9 @@ FIXED_BLOCKS = (
     TelemetryBlock.of("line", records.LINE),
     TelemetryBlock.of("processes", records.PROCESS, MAX_PROCESSES),
     TelemetryBlock.of("timeline", records.LANE, records.MAX_LANES),
+    TelemetryBlock.of("spans", records.SPAN, records.MAX_SPANS),
+    TelemetryBlock.of("waits", records.WAIT, records.MAX_WAITS),
+    TelemetryBlock.of("slow", records.SLOW, records.MAX_SLOW),
     TelemetryBlock.of("audience", records.AUDIENCE),
     TelemetryBlock.of("events", records.EVENT, MAX_EVENTS),
     TelemetryBlock.of("episodes", records.EPISODE, records.MAX_EPISODES),

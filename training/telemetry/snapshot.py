@@ -22,6 +22,7 @@ from .moments import Moment, RecentSteps
 from .processes import ProcessRole
 from .records import AUDIENCE, POLICY, SCALING, STATE, SYSTEM, TIMES, Level, Phase
 from .timeline import Lane, read_lanes
+from .worker_times import WorkerTimes
 
 if TYPE_CHECKING:
     from .blocks import TelemetryReader
@@ -141,6 +142,7 @@ class Snapshot:
         action_spreads: Histograms of the numbers of continuous actions of the focus and of all, `(2, numbers)`.
         seen_spreads: Histograms of the numbers that all environments observe now, `(numbers,)`.
         episodes: A record per episode that ended last, oldest first.
+        times_of_workers: When workers and environments stepped, and who was waited for; on request.
     """
 
     description: Description
@@ -179,6 +181,7 @@ class Snapshot:
     action_spreads: Array | None = None
     seen_spreads: Array | None = None
     episodes: Array | None = None
+    times_of_workers: WorkerTimes | None = None
 
     def metric_title(self, name: str) -> str:
         """Return what to call a metric: with the name of its learner, if several learners report it."""
@@ -274,6 +277,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         action_spreads=reader.read("action_spreads") if look.detail else None,
         seen_spreads=reader.read("seen_spreads") if look.detail else None,
         episodes=_episodes(reader) if look.episodes else None,
+        times_of_workers=WorkerTimes.read(reader) if look.timeline else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -78,9 +79,10 @@ class SharedLaps:
 
 
 class Timeline:
-    """The lanes of a session, written by the training thread."""
+    """The lanes of a session, written by the training thread, or while they are displayed by the sampler."""
 
     def __init__(self) -> None:
+        self._writing = threading.Lock()
         self._lanes: dict[str, Callable[[], Iterable[Lap]]] = {}
         self._sources: list[Callable[[], Iterable[Lane]]] = []
 
@@ -102,11 +104,15 @@ class Timeline:
         """Add the lanes that a function returns, such as those of processes that come and go."""
         self._sources.append(lanes)
 
+    def lanes(self) -> list[Lane]:
+        """Return the last phases of all threads and processes."""
+        lanes = [Lane(name, os.getpid(), tuple(laps())) for name, laps in tuple(self._lanes.items())]
+        return lanes + [lane for source in self._sources for lane in source()]
+
     def write(self, writer: TelemetryWriter) -> None:
         """Write the last phases of as many lanes as there is room for."""
-        lanes = [Lane(name, os.getpid(), tuple(laps())) for name, laps in self._lanes.items()]
-        lanes += [lane for source in self._sources for lane in source()]
-        with writer.write("timeline") as block:
+        lanes = self.lanes()
+        with self._writing, writer.write("timeline") as block:
             block["name"] = b""
             for row, (name, pid, found) in zip(block, lanes, strict=False):
                 laps = found[-MAX_LAPS:]

@@ -166,7 +166,8 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        self.sampler = SystemSampler(services, self._run.write, workers=lambda: self.workers)
+        checks = (self._run.write, services.worker_timing.update)
+        self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers)
         self.sampler.start()
         self.clock.start()
         _open.add(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
@@ -51,7 +52,7 @@ from .curve_commands import CurveCommands, load_curves, reread, save_curves
 from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .ending import Ending
-from .navigation import Navigation
+from .navigation import TIMELINE, ZOOMS, Navigation
 from .painter import Painter
 from .refresh import Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
@@ -66,6 +67,7 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 }
 RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
 """How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
+TRACE_SECONDS = 5.0
 RUNS = 2.0
 """Seconds between two readings of the curves of other runs."""
 
@@ -132,7 +134,8 @@ class PacApp(TerminalApp):
             key = table()[command]
             if key.view and key.view != self.state.view:
                 self.navigation.show(key.view)
-            act, arguments = self.resolved(self.INSTEAD.get(command, key.do))
+            zooms = ZOOMS.get(command) if self.state.view == TIMELINE else None
+            act, arguments = self.resolved(zooms or self.INSTEAD.get(command, key.do))
             act(*arguments)
 
     def resolved(self, action: str) -> tuple[Callable[..., object], tuple[object, ...]]:
@@ -180,7 +183,8 @@ class PacApp(TerminalApp):
     def cancel(self) -> None:
         """End the innermost thing that is under way, or go back to the summary."""
         on_curves = self.state.view == "learning"
-        if not (self.debugger.go_to_newest() or self.training.pending.cancel() or (on_curves and self.curves.reset())):
+        under_way = self.debugger.go_to_newest() or self.training.pending.cancel()
+        if not (under_way or (on_curves and self.curves.reset()) or self.navigation.cancel()):
             self.navigation.show("summary")
         self.draw_footer()
 
@@ -376,6 +380,27 @@ class PacApp(TerminalApp):
             )
         else:
             self._send_save_state(self.state.env, self.debugger.back)
+
+    def save_trace(self) -> None:
+        """Record a trace of the next seconds in a file of this folder."""
+        snapshot = self.state.snapshot
+        if snapshot is not None:
+            name = f"{snapshot.description.run or 'session'}-trace-{time.strftime('%H%M%S')}.json.gz"
+            self.notify(f"recording {TRACE_SECONDS:.0f} s in {name}", title="Trace")
+            self._record_trace(Path(name))
+
+    @work(thread=True, exclusive=True, group="trace")
+    def _record_trace(self, path: Path) -> None:
+        """Record a trace, and name its file."""
+        from ...training.trace import TraceFile
+        from ...training.trace_recorder import record, sentences
+
+        try:
+            with closing(self.connection.target.own_client()) as client:
+                facts = record([(path.name.partition("-trace")[0], client)], TraceFile(path), TRACE_SECONDS)
+            self.notify(" ".join(sentences(facts)), title="Trace", timeout=20)
+        except Exception as error:
+            self.post_message(Refused("trace", foreseen(error)))
 
     @work(thread=True, exclusive=True)
     def _send_save_state(self, env: int, back: int) -> None:

@@ -36,7 +36,16 @@ RESIZE: Hints = (("envs.fewer envs.more", "{envs}"), "baseline")
 RUNNING: dict[str, Hints] = {
     "summary": ("pause", *BROWSE, "accept", "breaks", *RESIZE, "runs"),
     "environment": ("pause", "inspect", *EPISODE, "breaks", SPEED, BROWSE[0], "cancel"),
-    "timing": ("pause", *BROWSE, *RESIZE, "sweep"),
+    "steps": (
+        CURSOR,
+        ("select.up select.down", "zoom"),
+        ("accept", "range"),
+        ("travel.last", "follow"),
+        "page.next",
+        "pause",
+        *BROWSE,
+    ),
+    "timing": ("pause", "view.steps", *BROWSE, *RESIZE, "sweep"),
     "members": ("pause", "page.next", "view.summary", *BROWSE[2:]),
     "learning": (*CURVES[:2], "page.next", "pause", *CURVES[2:], *BROWSE[:2], *BROWSE[3:]),
     "workers": ("pause", "page.next", *BROWSE[:4], *BROWSE[5:], *RESIZE),

@@ -10,6 +10,9 @@ from .curve_commands import CurveCommands
 from .debugger import EnvironmentDebugger
 from .state import AppState, Host
 
+TIMELINE = "steps"
+ZOOMS = {"faster": "navigation.zoom(1)", "slower": "navigation.zoom(-1)"}
+"""What the keys of the speed do in the timeline."""
 PAGE_STEPS = 10
 """Steps that a page key goes through time, and lines that a time key scrolls the output."""
 
@@ -59,6 +62,25 @@ class FindingsView(Protocol):
         """Select another finding."""
 
 
+class StepsView(Protocol):
+    """What navigation needs of the timeline of the last steps."""
+
+    def zoom(self, by: int) -> None:
+        """Show half the time, or twice as much if `by` is negative."""
+
+    def move(self, columns: int) -> None:
+        """Move the cursor."""
+
+    def go(self, direction: int) -> None:
+        """Go to the oldest step, or follow the newest ones."""
+
+    def mark(self) -> None:
+        """Begin a range at the cursor, or remove it."""
+
+    def reset(self) -> bool:
+        """Remove the range, or else the cursor; return whether there was one."""
+
+
 class ViewSwitcher(Protocol):
     """What navigation needs of the screen."""
 
@@ -77,6 +99,10 @@ class ViewSwitcher(Protocol):
     @property
     def diagnosis(self) -> FindingsView:
         """The diagnosis."""
+
+    @property
+    def steps(self) -> StepsView:
+        """The timeline of the last steps."""
 
     def show_view(self) -> None:
         """Show the selected view in place of another."""
@@ -133,7 +159,7 @@ class Navigation:
     def turn_page(self, by: int) -> None:
         """Show another page of the view; while paused, go through time in a view of one page."""
         view = self._switcher.view
-        if self._debugger.can_travel and view.pages[1] == 1:
+        if self._debugger.can_travel and view.pages[1] == 1 and self._state.view != TIMELINE:
             self.travel(by * PAGE_STEPS)
         else:
             view.turn_page(by)
@@ -154,6 +180,8 @@ class Navigation:
             self._host.refresh_now()
         elif view == "learning" and rows:
             self._curves.zoom_in(-rows)
+        elif view == TIMELINE and rows:
+            self.zoom(-rows)
         elif columns:
             self.travel(columns)
         elif view == "environment":
@@ -168,18 +196,37 @@ class Navigation:
             self._host.refresh_now()
         elif self._state.view == "learning":
             self._curves.move_cursor(by)
+        elif self._state.view == TIMELINE:
+            self._switcher.steps.move(by)
+            self._host.refresh_now()
         else:
             self._debugger.travel(by)
 
     def travel_to_end(self, direction: int) -> None:
         """Go to the newest step, or to the oldest one if `direction` is negative."""
-        self.travel(direction * MAX_STEPS_BACK)
+        if self._state.view == TIMELINE:
+            self._switcher.steps.go(direction)
+            self._host.refresh_now()
+        else:
+            self.travel(direction * MAX_STEPS_BACK)
+
+    def zoom(self, by: int) -> None:
+        """Show less time in the timeline of the last steps, or more if `by` is negative."""
+        self._switcher.steps.zoom(by)
+        self._host.refresh_now()
+
+    def cancel(self) -> bool:
+        """Remove range and cursor of the timeline of the last steps; return whether there was one."""
+        return self._state.view == TIMELINE and self._switcher.steps.reset()
 
     def accept(self) -> None:
         """Open the selected board; in the output, go to the next match."""
         if self._state.view == "summary":
             self.open_selected()
         elif self._state.view == "logs" and self._switcher.output.find():
+            self._host.refresh_now()
+        elif self._state.view == TIMELINE:
+            self._switcher.steps.mark()
             self._host.refresh_now()
         elif self._state.view == "diagnosis" and (target := self._switcher.diagnosis.target) is not None:
             self._open(*target)

@@ -41,6 +41,7 @@ from ..views import (
     LogView,
     MembersView,
     SummaryView,
+    TimelineView,
     TimingView,
     ViewUpdate,
     WorkersView,
@@ -139,7 +140,8 @@ class Painter:
         self.grid, self.output, self.curves = SummaryView(colors=colors), LogView(directory), LearningView()
         environment = EnvironmentView(colors=colors)
         self.diagnosis = DiagnosisView()
-        own = (TimingView(), self.curves, WorkersView(), self.diagnosis, self.output, MembersView())
+        self.steps = TimelineView()
+        own = (TimingView(), self.steps, self.curves, WorkersView(), self.diagnosis, self.output, MembersView())
         views = (self.grid, environment, *own)
         self._views: dict[str, BaseView] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=state.view)

@@ -30,6 +30,7 @@ from .flags import (
 )
 from .stdout import named_stdout
 
+TraceSeconds = Annotated[float, Parameter(validator=Number(gte=0.1, lte=60))]
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 
 app = App(
@@ -61,6 +62,8 @@ def run(
     ranks: Annotated[int, Parameter(validator=Number(gte=1, lte=MAX_PROCESSES))] = 1,
     seeds: str | None = None,
     parallel: Annotated[int | None, Parameter(validator=Number(gte=1, lte=MAX_PROCESSES))] = None,
+    trace: Path | None = None,
+    trace_seconds: TraceSeconds = 5.0,
 ) -> int:
     """Start training and show it in the app.
 
@@ -76,6 +79,8 @@ def run(
         ranks: Number of processes that train together, each with its own environments and share of the cores.
         seeds: Seeds to train with, such as 0..4 or 1,5,7..9.
         parallel: With several trainings, how many at a time. Default: one per core, or one on a GPU.
+        trace: Record the first seconds of training in this file, as a trace that https://ui.perfetto.dev opens.
+        trace_seconds: For how long --trace records.
     """
     with importing():
         from ...envs import BadParameter
@@ -83,6 +88,8 @@ def run(
         from .ranks import run_ranks
         from .run import run_session
 
+    if trace is not None and (ranks > 1 or is_grid(flags, seeds)):
+        raise BadParameter("--trace is for one training: `pac-tui trace RUN` records a running one and all its ranks")
     if is_grid(flags, seeds):
         if ranks > 1 or in_process or (json and not headless):
             raise BadParameter("several trainings are neither --ranks nor --in-process, and --json needs --headless")
@@ -97,7 +104,12 @@ def run(
             load_config(flags)
         return run_ranks(ranks, headless=headless)
 
-    return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
+    config, traced = load_config(flags), None
+    if trace is not None:
+        from ...training.trace_recorder import TraceLater
+
+        traced = TraceLater(trace, trace_seconds)
+    return run_session(config, headless=headless, json=json, report=report, in_process=in_process, traced=traced)
 
 
 @app.command
@@ -196,6 +208,29 @@ def profile(
     from .profile import profile_session
 
     return profile_session(name, runs_dir, seconds, speedscope=speedscope, json=json)
+
+
+@app.command
+def trace(
+    name: Annotated[str, Parameter(name="RUN")],
+    *,
+    seconds: TraceSeconds = 5.0,
+    out: Path | None = None,
+    runs_dir: Path = RUNS,
+    json: Json = False,
+) -> int:
+    """Record what all processes of a running session do, as a trace that https://ui.perfetto.dev opens.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        seconds: For how long to record.
+        out: The file, compressed if its name ends with .gz. Default: NAME-trace.json.gz in this folder.
+        runs_dir: Folder that contains the runs.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .trace import trace_session
+
+    return trace_session(name, runs_dir, seconds, out, json=json)
 
 
 @app.command

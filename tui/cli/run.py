@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...envs import BadParameter, PacError
 from ...envs.printable import printable
@@ -26,6 +26,9 @@ from ..terminal.modes import check_terminal
 from ..terminal.output import json_text, unfiltered
 from ..terminal.report_file import check_writable, write_report
 
+if TYPE_CHECKING:
+    from ...training.trace_recorder import TraceLater
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 REFRESH_PERIOD = 0.1  # s
 KILLED = "killed by a second interrupt; training after the last checkpoint is lost"
@@ -33,7 +36,13 @@ QUIET_PERIOD = 10.0  # s between two lines if stderr is not a terminal
 
 
 def run_session(
-    config: Config, *, headless: bool, json: bool = False, report: Path | None = None, in_process: bool = False
+    config: Config,
+    *,
+    headless: bool,
+    json: bool = False,
+    report: Path | None = None,
+    in_process: bool = False,
+    traced: TraceLater | None = None,
 ) -> int:
     """Run a session to its end; return the exit code.
 
@@ -44,26 +53,32 @@ def run_session(
     if report is not None:
         check_writable("--report", report)
     if headless:
-        return run_headless(config, json=json, report=report)
+        return run_headless(config, json=json, report=report, traced=traced)
     if json:
         raise BadParameter("--json needs --headless; with the app, use --report FILE")
     check_terminal()
     from ..starting.launch import run_app
 
-    return run_app(config, in_process=in_process, report=report)
+    return run_app(config, in_process=in_process, report=report, traced=traced)
 
 
-def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
+def run_headless(config: Config, *, json: bool, report: Path | None, traced: TraceLater | None = None) -> int:
     """Run a session with a progress line on stderr. The report goes to stdout and to the file `report`."""
     first = is_first_rank()
     line, answer, code = ProgressLine(silent=not first), None, DONE
     starting = Starting(line.say)
     with Interrupts(starting) as interrupts:
         try:
-            answer = follow(launch(config, starting=starting), line, interrupts)
+            session = launch(config, starting=starting)
+            if traced is not None:
+                traced.begin(session.directory)
+            answer = follow(session, line, interrupts)
         except SessionFailed as failure:
             if failure.code != INTERRUPTED or not interrupts.count:
                 raise
+        finally:
+            for sentence in traced.end() if traced is not None else ():
+                line.event(sentence)
     if answer is None:
         error = KILLED if interrupts.count > 1 else "interrupted before the training started"
         if json:

@@ -27,6 +27,7 @@ from ..trust import ask
 
 if TYPE_CHECKING:
     from ...training.runs.overview import RunOverview
+    from ...training.trace_recorder import TraceLater
     from ..app.app import PacApp
     from ..connections.session_group import SessionGroup
     from ..messages import EpisodeKept
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
 NAP = 0.05
 
 
-def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
+def run_app(
+    config: Config, *, in_process: bool = False, report: Path | None = None, traced: TraceLater | None = None
+) -> int:
     """Run a session and the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
 
     Args:
         in_process: Whether the session runs in a thread of this process.
         report: The file to which the session's report is written at the end, as JSON.
+        traced: Records a trace of the session.
 
     Raises:
         PacError: The session could not start.
@@ -48,14 +52,21 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
 
     def start() -> RunningSession:
         measures = config.baseline is None
-        if in_process:
-            return SessionThread(config, measures=measures)
-        return launch(config, measures=measures, starting=starting)
+        session: RunningSession = (
+            SessionThread(config, measures=measures)
+            if in_process
+            else launch(config, measures=measures, starting=starting)
+        )
+        if traced is not None:
+            traced.begin(session.directory)
+        return session
 
     preferences()  # an error in them is reported before anything is started
     others = others_text()
     connection = SessionConnection(start, "thread" if in_process else "process", starting)
     left = show_app(connection, others)
+    for sentence in traced.end() if traced is not None else ():
+        print(sentence)  # noqa: T201 - the app has left the terminal
     code = DONE
     if connection.detached:
         print(f"{left.name} continues: pac-tui attach {quote(left.name)}")  # noqa: T201 - the app has left the terminal

@@ -7,6 +7,7 @@ from .learning import LearningView
 from .logs import LogView
 from .members import MembersView
 from .summary import SummaryView
+from .timeline import TimelineView
 from .timing import TimingView
 from .workers import WorkersView
 
@@ -18,6 +19,7 @@ __all__ = [
     "LogView",
     "MembersView",
     "SummaryView",
+    "TimelineView",
     "TimingView",
     "ViewUpdate",
     "WorkersView",

@@ -56,6 +56,8 @@ TABS = (
     ("logs", "Output"),
 )
 """Views and their names; environments have no name, but a number."""
+PARENTS = {"steps": "timing"}
+"""Views that are second pages of others."""
 NARROW, GAP = 72, 2
 LEAST_RUN = 15
 
@@ -165,7 +167,7 @@ class Tabs(TextLines):
         self._spans = []
         for name, title in TABS:
             label = f"{margin}{environment if name == 'environment' else title} "
-            active, at = name == view, width_of(row)
+            active, at = name == PARENTS.get(view, view), width_of(row)
             ground = RAISED if active else GROUND
             row += [
                 styled("▌" if active else " ", ACCENT, ground=ground),

@@ -56,7 +56,7 @@ def lanes_section(lanes: Sequence[Lane], lines: int, metrics: Mapping[str, float
     laps = [lap for lane in drawn for lap in lane.laps]
     busy = [lap for lap in laps if lap.phase not in WAITS]  # what waits in a pause moves nothing
     begin, end = max(lane.laps[0].begin for lane in drawn), max(lap.end for lap in busy or laps)
-    colors = _colors(drawn)
+    colors = colors_of(list(dict.fromkeys(lap.phase for lane in drawn for lap in lane.laps)))
 
     def rows(width: int, _: int) -> list[Row]:
         room = max(1, width - NAME)
@@ -71,10 +71,9 @@ def lanes_section(lanes: Sequence[Lane], lines: int, metrics: Mapping[str, float
     return Section("Timeline", rows, note=f"last {duration(end - begin)}", whole=True)
 
 
-def _colors(lanes: Sequence[Lane]) -> dict[str, str]:
-    """The colors of all phases, in order of appearance."""
+def colors_of(names: Sequence[str]) -> dict[str, str]:
+    """Return the colors of all phases, given in order of appearance."""
     known = {**COLORS, **dict.fromkeys(WAITS, LINE)}
-    names = list(dict.fromkeys(lap.phase for lane in lanes for lap in lane.laps))
     others = [name for name in names if name not in known]
     taken = {known[name] for name in names if name in known}
     free = sorted(OTHERS, key=lambda color: color in taken)

@@ -1,9 +1,11 @@
 """The commands `pac-tui profile` and `pac-tui stacks`, with real processes."""
 
+import gzip
 import json
 import socket
 import sys
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
@@ -130,6 +132,28 @@ def test_the_stacks_of_a_worker_that_cannot_answer_are_those_of_its_log(tmp_path
             return text if f'"{hot.__file__}", line' in text else ""
 
         assert "Session.run" in until(said, "the worker is stuck")
+
+
+def test_a_trace_has_the_times_of_the_timing_view(tmp_path, capsys):
+    """All processes of a running session in one file, with the slow environment's steps, and nothing lost."""
+    file = tmp_path / "trace.json.gz"
+    with session(tmp_path, task=hot.HOT, backend="shm", num_envs=4, workers=2, name="traced") as watched:
+        watched.until(running)
+        assert main(["trace", "traced", "--seconds", "1", "--out", str(file), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["sessions"][0]
+        assert main(["trace", "traced", "--out", str(file)]) == 2
+        assert "name another file" in capsys.readouterr().err
+        watched.end()
+    measured, written = found["timing"], found["written"]
+    stepping = measured["environment"] + measured["transport"]
+    assert written["environment"] == pytest.approx(stepping, rel=0.01, abs=0.02)  # the step that began before the trace
+    assert found["lost_steps"] == 0
+    events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
+    names = Counter(event["name"] for event in events)
+    assert min(names[f"environment {number}"] for number in range(1, 5)) > 5
+    assert len({event["pid"] for event in events}) == 3
+    titles = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert titles == {"session traced", "worker 1", "worker 2"}
 
 
 def test_what_does_not_run_cannot_be_profiled(capsys, tmp_path):

@@ -99,7 +99,7 @@ def play_episodes(
     seed: int,
     greedy: bool = True,
     keep: bool = False,
-    environments: int = ENVIRONMENTS,
+    environments: int | None = None,
     build: Callable[..., Trainer] = build_player,
     on_progress: Callable[[int], None] = lambda _played: None,
 ) -> list[PlayedEpisode]:
@@ -114,12 +114,12 @@ def play_episodes(
         seed: Seed of the environments. The same seed gives the same beginnings.
         greedy: Whether to take the most likely actions instead of sampling.
         keep: Whether to keep their steps, to replay them.
-        environments: The most environments.
+        environments: The most environments; `ENVIRONMENTS` by default.
         build: Makes the player, called as `build_player`.
         on_progress: Called with how many episodes have ended.
     """
     context = Context(task, settings, "cpu", seed, Timer())
-    count = min(episodes, environments)
+    count = min(episodes, environments or ENVIRONMENTS)
     kept = KeptSteps(task, count) if keep else None
     made = maker(task, seed=seed)
     make = made if kept is None else lambda num_envs, spec: KeepingEnvs(made(num_envs, spec), kept)

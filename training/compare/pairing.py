@@ -29,7 +29,7 @@ BOARD_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
-class Policy:
+class SavedPolicy:
     """A policy that can play.
 
     Attributes:
@@ -53,9 +53,9 @@ class Policy:
         return build_player(self.trainer, context, greedy=greedy)
 
 
-def random_policy() -> Policy:
+def random_policy() -> SavedPolicy:
     """Return the policy that takes random legal actions."""
-    return Policy(RANDOM, RANDOM, {}, ({}, {"decisions": 0, "steps": 0}))
+    return SavedPolicy(RANDOM, RANDOM, {}, ({}, {"decisions": 0, "steps": 0}))
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Step:
     decision: Decision | None = None
 
 
-class Place(SingleRank):
+class NumberedRank(SingleRank):
     """A process whose only environment has the number of one of many, so that random actions are those of that one."""
 
     def __init__(self, env: int) -> None:
@@ -123,7 +123,7 @@ class Place(SingleRank):
         return self._env
 
 
-class Mirror:
+class MirrorEnv:
     """An environment that shows a player the state of another one, and passes on what the player decides.
 
     Args:
@@ -176,10 +176,10 @@ class Mind:
     The player runs in a thread of its own, because it calls its environments and not the other way round.
     """
 
-    def __init__(self, policy: Policy, task: Task, seed: int, env: int, *, greedy: bool = True) -> None:
+    def __init__(self, policy: SavedPolicy, task: Task, seed: int, env: int, *, greedy: bool = True) -> None:
         self._policy, self._task = policy, task
         settings = policy.settings
-        context = Context(task, settings, "cpu", seed, Timer(), ranks=Place(env))
+        context = Context(task, settings, "cpu", seed, Timer(), ranks=NumberedRank(env))
         self._player = policy.player(context, greedy=greedy)
         self._states: SimpleQueue[RerunEnv | None] = SimpleQueue()
         self._answers: SimpleQueue[Decision | BaseException] = SimpleQueue()
@@ -203,7 +203,7 @@ class Mind:
         try:
             first = self._states.get()
             if first is not None:
-                open_envs(self._player, 1, lambda _count, spec: Mirror(self._task, spec, self, first))
+                open_envs(self._player, 1, lambda _count, spec: MirrorEnv(self._task, spec, self, first))
                 self._player.load_state(*self._policy.state)
                 while True:
                     self._player.iterate()
@@ -246,7 +246,7 @@ class Side:
         steps: The states so far.
     """
 
-    policy: Policy
+    policy: SavedPolicy
     mind: Mind
     world: RerunEnv
     steps: list[Step] = field(default_factory=list)
@@ -274,7 +274,7 @@ class Pairing:
     def __init__(
         self,
         task: Task,
-        policies: tuple[Policy, Policy],
+        policies: tuple[SavedPolicy, SavedPolicy],
         seed: int,
         env: int,
         *,
@@ -416,9 +416,9 @@ class Pairing:
             world.close()
 
 
-def replaced(policy: Policy) -> Policy:
+def replaced(policy: SavedPolicy) -> SavedPolicy:
     """Return the policy as the one that branches off."""
-    return Policy(f"{policy.label}, branch", policy.trainer, policy.settings, policy.state, policy.steps)
+    return SavedPolicy(f"{policy.label}, branch", policy.trainer, policy.settings, policy.state, policy.steps)
 
 
 def divergence(one: Decision, other: Decision) -> float:

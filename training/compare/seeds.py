@@ -17,7 +17,7 @@ from ..playing import PlayedEpisode, evaluation_seed, load_policy, play_episodes
 from ..runs.folder import RunFolder
 from ..trainer import Context, Trainer
 from ..trainers import trainer_kind
-from .pairing import RANDOM, Policy
+from .pairing import RANDOM, SavedPolicy
 from .statistics import Paired, paired
 
 MOST_SEEDS = 1_000
@@ -29,7 +29,7 @@ def split_name(name: str) -> tuple[str, str]:
     return (run, checkpoint) if at and run else (name, "last")
 
 
-def policy_of(config: Config, label: str) -> tuple[Policy, Task]:
+def policy_of(config: Config, label: str) -> tuple[SavedPolicy, Task]:
     """Return the policy of a run's checkpoint, and its task.
 
     Raises:
@@ -40,7 +40,7 @@ def policy_of(config: Config, label: str) -> tuple[Policy, Task]:
     if config.trainer == RANDOM or (config.trainer and not trainer_kind(config.trainer).player):
         raise BadParameter(f"{label} is a run of {config.trainer}, whose policy plays no episodes: compare other runs")
     trainer, task, settings, loaded = load_policy(config, run)
-    return Policy(label, trainer, settings, (loaded.tensors, loaded.data["data"]), loaded.step), task
+    return SavedPolicy(label, trainer, settings, (loaded.tensors, loaded.data["data"]), loaded.step), task
 
 
 def common_task(names: Sequence[str], tasks: Sequence[Task]) -> Task:
@@ -88,7 +88,7 @@ class Comparison:
     """
 
     task: Task
-    policies: tuple[Policy, Policy]
+    policies: tuple[SavedPolicy, SavedPolicy]
     seed: int
     greedy: bool
     pairs: Sequence[Pair]
@@ -150,7 +150,7 @@ class Comparison:
 
 def compare(
     task: Task,
-    policies: tuple[Policy, Policy],
+    policies: tuple[SavedPolicy, SavedPolicy],
     *,
     seeds: int,
     seed: int,
@@ -167,7 +167,7 @@ def compare(
     found: list[list[PlayedEpisode]] = []
     for index, policy in enumerate(policies):
 
-        def build(_name: str, context: Context, *, greedy: bool, policy: Policy = policy) -> Trainer:
+        def build(_name: str, context: Context, *, greedy: bool, policy: SavedPolicy = policy) -> Trainer:
             return policy.player(context, greedy=greedy)
 
         found.append(

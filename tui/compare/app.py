@@ -28,7 +28,7 @@ from ..drawing.theme import colors_distinguish
 from ..drawing.widgets import TextLines
 from ..terminal.terminal_app import TerminalApp, run_in_terminal
 from ..views.environment_rows import action_name
-from .lockstep import View, render
+from .lockstep import PairView, render
 
 TICK, SHARE = 1 / 30, 0.7
 """Seconds between two looks at the clock; the share of them in which steps are made."""
@@ -195,7 +195,7 @@ class Lockstep(Modal[None]):
             version=version("pac-tui"),
             pid=os.getpid(),
         )
-        self.view = View(pairing, description, at)
+        self.view = PairView(pairing, description, at)
 
     def compose(self) -> ComposeResult:
         """All lines."""

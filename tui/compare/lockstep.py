@@ -50,7 +50,7 @@ KEYS = (
 
 
 @dataclass(frozen=True)
-class View:
+class PairView:
     """What is shown.
 
     Attributes:
@@ -70,7 +70,7 @@ class View:
     waiting: bool = False
 
 
-def render(view: View, width: int, height: int, *, colors: bool = True) -> list[Row]:
+def render(view: PairView, width: int, height: int, *, colors: bool = True) -> list[Row]:
     """Return the whole screen."""
     room = height - STRIPS - 2
     wide = WIDE if width >= 2 * WIDE + 8 else NARROW
@@ -84,12 +84,12 @@ def render(view: View, width: int, height: int, *, colors: bool = True) -> list[
     ]
 
 
-def _seat(view: View) -> str:
+def _seat(view: PairView) -> str:
     seats = {decision.seat for decision in view.pairing.decisions(view.at) if decision is not None}
     return f"Seat {min(seats) + 1}" if view.pairing.task.players > 1 and seats else "Both"
 
 
-def _title(view: View, width: int) -> Row:
+def _title(view: PairView, width: int) -> Row:
     pairing = view.pairing
     parting = pairing.parting
     parted = "no parting so far" if parting is None else f"first part at step {parting:,}"
@@ -103,7 +103,7 @@ def _title(view: View, width: int) -> Row:
     return spread((styled(left, BRIGHT, bold=True),), (styled(right, GREEN if view.playing else SOFT),), width)
 
 
-def _boards(view: View, width: int, height: int, *, colors: bool) -> list[Row]:
+def _boards(view: PairView, width: int, height: int, *, colors: bool) -> list[Row]:
     """Return both boards, beside or above each other, at the largest scale at which they fit."""
     task, pairing = view.pairing.task, view.pairing
     panel = next((panel for panel in task.panels if panel.main), None)
@@ -125,7 +125,7 @@ def _boards(view: View, width: int, height: int, *, colors: bool) -> list[Row]:
     return rows
 
 
-def _board(view: View, letter: str, renderer: Renderer, scale: Scale, name: str) -> list[Row]:
+def _board(view: PairView, letter: str, renderer: Renderer, scale: Scale, name: str) -> list[Row]:
     side = view.pairing.a if letter == "A" else view.pairing.b
     at = min(view.at, len(side.steps) - 1)
     step = side.steps[at]
@@ -157,7 +157,7 @@ def _end(task: Task, side: Side, at: int) -> str:
     return task.outcomes[step.outcome - 1].name if step.outcome else "ended"
 
 
-def _figures(view: View, width: int) -> list[Row]:
+def _figures(view: PairView, width: int) -> list[Row]:
     """Return the figures of both sides; a figure that differs is marked."""
     pairing, description, at = view.pairing, view.description, view.at
     sides = (pairing.a, pairing.b)
@@ -196,7 +196,7 @@ def _action(decision: Decision) -> Array | None:
     return action
 
 
-def _probabilities(view: View, decisions: Sequence[Decision | None], room: int) -> list[Row]:
+def _probabilities(view: PairView, decisions: Sequence[Decision | None], room: int) -> list[Row]:
     """Return the most likely actions of both, with their probabilities; of continuous actions, the means."""
     known = [decision.probabilities if decision else None for decision in decisions]
     found = [each for each in known if each is not None]
@@ -217,7 +217,7 @@ def _probabilities(view: View, decisions: Sequence[Decision | None], room: int) 
     return rows
 
 
-def _strips(view: View, width: int) -> list[Row]:
+def _strips(view: PairView, width: int) -> list[Row]:
     """Return the steps in one line each: where actions differ, and how far the policies are apart."""
     pairing, inner = view.pairing, max(1, width - BORDER - LABEL)
     count = pairing.length + 1

@@ -232,8 +232,13 @@ class Lockstep(Modal[None]):
             self._played += view.rate * TICK
             self._goal = min(view.at + int(self._played), self._last(view.at + int(self._played)))
             self._played -= int(self._played)
-        while self._waits() and time.perf_counter() < end:
-            pairing.step()
+        try:
+            while self._waits() and time.perf_counter() < end:
+                pairing.step()
+        except PacError as error:  # the environment or a policy has failed
+            self.notify(str(error), severity="error")
+            self.dismiss(None)
+            return
         reached = self._reached()
         if (reached, self._waits()) != (view.at, view.waiting):
             self._set(at=reached, waiting=self._waits(), note="")

@@ -35,7 +35,7 @@ from .past.history import RerunSpan
 from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
-from .trainer import Context, Envs, Timer
+from .trainer import Context, Envs, Timer, Trainer
 from .trainers import build_player, transformed_task
 
 STAGE = "stage"
@@ -99,6 +99,8 @@ def play_episodes(
     seed: int,
     greedy: bool = True,
     keep: bool = False,
+    environments: int | None = None,
+    build: Callable[..., Trainer] = build_player,
     on_progress: Callable[[int], None] = lambda _played: None,
 ) -> list[PlayedEpisode]:
     """Play a fixed set of episodes, all to their end, so that short ones are not preferred.
@@ -112,16 +114,18 @@ def play_episodes(
         seed: Seed of the environments. The same seed gives the same beginnings.
         greedy: Whether to take the most likely actions instead of sampling.
         keep: Whether to keep their steps, to replay them.
+        environments: The most environments; `ENVIRONMENTS` by default.
+        build: Makes the player, called as `build_player`.
         on_progress: Called with how many episodes have ended.
     """
     context = Context(task, settings, "cpu", seed, Timer())
-    count = min(episodes, ENVIRONMENTS)
+    count = min(episodes, environments or ENVIRONMENTS)
     kept = KeptSteps(task, count) if keep else None
     made = maker(task, seed=seed)
     make = made if kept is None else lambda num_envs, spec: KeepingEnvs(made(num_envs, spec), kept)
     wanted, ended = [len(range(env, episodes, count)) for env in range(count)], [0] * count
     found: list[PlayedEpisode] = []
-    player = build_player(name, context, greedy=greedy)
+    player = build(name, context, greedy=greedy)
     with closing(LoneTraining(player, make)) as playing:
         envs = playing.open(count)
         player.load_state(*state)
@@ -276,6 +280,25 @@ class EvaluatedRun:
     played: Sequence[PlayedEpisode]
 
 
+def load_policy(config: Config, run: RunFolder) -> tuple[str, Task, dict[str, Any], Checkpoint]:
+    """Return the trainer of a run, its task and settings, and its checkpoint that is configured.
+
+    Raises:
+        BadParameter: The run has another task or trainer.
+        NoCheckpoint: There is no valid checkpoint.
+    """
+    name, game, settings = trainer_of(config), task_of(config), effective_settings(config)
+    task = transformed_task(name, game, settings)
+    identity = run_identity(task, name)
+    check_identity(run, identity)
+
+    def take(found: Checkpoint) -> None:
+        with closing(build_player(name, Context(task, settings, "cpu", 0, Timer()), greedy=config.greedy)) as player:
+            player.load_state(found.tensors, found.data["data"])
+
+    return name, task, settings, load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take, config.checkpoint)
+
+
 def evaluate_run(
     config: Config, *, episodes: int, keep: bool = False, on_progress: Callable[[int], None] = lambda _played: None
 ) -> EvaluatedRun:
@@ -289,17 +312,8 @@ def evaluate_run(
         BadParameter: The run has another task or trainer.
         NoCheckpoint: There is no valid checkpoint.
     """
-    name, game, settings = trainer_of(config), task_of(config), effective_settings(config)
-    task = transformed_task(name, game, settings)
     run = RunFolder.find(config.runs_dir, str(config.resume))
-    identity = run_identity(task, name)
-    check_identity(run, identity)
-
-    def take(found: Checkpoint) -> None:
-        with closing(build_player(name, Context(task, settings, "cpu", 0, Timer()), greedy=config.greedy)) as player:
-            player.load_state(found.tensors, found.data["data"])
-
-    loaded = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take, config.checkpoint)
+    name, task, settings, loaded = load_policy(config, run)
     seed = evaluation_seed(config.seed)
     played = play_episodes(
         name,

@@ -134,6 +134,18 @@ class RandomPolicy(Trainer):
         else:
             draw_actions(self._streams, step, task.num_actions, actions)
 
+    def probabilities(self, row: int) -> Array | None:
+        """Return the same probability for each action that is legal for a row at the last step."""
+        task = self._context.task
+        if task.action.shape or self._envs is None:
+            return None
+        legal = np.ones(task.num_actions)
+        if self._masks:
+            bits = self._masks[self._envs.order.newest][row]
+            legal = np.unpackbits(bits, count=task.num_actions, bitorder="little").astype(np.float64)
+        shares: Array = legal / max(1.0, legal.sum())
+        return shares
+
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the counters at the end of the last iteration."""
         return {}, {"decisions": self._decisions, "steps": self._steps}

@@ -382,6 +382,13 @@ class Trainer(ABC):
         """Return what the policy computed for a row at the last step; None if there is no policy."""
         return None
 
+    def probabilities(self, row: int) -> Any:  # noqa: ARG002
+        """Return the probability of each action for a row at the last step, `(num_actions,)`.
+
+        None if there is no policy, or if its actions are not single choices.
+        """
+        return None
+
     def values(self, slots: slice) -> Any:  # noqa: ARG002
         """Return the value estimates of some slots of the running rollout, as `Policy.values` says."""
         return None

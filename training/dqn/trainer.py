@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ...envs.fields import Array
+from ..nets.decoding import FORBIDDEN
 from ..replay.trainer import ReplayTrainer
 from ..settings import scheduled
 from ..trainer import Context, Metrics, PolicyOutput
@@ -65,6 +67,17 @@ class DQN(ReplayTrainer):
             return None
         spread = None if self._quantiles is None else self._quantiles[row]
         return q_output(self._q[row], self._epsilon, spread if shows_quantiles(self._settings) else None)
+
+    def probabilities(self, row: int) -> Array | None:
+        """Return the probability of each action for a row at its last decision: the best one, or a random legal one."""
+        if self._q is None:
+            return None
+        values = self._q[row]
+        legal = values > FORBIDDEN / 2
+        found = legal.double() * (self._epsilon / max(1, int(legal.sum())))
+        found[values.argmax()] += 1 - self._epsilon
+        shares: Array = found.cpu().numpy()
+        return shares
 
     def _release(self) -> None:
         self._q = self._quantiles = None

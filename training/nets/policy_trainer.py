@@ -7,9 +7,10 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
+from ...envs.fields import Array
 from ..trainer import Context, Envs, PolicyOutput, Trainer
 from .device_buffer import ActionScale, DeviceBuffer
-from .distribution import ActionNoise, Distribution, Gaussian, Product
+from .distribution import ActionNoise, Categorical, Distribution, Gaussian, Product
 from .weights import placed, saved_tensors
 
 SHOWN = 5
@@ -79,6 +80,13 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
             return None
         outputs, values = self.decided
         return policy_output(self._distribution, self._buffer.scale, outputs[row], values[row] * self.value_unit)
+
+    def probabilities(self, row: int) -> Array | None:
+        """Return the probability of each action for a row at its last decision; None if they are not single choices."""
+        if self.decided is None or not isinstance(self._distribution, Categorical):
+            return None
+        found: Array = self.decided[0][row].double().softmax(-1).cpu().numpy()
+        return found
 
     def policy_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, and the number of decisions if the trainer counts them."""

@@ -345,6 +345,39 @@ def evaluate(
 
 
 @app.command
+def compare(
+    a: Annotated[str, Parameter(name="A")],
+    b: Annotated[str, Parameter(name="B")],
+    *,
+    seeds: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = 20,
+    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    sample: bool = False,
+    runs_dir: Path = RUNS,
+    trust: bool = False,
+    headless: bool = False,
+    json: Json = False,
+) -> int:
+    """Have two policies play the same seeds, and show how they differ and at which steps. See docs/compare.md.
+
+    Args:
+        a: A run, by its name or folder; one of its checkpoints: RUN@best or RUN@STEPS; or random.
+        b: The other one, of the same task. The differences are B - A.
+        seeds: How many seeds both play. Up to 64 are the episodes of `pac-tui eval`.
+        seed: Random seed of the environments.
+        sample: Sample actions from the policies instead of taking the most likely ones.
+        runs_dir: Folder that contains the runs.
+        trust: Use the task that a run names, even if it runs code.
+        headless: Print the table instead of showing both side by side.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .compare import compare_policies
+
+    return compare_policies(
+        (a, b), seeds=seeds, seed=seed, sample=sample, runs_dir=runs_dir, trust=trust, headless=headless, json=json
+    )
+
+
+@app.command
 def play(
     task: str = "drmario",
     *,

@@ -71,7 +71,7 @@ def evaluate_policy(config: Config, *, json: bool, report: Path | None, listed: 
     if listed:
         check_terminal()
     episodes = config.episodes or EPISODES
-    with progress_bar(f"eval {config.resume}") as progress, _printing_to_stderr():
+    with progress_bar(f"eval {config.resume}") as progress, printing_to_stderr():
         evaluated = evaluate_run(
             config,
             episodes=episodes,
@@ -137,7 +137,7 @@ def _print_episodes(found: Mapping[str, Any], command: Sequence[str]) -> None:
 
 
 @contextmanager
-def _printing_to_stderr() -> Iterator[None]:
+def printing_to_stderr() -> Iterator[None]:
     """Send what environments print to stderr, since stdout is for the result."""
     sys.stdout.flush()
     stdout = os.dup(1)

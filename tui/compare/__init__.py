@@ -1,0 +1,1 @@
+"""Two policies side by side: the list of seeds, and both in lockstep on one of them."""

@@ -145,7 +145,8 @@ def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field
     """Return the panel and the field for pictures `(H, W, ...)`."""
     scale = min(1.0, HEIGHT / shape[0], WIDTH / shape[1])
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
-    return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)
+    panel = Panel("pixels", title, field, main=True, size=(int(shape[0]), int(shape[1])))
+    return panel, Field(field, "uint8", size, timed=False, low=0, high=255)
 
 
 SHARE = 0.01

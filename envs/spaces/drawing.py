@@ -126,15 +126,6 @@ def picture_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:
     return shape[:2] if shape[2] <= CHANNELS else shape[1:]
 
 
-def in_color(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image, whose `picture_shape` is known, as `(H, W, 3)`; of a stack of gray frames, the newest one."""
-    if image.ndim == 2:
-        image = image[..., None]
-    elif image.shape[2] > CHANNELS:
-        image = np.moveaxis(image, 0, -1)
-    return image if image.shape[2] == COLORS else np.repeat(image[..., -1:], COLORS, axis=-1)
-
-
 def is_picture(shape: tuple[int, ...]) -> bool:
     """Whether a part of an observation, bytes of this shape, is large enough to be recognized as a picture."""
     size = picture_shape(shape)

@@ -87,6 +87,7 @@ class Panel:
         scrolls: Whether the last lines of a text are shown, and not the first ones, if there is no room for all.
         sight: How to mark what the selected seat sees.
         detail: Whether only the inspector shows it.
+        size: Height and width of pixels before they are reduced to the size of the field; empty if they are not.
     """
 
     kind: PanelKind
@@ -104,6 +105,7 @@ class Panel:
     scrolls: bool = False
     sight: Sight | None = None
     detail: bool = False
+    size: tuple[int, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -16,9 +16,11 @@ from textual.strip import Strip
 from pac.training.telemetry.records import Phase
 from pac.training.watching.launching import find_interpreter
 from pac.tui.app.app import PacApp
-from pac.tui.replay.export import SCREEN, write_cast, write_gif
+from pac.tui.replay.export import SCREEN
+from pac.tui.replay.film_files import write_cast, write_gif
 from pac.tui.starting.script_app import ScriptConnection, find_session
 from pac.tui.starting.script_process import ScriptProcess
+from pac.tui.terminal.raster import drawn
 from pac.tui.terminal.svg import lines_of
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole. Nothing in it is for pac-tui."""
@@ -143,7 +145,7 @@ def main() -> int:
             script.kill()
             script.wait(LIMIT)
     write_cast(screens, folder / "watch.cast", rate=RATE, title="pac-tui watch train.py")
-    write_gif(screens, folder / "watch.gif", rate=RATE)
+    write_gif(map(drawn, screens), folder / "watch.gif", rate=RATE)
     sys.stdout.write(f"{len(screens) / RATE:.0f} s in {folder}/watch.cast and .gif\n")
     return 0
 

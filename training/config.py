@@ -198,6 +198,9 @@ class Config(StrictModel):
         description="Record the best or worst episode so far (best, worst), or one in NUMBER (every:NUMBER).",
         json_schema_extra={"names": "nothing", "expected": "best, worst or every:NUMBER"},
     )
+    video: bool = Field(
+        False, description="Make a film (MP4) of each recorded episode, in a process of its own. Requires [video]."
+    )
     baseline: bool | None = Field(
         None,
         description="Measure the fps of one environment first. Default: the app measures it beside the training, or "

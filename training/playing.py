@@ -31,7 +31,10 @@ from .asked import begin_to_answer
 from .config import Config
 from .loading import effective_settings, task_of, trainer_of
 from .lone_training import LoneTraining, maker
+from .past.episode import Episode
 from .past.history import RerunSpan
+from .past.rebuilding import rebuilt
+from .runs.checkpoint import PREFIX as STEP
 from .runs.checkpoint import Checkpoint, load_newest
 from .runs.folder import CHECKPOINTS, RunFolder
 from .runs.identity import check_identity, run_identity
@@ -352,6 +355,39 @@ def evaluate_run(
         "skipped": loaded.skipped,
     }
     return EvaluatedRun(report, task, seed, played)
+
+
+def episodes_by_checkpoint(
+    config: Config, on_progress: Callable[[str, float], object] = lambda _text, _share: None
+) -> list[tuple[int, Episode]]:
+    """Return the same episode as every kept checkpoint of the run `config.resume` plays it, by step, oldest first.
+
+    The episode is the first of an environment with the seed `config.seed`.
+
+    Raises:
+        BadParameter: The run has another task or trainer.
+        NoCheckpoint: There is no valid checkpoint.
+    """
+    name, game, settings = trainer_of(config), task_of(config), effective_settings(config)
+    task = transformed_task(name, game, settings)
+    run = RunFolder.find(config.runs_dir, str(config.resume))
+    identity = run_identity(task, name)
+    check_identity(run, identity)
+    steps = [int(entry.removeprefix(STEP)) for entry in sorted(run.entry(CHECKPOINTS).names("step-*"))]
+    found = []
+    for index, step in enumerate(steps):
+        on_progress(f"checkpoint {index + 1} of {len(steps)}", index / len(steps))
+        saved = load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, choice=str(step))
+        state = saved.tensors, saved.data["data"]
+        played = play_episodes(
+            name, task, settings, state, episodes=1, seed=config.seed, greedy=config.greedy, keep=True
+        )
+        span = played[0].steps
+        assert span is not None
+        found.append((step, rebuilt(task, config.seed, span.env, span, run.name)))
+    if not found:
+        load_newest(run.entry(CHECKPOINTS), identity)  # which says why there is none
+    return found
 
 
 def reset_seed(task: Task, seed: int, episode: PlayedEpisode) -> int:

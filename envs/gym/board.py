@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..fields import Array, Field
-from ..panels import Panel
+from ..panels import Glyph, Panel
 from ..spaces.drawing import (
     MOST_BARS,
     as_picture,
     drawing,
-    in_color,
-    is_picture,
     picture_in,
-    picture_shape,
     pixels,
     written,
 )
 from ..spaces.names import labels_of
+from ..spaces.pictures import GROUND, SeenPicture, seen
 from ..task import Task
 from .spaces import ObservationWriter
+
+TITLE = "Observation"
 
 
 def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
@@ -35,12 +33,11 @@ def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
     """
     if drawn is not None:
         return drawing(drawn)
-    shape = writer.item.shape
-    if writer.item.dtype == "uint8" and len(shape) == 3 and shape[2] == 3:
-        return pixels("Observation", "seen", shape)
-    if (part := _image_part(writer.item)) is not None:
-        name = next((name for name, (lo, _) in writer.slices.items() if lo == part[0]), "Observation")
-        return pixels(name, "seen", picture_shape(part[1]) or ())
+    if (found := _seen(writer.item)) is not None:
+        name = next((name for name, (lo, _) in writer.slices.items() if found[0] and lo == found[0].start), TITLE)
+        panel, field = pixels(name, "seen", (found[1].height, found[1].width))
+        glyphs = tuple(Glyph("██", "█", color, GROUND, name) for name, color in found[1].legend)
+        return replace(panel, glyphs=glyphs), field
     return _bars(writer)
 
 
@@ -55,7 +52,10 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
     panel = task.panels[0]
     field = panel.field
     if field == "seen":
-        board[...] = picture_in(_seen(task.observation, observation), board.shape[:2])
+        found = _seen(task.observation)
+        assert found is not None
+        part = observation if found[0] is None else observation[found[0]]
+        board[...] = picture_in(found[1].picture(part), board.shape[:2])
     elif field == "bars":
         board[...] = task.observation.decode(observation).reshape(-1)[: len(board)]
     elif field == "screen":
@@ -64,20 +64,18 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
         board[...] = picture_in(as_picture(render()), board.shape[:2])
 
 
-def _image_part(item: Field) -> tuple[int, tuple[int, ...]] | None:
-    """Return index and shape of the first picture among the parts of an observation."""
-    return next((part for part in item.images if is_picture(part[1])), None)
-
-
-def _seen(item: Field, observation: Array) -> NDArray[np.uint8]:
-    if (part := _image_part(item)) is None:
-        return observation
-    first, shape = part
-    numbers = observation[first : first + math.prod(shape)].reshape(shape)
-    return in_color((255 * numbers).astype(np.uint8))
+def _seen(item: Field) -> tuple[slice | None, SeenPicture] | None:
+    """Return how an observation is drawn as a picture, and which part of it if it has several; None if it is none."""
+    if item.encoding != "raw":
+        return None
+    for first, shape in item.images:
+        if (found := seen(shape, "float32", 0, 1)) is not None:
+            return slice(first, first + math.prod(shape)), found
+    found = seen(item.shape, item.dtype, item.low, item.high)
+    return (None, found) if found is not None else None
 
 
 def _bars(writer: ObservationWriter) -> tuple[Panel, Field]:
     count = min(MOST_BARS, math.prod(writer.item.shape))
-    panel = Panel("bars", "Observation", "bars", tuple(labels_of(writer.slices, count)), main=True)
+    panel = Panel("bars", TITLE, "bars", tuple(labels_of(writer.slices, count)), main=True)
     return panel, Field("bars", "float32", (count,), timed=False)

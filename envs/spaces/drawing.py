@@ -126,15 +126,6 @@ def picture_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:
     return shape[:2] if shape[2] <= CHANNELS else shape[1:]
 
 
-def in_color(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image, whose `picture_shape` is known, as `(H, W, 3)`; of a stack of gray frames, the newest one."""
-    if image.ndim == 2:
-        image = image[..., None]
-    elif image.shape[2] > CHANNELS:
-        image = np.moveaxis(image, 0, -1)
-    return image if image.shape[2] == COLORS else np.repeat(image[..., -1:], COLORS, axis=-1)
-
-
 def is_picture(shape: tuple[int, ...]) -> bool:
     """Whether a part of an observation, bytes of this shape, is large enough to be recognized as a picture."""
     size = picture_shape(shape)
@@ -145,7 +136,8 @@ def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field
     """Return the panel and the field for pictures `(H, W, ...)`."""
     scale = min(1.0, HEIGHT / shape[0], WIDTH / shape[1])
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
-    return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)
+    panel = Panel("pixels", title, field, main=True, size=(int(shape[0]), int(shape[1])))
+    return panel, Field(field, "uint8", size, timed=False, low=0, high=255)
 
 
 SHARE = 0.01

@@ -6,6 +6,7 @@ these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -34,12 +35,14 @@ class RecordedStep:
         reward: The first seat's.
         prints: Fingerprints by field.
         boards: The drawn boards by field, if they were kept.
+        value: The first seat's value estimate of the state before the step, if it is known.
     """
 
     action: Array | None
     reward: float
     prints: Mapping[str, str]
     boards: Mapping[str, Array] = field(default_factory=dict)
+    value: float = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class Episode:
     def length(self) -> int:
         """Number of steps."""
         return len(self.steps) - 1
+
+    @property
+    def valued(self) -> bool:
+        """Whether value estimates are known."""
+        return any(math.isfinite(step.value) for step in self.steps)
 
     @property
     def trajectory(self) -> str:
@@ -153,7 +161,9 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
             moment["reward"] = UNKNOWN if seat else step.reward
             for name, board in step.boards.items():
                 moment[f"board:{name}"] = board
-        moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, UNKNOWN
+        moment["env"], moment["step"], moment["now"] = 0, index, episode.length
+        # As in a training: the value of the decision that follows, or else of the one before.
+        moment["value"] = UNKNOWN if seat else episode.steps[min(index + 1, episode.length)].value
         moment["seat"] = seat
         if step.action is not None:
             moment["acted"], moment["action"] = decided, step.action[seat]

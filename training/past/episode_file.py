@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from ...envs.entries import Place
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
 from ...envs.trust import Vouch, check_trusted, refuse
+from ...envs.unknown import UNKNOWN
 from ..limits import MAX_ENVS
 from ..telemetry.moments import drawn_fields, field_named
 from .episode import Episode, RecordedStep
@@ -68,7 +70,8 @@ def write(path: Place, episode: Episode) -> None:
 def _as_line(step: RecordedStep) -> dict[str, Any]:
     line: dict[str, Any] = {"prints": step.prints}
     if step.action is not None:
-        line = {"action": step.action.tolist(), "reward": step.reward, **line}
+        known = {"value": step.value} if math.isfinite(step.value) else {}
+        line = {"action": step.action.tolist(), "reward": step.reward, **known, **line}
     if step.boards:
         line["boards"] = {name: _as_text(board) for name, board in step.boards.items()}
     return line
@@ -160,16 +163,16 @@ def _number(value: Any, limit: int) -> int:
 
 def _step(task: Task, line: Mapping[str, Any], *, begun: bool) -> RecordedStep:
     """Return a step; of the first state, before the episode has `begun`, only the fingerprints and boards."""
-    action, reward = None, 0.0
+    action, reward, value = None, 0.0, UNKNOWN
     if begun:
         item = field_named(task, "action")
         action = np.array(line["action"], item.dtype).reshape(task.players, *item.shape)
-        reward = float(line["reward"])
+        reward, value = float(line["reward"]), float(line.get("value", UNKNOWN))
     boards = {}
     for item in drawn_fields(task):
         if item.name in line.get("boards", {}):
             boards[item.name] = _from_text(line["boards"][item.name], item)
-    return RecordedStep(action, reward, {name: str(value) for name, value in line["prints"].items()}, boards)
+    return RecordedStep(action, reward, {name: str(text) for name, text in line["prints"].items()}, boards, value)
 
 
 def _from_text(text: str, item: Field) -> Array:

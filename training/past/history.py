@@ -9,7 +9,7 @@ drawn are kept, since the environments may not be deterministic. Everything else
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ class RerunSpan:
         rewards: `(steps, players)`.
         ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
         prints: Fingerprints of the observations, `(1 + steps,)`, from that of state `first` on; empty if not needed.
+        values: The first seat's value estimate of the state before each step, `(steps,)`; empty if there are none.
     """
 
     env: int
@@ -67,6 +68,7 @@ class RerunSpan:
     rewards: NDArray[np.float32]
     ends: NDArray[np.uint8]
     prints: NDArray[np.uint64]
+    values: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
 
 class PastDecision(NamedTuple):
@@ -389,6 +391,7 @@ class History:
             rewards=self._rewards[at, seats],
             ends=self._ends[at, env],
             prints=self._prints[prints, env] if len(self._prints) else np.zeros(0, "u8"),
+            values=self._values[at, env * players],
         )
 
 

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.unknown import UNKNOWN
 from ..telemetry.moments import field_named
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, fingerprints_of
 from .history import RerunSpan
@@ -37,7 +38,8 @@ def rebuilt(task: Task, seed: int, env: int, span: RerunSpan, run: str) -> Episo
         for index in _rerun(rerun, span):
             names = CHECKED_LAST if index == len(span.actions) - 1 else CHECKED
             action, reward = span.actions[index].astype(kind), float(rerun.row("reward")[0])
-            steps.append(RecordedStep(action, reward, fingerprints_of(task, names, rerun.row)))
+            value = float(span.values[index]) if len(span.values) else UNKNOWN
+            steps.append(RecordedStep(action, reward, fingerprints_of(task, names, rerun.row), value=value))
     return Episode(task, seed, env, span.episode, run, replays=True, steps=tuple(steps))
 
 

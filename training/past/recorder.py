@@ -17,6 +17,7 @@ from ...envs import PacError, Task
 from ...envs.entries import FolderEntry, Place, entry_at
 from ...envs.fields import Array
 from ...envs.trust import accept
+from ...envs.unknown import UNKNOWN
 from ..episode_choice import EVERY, EpisodeChoice
 from ..ranks import Ranks, SingleRank
 from ..telemetry.episodes import ended_episodes
@@ -26,6 +27,7 @@ from ..telemetry.records import RECORDING, WAITING, Level
 from ..telemetry.step_results import StepResults
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, check, fingerprints_of
 from .episode_file import SUFFIX, read, write
+from .filming import film
 from .history import History, RerunSpan
 from .rebuilding import rebuilt
 from .rerun import RerunImpossible, RerunMismatch
@@ -63,6 +65,7 @@ class EpisodeRecorder:
         events: Gets a message about each episode.
         ranks: The processes of the training, each with its own environments.
         choice: Which episodes are recorded without a request.
+        films: Whether to make a film of each.
     """
 
     def __init__(
@@ -75,12 +78,14 @@ class EpisodeRecorder:
         *,
         ranks: Ranks | None = None,
         choice: EpisodeChoice | None = None,
+        films: bool = False,
     ) -> None:
         self._task, self._seed, self._run, self._folder = task, seed, run, entry_at(folder)
         self._events = events
         self._ranks = ranks or SingleRank()
         self._recordings: dict[int, Recording] = {}
         self._choice = choice
+        self._films = films
         self._ended = 0
         self._chosen: deque[tuple[int, RerunSpan, FolderEntry]] = deque(maxlen=MAX_WAITING)
         self._writing = False  # whether a thread writes them; that and the episodes are changed with the lock
@@ -127,7 +132,9 @@ class EpisodeRecorder:
                 take = partial(self._take, fields, index)
                 boards = partial(history.boards, env, history.now - left)
                 if recording.steps:
-                    recording.steps.append(take(boards() or {}, CHECKED_LAST if ended else CHECKED))
+                    step = take(boards() or {}, CHECKED_LAST if ended else CHECKED)
+                    decision = history.decision(env, history.now - left)
+                    recording.steps.append(replace(step, value=UNKNOWN if decision is None else decision.value))
                     if ended:
                         self._recordings.pop(env, None)
                         number = self._number(env, len(results.episodes))
@@ -185,6 +192,8 @@ class EpisodeRecorder:
                 self._write(path, rebuilt(self._task, self._seed, number, span, self._run))
             except Exception as error:
                 self._fail(str(error))
+            else:
+                self._film(path)
 
     def _fail(self, reason: str) -> None:
         """Report, once per reason, why a chosen episode is not recorded."""
@@ -260,6 +269,11 @@ class EpisodeRecorder:
             # The path comes first because lists of events show only the beginning of a line.
             text = f"recorded {path}: {episode.length:,} steps of environment {number + 1}; it {result}"
             self._events.add(Level.GOOD if episode.replays else Level.WARNING, text, env)
+            self._film(path)
+
+    def _film(self, path: FolderEntry) -> None:
+        if self._films and (failure := film(path.path)):
+            self._events.add(Level.WARNING, f"no film was made of {path}: {failure}")
 
 
 def _checked(episode: Episode, state: Array | None) -> Episode:

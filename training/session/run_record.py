@@ -12,6 +12,7 @@ from ..diagnosis.of_run import FOUND, FindingLines
 from ..diagnosis.session_rules import RUN_NOT_WRITTEN
 from ..episode_choice import EpisodeChoice
 from ..json_data import jsonable
+from ..past.filming import check_films
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
 from ..runs.identity import run_identity
@@ -116,6 +117,8 @@ class RunRecord:
     def episode_recorder(self) -> EpisodeRecorder:
         """Return a recorder that writes into the folder of the run."""
         source = self.source
+        if self._config.video:
+            check_films()
         return EpisodeRecorder(
             self._setup.task,
             self._config.seed,
@@ -124,6 +127,7 @@ class RunRecord:
             self._events,
             ranks=self._ranks,
             choice=EpisodeChoice.parse(self._config.record) if self._config.record and self._ranks.is_writer else None,
+            films=self._config.video,
         )
 
     def write_metadata(self, run_state: str) -> None:

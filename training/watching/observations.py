@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ...envs import Field, Panel
 from ...envs.fields import Array
 from ...envs.spaces.actions import dotted, named
-from ...envs.spaces.drawing import MOST_BARS, in_color, is_picture, pixels, story_panel, text_panel
+from ...envs.spaces.drawing import MOST_BARS, is_picture, pixels, story_panel, text_panel
 from ...envs.spaces.names import labels_of
+from ...envs.spaces.pictures import seen
 
 NUMERIC = "biuf"
 """The kinds of dtypes that contain numbers."""
@@ -202,7 +203,8 @@ def _shown(part: str | Array) -> tuple[str, str | Array]:
         return "story", part
     if (planes := _planes(part)) is not None:
         return "cells", grid_text(planes)
-    return ("seen", in_color(_bytes_of(part))) if is_picture(part.shape) else ("bars", part)
+    found = seen(part.shape, str(part.dtype), *_range_of(part))
+    return ("seen", found.picture(part)) if found is not None else ("bars", part)
 
 
 def _board_of(name: str, path: Path, shown: Any) -> tuple[Panel, Field]:
@@ -213,15 +215,12 @@ def _board_of(name: str, path: Path, shown: Any) -> tuple[Panel, Field]:
     return replace(panel, close=True), field
 
 
-def _bytes_of(image: Array) -> NDArray[np.uint8]:
-    """Return an image as bytes; of other numbers, the smallest is black and the largest white, from 0 to 1 at least."""
-    if image.dtype == np.uint8:
-        return image
+def _range_of(part: Array) -> tuple[float, float]:
+    """Return the range of the numbers of a part: from 0 to 1, or if some are negative from -1, or more if needed."""
     with np.errstate(all="ignore"):
-        numbers = np.nan_to_num(image.astype(np.float32), posinf=0, neginf=0)
-        low, high = min(0.0, float(numbers.min())), max(1.0, float(numbers.max()))
-        shades: NDArray[np.uint8] = (255 * ((numbers - low) / (high - low))).astype(np.uint8)
-    return shades
+        numbers = np.nan_to_num(part.astype(np.float32), posinf=0, neginf=0)
+        low, high = float(numbers.min()), float(numbers.max())
+    return (min(-1.0, low) if low < 0 else 0.0), max(1.0, high)
 
 
 def _planes(part: Array) -> Array | None:

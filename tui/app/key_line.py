@@ -57,7 +57,7 @@ PAUSED_ENVIRONMENT: Hints = (TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, 
 STARTING: Hints = ("view.logs", "view.summary", "settings")
 OVER: Hints = ("view.logs", "view.learning", "runs", *BROWSE[:2], "screenshot")
 MEMBERS: Hints = (("member.previous member.next", "switch"), "members")
-REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", SPEED, TEN_STEPS, "screenshot")
+REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", ("record", "film"), SPEED, TEN_STEPS, "screenshot")
 
 
 class Situation(NamedTuple):

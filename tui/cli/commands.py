@@ -32,6 +32,8 @@ from .stdout import named_stdout
 
 TraceSeconds = Annotated[float, Parameter(validator=Number(gte=0.1, lte=60))]
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
+Fps = Annotated[float | None, Parameter(validator=Number(gte=0.1, lte=240))]
+Enlarged = Annotated[int | None, Parameter(validator=Number(gte=1, lte=32))]
 
 app = App(
     name="pac-tui",
@@ -469,26 +471,65 @@ def env_server(
 @app.command
 def replay(
     file: Path,
-    *,
+    *more: Annotated[Path, Parameter(name="FILE")],
     headless: Annotated[bool, Parameter(name=["--check", "--headless"])] = False,
     json: bool = False,
     export: Path | None = None,
-    board: bool = False,
+    video: Path | None = None,
+    fps: Fps = None,
+    scale: Enlarged = None,
     trust: bool = False,
 ) -> int:
     """Show a recorded episode. Space plays it, and the arrow keys step through it.
 
     Args:
         file: The recorded episode: runs/NAME/episodes/*.jsonl. In the app, press `r` to record one.
+        more: With --video, further episodes, which are shown side by side.
         headless: Replay the episode without the app and compare every byte. Exits with code 1 at the first difference.
         json: Like --check, but prints the result as one JSON object.
-        export: Write the episode to this file as a terminal recording (FILE.cast) or an animated image (FILE.gif).
-        board: With --export, write only the board.
+        export: Write the screens of the app to FILE.cast (a terminal recording) or FILE.gif (an animated image).
+        video: Write the board with a caption to this file: FILE.mp4, FILE.webm, FILE.gif or FILE.cast.
+        fps: With --video, steps per second. Default: so many that the film takes ten seconds, but from 4 to 30.
+        scale: With --video, by what the board is enlarged.
         trust: Use the task of the episode, even if it runs code or names a file.
     """
+    from ...envs import BadParameter
+    from .film import film_episodes
     from .replay import replay_episode
 
-    return replay_episode(file, headless=headless, json=json, export=export, board=board, trust=trust)
+    if video is not None:
+        if headless or json or export is not None:
+            raise BadParameter("--video is used alone, without --check, --json and --export")
+        return film_episodes((file, *more), video, fps=fps, scale=scale, trust=trust)
+    if more or fps is not None or scale is not None:
+        raise BadParameter("several episodes, --fps and --scale are for films: add --video FILE.mp4")
+    return replay_episode(file, headless=headless, json=json, export=export, trust=trust)
+
+
+@app.command
+def film(
+    name: Annotated[str, Parameter(name="RUN")],
+    target: Annotated[Path, Parameter(name="FILE")],
+    *,
+    flags: OptionalFlags = None,
+    sample: bool = False,
+    fps: Fps = None,
+    scale: Enlarged = None,
+) -> int:
+    """Make a film of a training: the same episode as each kept checkpoint plays it. Train with --keep every:NUMBER.
+
+    Args:
+        name: Name or folder of the run, or `latest`.
+        target: The film: FILE.mp4, FILE.webm, FILE.gif or FILE.cast.
+        flags: The configuration. Values that are not set come from the run; --seed chooses the episode.
+        sample: Sample actions from the policy instead of taking the most likely one.
+        fps: Steps per second. Default: so many that the film takes ten seconds, but from 4 to 30.
+        scale: By what the board is enlarged.
+    """
+    from .film import film_training
+
+    config = load_config(flags, resume=name, learn=False, greedy=not sample)
+    return film_training(config, target, fps=fps, scale=scale)
 
 
 @app.command

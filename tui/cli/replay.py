@@ -13,9 +13,7 @@ from ..trust import asking
 from .show import show_json
 
 
-def replay_episode(
-    path: Path, *, headless: bool, json: bool, export: Path | None, board: bool = False, trust: bool = False
-) -> int:
+def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None, trust: bool = False) -> int:
     """Show, check or export an episode; return the exit code, 1 if a check finds a difference.
 
     Raises:
@@ -27,7 +25,7 @@ def replay_episode(
     if export is not None:
         from ..replay.export import export_episode
 
-        export_episode(episode, path, export, board=board)
+        export_episode(episode, path, export)
         print(f"wrote {export}")
         return DONE
     if headless or json:

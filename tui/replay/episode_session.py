@@ -34,12 +34,14 @@ class EpisodeSession(ForeignSession):
         length: Number of steps.
         directory: The folder of its file.
         pid: This process.
+        episode: The episode.
+        name: Its name.
     """
 
     def __init__(self, episode: Episode, path: Path) -> None:
         self.length = episode.length
         self.directory, self.pid = path.parent, os.getpid()
-        self._episode, self._seats = episode, {0: episode_moments(episode)}
+        self.episode, self.name, self._seats = episode, path.stem, {0: episode_moments(episode)}
         self._blank = _blank(episode, path.stem)
         newest = snapshot_at(self._blank, self.moment(self.length))
         boards = {name: board[None] for name, board in newest.focus_boards.items()}
@@ -64,7 +66,7 @@ class EpisodeSession(ForeignSession):
     def _of(self, seat: int) -> Array:
         """Return a seat's moments; the episode is played once for each."""
         if seat not in self._seats:
-            self._seats[seat] = episode_moments(self._episode, seat)
+            self._seats[seat] = episode_moments(self.episode, seat)
         return self._seats[seat]
 
 

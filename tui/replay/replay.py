@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from threading import Thread
 from typing import ClassVar
 
+from textual.notifications import SeverityLevel
+
+from ...envs import PacError
+from ...training.past.episode import Episode
 from ...training.telemetry.snapshot import Snapshot
 from ..app.app import PacApp
 from ..keys import shown
-from .episode_session import EpisodeConnection
+from ..terminal.raster import CannotExport
+from .episode_session import EpisodeConnection, EpisodeSession
+from .film import make_film
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
 
@@ -26,6 +36,7 @@ class ReplayApp(PacApp):
         "episode": "travel_to_end",
         "faster": "scale_rate(2.0)",
         "slower": "scale_rate(0.5)",
+        "record": "film",
         "runs": "refer_to_runs",
         "quit": "ending.leave",
         "interrupt": "leave_at_once",
@@ -37,6 +48,8 @@ class ReplayApp(PacApp):
         self.playing = False
         self.rate = RATE
         self._opened = False
+        self._source = connection
+        self._filming: Thread | None = None
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a new snapshot; go to the first state when the episode is known."""
@@ -77,6 +90,41 @@ class ReplayApp(PacApp):
     def refer_to_runs(self) -> None:
         """Say where the runs are listed."""
         self.notify(f"press {shown('quit')} to leave the episode; pac-tui runs lists the runs", title="Runs")
+
+    def unavailable(self, command: str) -> str:
+        return "" if command in self.INSTEAD else super().unavailable(command)
+
+    def title_of(self, command: str) -> str:
+        return "Film" if command == "record" else super().title_of(command)
+
+    def film(self) -> None:
+        """Write the episode as a film into the working directory, in a thread."""
+        if self._filming is not None and self._filming.is_alive():
+            self.notify("it is being made", title="Film", timeout=2)
+            return
+        session = self._source.wait()
+        assert isinstance(session, EpisodeSession)
+        target = Path(f"{session.name}.mp4").resolve()
+        self._filming = Thread(target=self._make_film, args=(session.episode, target), name="film")
+        self._filming.start()
+        self.notify(f"{target} is being made", title="Film", timeout=3)
+
+    def _make_film(self, episode: Episode, target: Path) -> None:
+        try:
+            make_film([[("", episode)]], target, on_progress=self._go_on)
+        except PacError as error:
+            self._tell(str(error), "error")
+        else:
+            self._tell(f"saved {target}", "information")
+
+    def _tell(self, text: str, severity: SeverityLevel) -> None:
+        with suppress(RuntimeError):  # the app has ended
+            self.call_from_thread(partial(self.notify, text, title="Film", severity=severity))
+
+    def _go_on(self, _text: str, _share: float) -> None:
+        """Do not let a film delay the end of the app."""
+        if not self.is_running:
+            raise CannotExport("the film was not finished, because the app has ended")
 
     def leave_at_once(self) -> None:
         """Leave with the exit code of an interrupt."""

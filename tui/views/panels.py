@@ -126,9 +126,9 @@ def with_sight(panel: ShapedPanel, boards: Array, seat: int) -> Array:
 def legend(panel: ShapedPanel, board: Array, width: int, *, colors: bool) -> list[Row]:
     """Return the names of all glyphs on a board in order of appearance; for a grid, the names of all actions.
 
-    Glyphs of the same name are counted together.
+    Glyphs of the same name are counted together. For pixels, these are the colors that have a meaning.
     """
-    if panel.kind == "grid":
+    if panel.kind in {"grid", "pixels"}:
         return [named(glyph, width, colors=colors) for glyph in panel.glyphs]
     codes, first, counts = np.unique(board, return_index=True, return_counts=True)
     found: dict[str, tuple[Glyph, int]] = {}

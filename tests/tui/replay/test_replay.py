@@ -1,11 +1,17 @@
 """A recorded episode is shown, played, checked and exported."""
 
+import errno
 import json
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
+import av
 import numpy as np
+import PIL.Image
+import PIL.ImageSequence
+import pyte
 import pytest
 
 from pac.envs import BadParameter, find
@@ -21,7 +27,10 @@ from pac.tui.dialogs.leave import LeaveDialog
 from pac.tui.replay.episode_session import EpisodeConnection, EpisodeSession
 from pac.tui.replay.evaluation import EvaluationApp
 from pac.tui.replay.export import SCREEN, export_episode
+from pac.tui.replay.film_files import write_pictures
 from pac.tui.replay.replay import ReplayApp
+from pac.tui.replay.tracks import Film, Track
+from pac.tui.terminal.raster import CannotExport
 
 from ..fake_session import run, screen_text, seen, until
 
@@ -175,20 +184,109 @@ def test_a_gif_has_a_frame_for_every_step(path, tmp_path):
         assert image.convert("RGB").tobytes() != first
 
 
-def test_the_board_alone_is_exported(path, tmp_path):
-    """Without its frame, and larger than on the usual screen."""
+@pytest.mark.thorough
+@pytest.mark.parametrize("suffix", [".gif", ".mp4", ".webm"])
+def test_a_film_shows_every_step(path, tmp_path, suffix):
+    """Decoded again, its pictures are nearly those that were drawn, and no other file remains."""
+    target = tmp_path / f"pole{suffix}"
+    assert main(["replay", str(path), "--video", str(target), "--fps", "10"]) == 0
+    drawn = list(Film([Track.of([("", read(path))])]).pictures())
+    assert len(drawn) == read(path).length + 1
+    found = decoded(target)
+    for one, other in zip(found, drawn, strict=False):
+        height, width = other.shape[:2]
+        assert np.abs(one[:height, :width].astype(int) - other).mean() < 3
+    assert len(found) == len(drawn) + (0 if suffix == ".gif" else 19)
+    assert [one.name for one in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_gif_of_few_colors_is_exact(tmp_path):
+    """Every pixel of every picture."""
+    colors = np.random.default_rng(0).integers(0, 256, (200, 3)).astype(np.uint8)
+    drawn = [np.random.default_rng(index).choice(colors, (20, 30)) for index in range(4)]
+    write_pictures(iter(drawn), tmp_path / "few.gif", 10)
+    assert np.array_equal(decoded(tmp_path / "few.gif"), drawn)
+
+
+def decoded(target):
+    """Return the pictures of a film, `(H, W, 3)` each."""
+    if target.suffix == ".gif":
+        with PIL.Image.open(target) as image:
+            return [np.asarray(frame.convert("RGB")) for frame in PIL.ImageSequence.Iterator(image)]
+    with av.open(str(target)) as film:
+        return [frame.to_ndarray(format="rgb24") for frame in film.decode(video=0)]
+
+
+def test_a_film_has_what_is_rendered_in_full_size(path):
+    """The board in the app is reduced; its caption says step, reward and action."""
+    track = Track.of([("", read(path))], 1)
+    first, second, *_ = track.shots()
+    assert first.board.shape == (400, 600, 3)
+    assert [piece.strip() for piece in second.caption] == ["step 1/9", "reward 1", "return 1", "action right"]
+
+
+def test_a_film_in_characters_is_an_asciicast(path, tmp_path):
+    """A terminal shows the first and the last step of two episodes side by side."""
     target = tmp_path / "pole.cast"
-    assert main(["replay", str(path), "--export", str(target), "--board"]) == 0
-    header, first, *events = map(json.loads, target.read_text().splitlines())
-    assert len(events) == read(path).length + 1
-    assert header["width"] < 180
-    assert "step" not in first[2]
-    assert "╭" not in first[2]
+    assert main(["replay", str(path), str(path), "--video", str(target), "--fps", "10"]) == 0
+    header, *events = map(json.loads, target.read_text().splitlines())
+    assert header["version"] == 2
+    assert all(isinstance(when, float) and kind == "o" and isinstance(text, str) for when, kind, text in events)
+    assert [when for when, *_ in events] == sorted(when for when, *_ in events)
+    screen = pyte.Screen(header["width"], header["height"])
+    shown = pyte.Stream(screen)
+    for event, step in ((events[0], 0), (events[-2], read(path).length)):
+        shown.feed(event[2])
+        assert "\n".join(screen.display).count(f"step {step}/9") == 2
+
+
+def test_a_film_that_cannot_be_written_leaves_the_older_one(tmp_path, monkeypatch, capsys):
+    """Nothing else remains, and the error says why; a missing library is named with its extra."""
+    target = tmp_path / "pole.mp4"
+    target.write_bytes(b"older")
+
+    def pictures():
+        yield np.zeros((32, 32, 3), np.uint8)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(CannotExport, match="No space left"):
+        write_pictures(pictures(), target, 4)
+    assert target.read_bytes() == b"older"
+    assert list(tmp_path.iterdir()) == [target]
+    monkeypatch.setitem(sys.modules, "av", None)
+    assert main(["replay", "none.jsonl", "--video", str(target)]) == 2
+    assert "pac-tui[video]" in capsys.readouterr().err
+
+
+@pytest.mark.session
+def test_a_training_is_filmed(tmp_path, monkeypatch):
+    """Its recorded episode while it runs, with the values; and the same episode as each checkpoint plays it."""
+    monkeypatch.chdir(tmp_path)
+    usual = ["--task", "CartPole-v1", "--num-envs", "8", "--set", "ppo.batch=512", "--name", "pole"]
+    keeping = ["--steps", "1536", "--checkpoint-every", "1", "--keep", "every:1", "--record", "best", "--video"]
+    assert main(["run", "--headless", *usual, *keeping]) == 0
+    best = tmp_path / "runs" / "pole" / "episodes" / "best.jsonl"
+    assert read(best).valued
+    assert len(decoded(best.with_suffix(".mp4"))) > read(best).length
+    assert main(["film", "pole", "film.cast", "--seed", "4"]) == 0
+    text = (tmp_path / "film.cast").read_text()
+    kept = [int(one.name.removeprefix("step-")) for one in best.parents[1].glob("checkpoints/step-*")]
+    assert 1536 in kept
+    assert all(f"after {step:,} steps" in text for step in kept)
+
+
+async def test_a_key_makes_a_film(path, tmp_path, monkeypatch):
+    """r writes it into the working directory, and says where it is."""
+    monkeypatch.chdir(tmp_path)
+    async with opened(path) as (app, pilot):
+        await pilot.press("r")
+        await until((tmp_path / "pole.mp4").exists, "the film")
+        await seen(app, "saved")
 
 
 def test_an_unknown_ending_is_refused(path, tmp_path):
     """The error lists the known ones."""
-    with pytest.raises(BadParameter, match=r"\.cast or \.gif"):
+    with pytest.raises(BadParameter, match="--video writes films"):
         export_episode(read(path), path, tmp_path / "pole.mp4")
 
 

@@ -156,6 +156,7 @@ class Stage:
         app.painter.show_view()
         app.query_one("#members-tabs").display = bool(fake.others)
         app.painter.output.search("")
+        app.painter.steps.forget()
         if view != "logs":
             app.painter.view.turn_page(-1000)
         await self._settled(app, fake)

@@ -448,6 +448,14 @@ def test_the_screen_is_as_stored(name, still, stage, stored):
     stored(name, stage.screen(session(still), size, *keys, **(options[0] if options else {})))
 
 
+def test_a_view_that_was_hidden_shows_nothing_of_what_it_showed_before(still, stage):
+    """Also if it has fewer rows than before."""
+    alone = stage.screen(solver(still), USUAL, view="timing")
+    stage.screen(workers(still), USUAL, view="timing")
+    stage.screen(running(still), USUAL, view="summary")
+    assert stage.screen(solver(still), USUAL, view="timing") == alone
+
+
 @pytest.mark.thorough
 def test_the_output_is_that_of_the_shown_session(still, stage):
     """Also after another session was shown."""

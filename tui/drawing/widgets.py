@@ -52,7 +52,9 @@ class TextLines(LineWidget):
         changed = [y for y in range(shared) if before[y] != rows[y]]
         changed += range(shared, max(len(before), len(rows)))
         marked = [Region(0, y, width, 1) for y in changed if y < height]
-        if marked and width:
+        if not width:  # it is hidden, and what it drew before is still stored
+            self.refresh()
+        elif marked:
             self.refresh(*marked)
 
     def on_resize(self) -> None:

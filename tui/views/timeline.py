@@ -78,6 +78,7 @@ class TimelineView(LinesView):
     def __init__(self) -> None:
         super().__init__()
         self._picture: Picture | None = None
+        self._session: object = None
         self._held = False
         self._span = 0.0  # seconds that are shown; 0: a few steps
         self._end = math.nan  # the time at the right edge, while the picture is held
@@ -140,6 +141,10 @@ class TimelineView(LinesView):
         held, self._held, self._cursor = self._held, False, None
         return held
 
+    def forget(self) -> None:
+        """Forget what was shown: it is of another session."""
+        self._picture, self._session, self._mark, self._cursor, self._held = None, None, None, None, False
+
     # -- what is drawn ------------------------------------------------------------------------------------------------
 
     def show(self, update: ViewUpdate) -> None:
@@ -147,6 +152,10 @@ class TimelineView(LinesView):
         if not update.numbers:
             return
         snapshot, (width, height) = update.snapshot, self._lines.size
+        session = snapshot.generation, snapshot.description
+        if session != self._session:
+            self.forget()
+            self._session = session
         if not self._held:
             self._picture = picture_of(snapshot) or self._picture
         picture, units = self._picture, snapshot.description.units

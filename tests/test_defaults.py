@@ -28,12 +28,21 @@ from pac.training.sac.settings import SacSettings
 from pac.training.settings import expected
 from pac.tui.cli.commands import app
 from pac.tui.keys import KEYS
-from pac.tui.preferences import Preferences, Rates, Tolerances
+from pac.tui.preferences import Preferences, Rates, RunLists, Tolerances
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "settings.md"
 UNITS = {"": 1, "s": 1, "min": 60, "Hz": 1, "%": 0.01, "KiB": 2**10, "MiB": 2**20, "ms": 0.001}
-INTERNAL = {"learn", "greedy", "settings", "rates", "findings", "keys"}  # set by commands, or in tables of their own
+PREFERENCES = ((Preferences, ""), (Rates, "rates."), (Tolerances, "findings."), (RunLists, "runs."))
+INTERNAL = {
+    "learn",
+    "greedy",
+    "settings",
+    "rates",
+    "findings",
+    "runs",
+    "keys",
+}  # set by commands, or in tables of their own
 FLAGS = {"--break", *(f"--{name.replace('_', '-')}" for name in Config.model_fields)}
 
 
@@ -141,7 +150,7 @@ TABLES = {
     "Independent learners": (SETTING, lambda: own(IndependentSettings, IqnSettings, DqnSettings)),
     "Poker solver": (SETTING, lambda: fields(MccfrSettings, "mccfr.")),
     "Resolver": (SETTING, lambda: fields(ResolverSettings, "resolver.")),
-    "Preferences": (SETTING, lambda: fields(Preferences) + fields(Rates, "rates.") + fields(Tolerances, "findings.")),
+    "Preferences": (SETTING, lambda: [row for model, prefix in PREFERENCES for row in fields(model, prefix)]),
     "Keys": (("command", "keys", "meaning"), lambda: [[f"`{key.id}`", f"`{key.keys}`", key.title] for key in KEYS]),
     "Tasks": (("task", "parameter", "default", "value", "meaning"), parameters),
     "Recommended settings": (("task", "trainer", "settings"), recommended),

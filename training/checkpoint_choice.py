@@ -29,6 +29,8 @@ class Kept(NamedTuple):
         for part in text.split(","):
             kind, _, number = part.strip().partition(":")
             if kind == EVERY and number.isdecimal() and int(number):
+                if every:
+                    raise ValueError(f"expected every:NUMBER once, got {text!r}")
                 every = int(number)
             elif kind == BEST and not number:
                 best = True

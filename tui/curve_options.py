@@ -41,21 +41,33 @@ class Window(NamedTuple):
     end: float | None = None
 
 
+OverlayKey: TypeAlias = tuple[Path, tuple[Path, ...]]
+
+
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """The curves of another run.
+    """The curves of another run, of several seeds of one, or of a log of another program.
 
     Attributes:
         name: The run's name.
         folder: Where its metrics are.
+        members: The folders of all runs of which the curves are means; none for a single run.
         curves: Its metrics; empty until they are read.
+        edges: The ends of the band of one standard deviation around means.
         version: What changes when the file of metrics does; negative until it is read.
     """
 
     name: str
     folder: Path
+    members: tuple[Path, ...] = ()
     curves: Mapping[str, Curve] = field(default_factory=dict)
+    edges: Mapping[str, tuple[Curve, Curve]] = field(default_factory=dict)
     version: tuple[int, int, int] = (-1, -1, -1)
+
+    @property
+    def key(self) -> OverlayKey:
+        """What distinguishes it from others."""
+        return self.folder, self.members
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,17 @@ class Tolerances(BaseModel):
     muted: tuple[str, ...] = Field((), max_length=32, description="Names of rules that are muted.")
 
 
+class RunLists(BaseModel):
+    """What lists of runs show."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[str, ...] = Field(
+        (), max_length=32, description="Names of settings and results beside the runs. None for the usual columns."
+    )
+    sort: str = Field("", description="Name by which `R` sorts, the highest first; -NAME: the lowest first.")
+
+
 class Preferences(BaseModel):
     """Preferences of pac-tui: theme, characters, refresh rates, findings and keys."""
 
@@ -68,6 +79,7 @@ class Preferences(BaseModel):
         default_factory=Tolerances,
         description="By how much less sensitive the diagnosis is than usual: 2 tolerates twice as much, 0 mutes.",
     )
+    runs: RunLists = Field(default_factory=RunLists, description="Lists of runs: `R` and `pac-tui runs`.")
     keys: dict[str, str] = Field(
         default_factory=dict,
         description="Keys by command id, separated by commas. `pac-tui preferences` lists the ids.",
@@ -131,7 +143,7 @@ def read(file: Path) -> Preferences:
 def _as_error(file: Path, error: Any) -> BadParameter:
     where, given = ".".join(map(str, error["loc"])), error["input"]
     if error["type"] == "extra_forbidden":
-        sections: dict[str, type[BaseModel]] = {"rates": Rates, "findings": Tolerances}
+        sections: dict[str, type[BaseModel]] = {"rates": Rates, "findings": Tolerances, "runs": RunLists}
         model = sections.get(error["loc"][0], Preferences)
         return UnknownName(f"key in {file}", str(error["loc"][-1]), model.model_fields)
     return BadPreferences(f"{where} in {file}: {error['msg'].lower()}, got {given!r}")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import tomlkit
 
 from ..envs.files import read_text, write_whole
-from .preferences import LIMIT, BadPreferences, InUse, Preferences, path, preferences, read
+from .preferences import LIMIT, BadPreferences, InUse, Preferences, RunLists, path, preferences, read, use
 
 Changes: TypeAlias = Mapping[tuple[str, str], Any]
 """Values by section and key; None removes a key. The keys before the first section are in the section of no name."""
@@ -26,6 +26,18 @@ def keep() -> Path:
     save(file, changes_between(InUse.kept or Preferences(), now))
     InUse.kept = now
     return file
+
+
+def keep_runs(wanted: RunLists) -> None:
+    """Use other columns and another order in lists of runs, from now on and in the file; nothing else is written.
+
+    Raises:
+        BadParameter: See `save`.
+    """
+    save(path(), {("runs", name): value or None for name, value in wanted.model_dump(mode="json").items()})
+    use(preferences().model_copy(update={"runs": wanted}))
+    if InUse.kept is not None:
+        InUse.kept = InUse.kept.model_copy(update={"runs": wanted})
 
 
 def changes_between(before: Preferences, after: Preferences) -> Changes:

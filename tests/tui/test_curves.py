@@ -195,6 +195,24 @@ async def test_other_runs_are_drawn_behind_the_curves(others, curves, open_app):
 
 
 @pytest.mark.thorough
+async def test_logs_of_other_programs_are_drawn_behind_the_curves(others, curves, open_app):
+    """Those below the folder of the runs, and those at a path; the return has its usual name."""
+    for place in (others / "foreign", others.parent / "far"):
+        place.mkdir()
+        (place / "progress.csv").write_text("rollout/ep_rew_mean,step\n3.5,0\n3.5,20000\n")
+    async with open_app(curves) as (app, pilot):
+        await opened(app, pilot, charts=1)
+        await pilot.press("O")
+        await seen(app, "foreign", "CSV", "3.500")
+        await pilot.press(*str(others.parent / "far"))
+        await seen(app, "1 of 1", "Enter compares with it", "3.500")
+        await pilot.press("enter", "escape", "escape")
+        await seen(app, "far", "0 to 20k steps")
+        await pilot.press("left")
+        await seen(app, "  3.500 ─")
+
+
+@pytest.mark.thorough
 async def test_a_run_without_metrics_is_empty(others, curves, open_app):
     """Its name says so, and the curves are those of the session."""
     async with open_app(curves) as (app, pilot):

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
@@ -34,6 +34,11 @@ TOKEN = re.compile(
 )
 METRIC_TOKEN = re.compile(TOKEN.pattern.replace(r"[^\W\d]\w*", r"[^\W\d]\w*(?:/\w+)*"))
 """Of a condition over metrics, whose names contain slashes: `loss/value`. A division has spaces: `a / b`."""
+TEXT = r"(?P<text>'[^'\\\n]*'|\"[^\"\\\n]*\")"
+RUN_TOKEN = re.compile("|".join((TEXT, TOKEN.pattern.replace(r"[^\W\d]\w*", r"[^\W\d]\w*(?:[/.]\w+)*"))))
+"""Of a condition over runs, which also has texts, and names with points: `ppo.clip == 0.1 and task == 'leduc'`."""
+FIRST_TEXT = -1.7e308
+"""The number that stands for the first text of a condition: none that anything else has."""
 OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
@@ -69,6 +74,7 @@ class Condition:
         expression: The part of the text after `any:` or `env NUMBER:`.
         env: The environment that is checked, from 0; None for all.
         names: The names in the expression.
+        texts: The numbers that stand for the texts in it; a name whose value is another text is NaN.
     """
 
     text: str
@@ -76,6 +82,7 @@ class Condition:
     env: int | None
     names: frozenset[str]
     _node: Node
+    texts: Mapping[str, float] = field(default_factory=dict)
 
     def hits(self, lookup: Lookup, rows: int, players: int = 1) -> NDArray[np.intp]:
         """Return the rows where the condition is true.
@@ -121,6 +128,19 @@ def parse_of_metrics(text: str) -> Condition:
     return Condition(text.strip(), text.strip(), None, expression.names, expression.node(expression.tree()))
 
 
+def parse_of_runs(text: str) -> Condition:
+    """Return the condition over runs that `text` describes, which may compare names with texts; any name is taken.
+
+    Raises:
+        BadCondition: The text is not a condition; the error says what was expected and where.
+    """
+    if len(text) > MAX_LENGTH:
+        raise BadCondition(f"a condition has at most {MAX_LENGTH} characters, got {len(text)}")
+    expression = _Expression(text, 0, None, RUN_TOKEN)
+    node = expression.node(expression.tree())
+    return Condition(text.strip(), text.strip(), None, expression.names, node, expression.texts)
+
+
 def _scope(text: str, num_envs: int) -> tuple[int | None, int]:
     """Return the environment that `env NUMBER:` selects, or None, and where the expression begins."""
     found = SCOPE.match(text)
@@ -150,11 +170,13 @@ class _Expression:
     """
 
     def __init__(self, text: str, start: int, names: Collection[str] | None, tokens: re.Pattern[str] = TOKEN) -> None:
-        self._text = text
+        self._whole = text
         self._tokens = tuple(tokens.finditer(text, start))
         for token in self._tokens:
             if token["other"]:
                 raise _refusal("a number, a name or an operator", text, token.start())
+        texts = dict.fromkeys(token[0][1:-1] for token in self._tokens if token.groupdict().get("text"))
+        self.texts = {one: FIRST_TEXT * (1 - number / MAX_LENGTH / 10) for number, one in enumerate(texts)}
         self.names = frozenset(token[0] for token in self._tokens if token["word"]) - WORDS
         for token in self._tokens:
             if names is not None and token[0] in self.names and token[0] not in names:
@@ -162,8 +184,19 @@ class _Expression:
         depths = accumulate((token[0] == "(") - (token[0] == ")") for token in self._tokens)
         if max(depths, default=0) > MAX_DEPTH:
             raise BadCondition(f"a condition has at most {MAX_DEPTH} parentheses inside each other")
-        words = (f"_{i} " if token[0] in self.names else f"{token[0]} " for i, token in enumerate(self._tokens))
+        words = (f"_{i} " if self._stands(token) else f"{token[0]} " for i, token in enumerate(self._tokens))
         self._source = "".join(words)
+
+    def _stands(self, token: re.Match[str]) -> bool:
+        """Whether a token is a name or a text, for which a word stands in what Python reads."""
+        return token[0] in self.names or bool(token.groupdict().get("text"))
+
+    def _text(self, node: ast.AST) -> float | None:
+        """Return the number of the text that a node stands for; None if it is none."""
+        if not isinstance(node, ast.Name) or node.id in WORDS:
+            return None
+        token = self._tokens[int(node.id[1:])]
+        return self.texts[token[0][1:-1]] if token.groupdict().get("text") else None
 
     def tree(self) -> ast.expr:
         """Return the syntax tree."""
@@ -179,7 +212,7 @@ class _Expression:
             case ast.Constant(value=int() | float() as number):
                 constant = np.asarray(number, np.float64)
                 return lambda _: constant
-            case ast.Name(id=word) if word not in WORDS:
+            case ast.Name(id=word) if word not in WORDS and self._text(tree) is None:
                 name = self._tokens[int(word[1:])][0]
                 return lambda lookup: lookup(name)
             case ast.UnaryOp(op=ast.Not()):
@@ -189,7 +222,8 @@ class _Expression:
             case ast.BinOp() if type(tree.op) in OPERATORS:
                 return _applied(OPERATORS[type(tree.op)], _number, self.node(tree.left), self.node(tree.right))
             case ast.Compare() if all(type(op) in OPERATORS for op in tree.ops):
-                pairs = pairwise(map(self.node, (tree.left, *tree.comparators)))
+                equal = all(isinstance(op, ast.Eq | ast.NotEq) for op in tree.ops)
+                pairs = pairwise(self._compared(side, equal=equal) for side in (tree.left, *tree.comparators))
                 compared = (
                     _applied(OPERATORS[type(op)], _number, *pair) for op, pair in zip(tree.ops, pairs, strict=True)
                 )
@@ -199,6 +233,16 @@ class _Expression:
             case ast.Call(func=ast.Name(id=word), args=[argument], keywords=[]) if word in FUNCTIONS:
                 return _applied(FUNCTIONS[word], _number, self.node(argument))
         raise self._expected("a number, a name, abs(...) or nan(...)", self._index(tree.col_offset))
+
+    def _compared(self, side: ast.expr, *, equal: bool) -> Node:
+        """Return a function that computes a side of a comparison, which is a text only where equality is asked for."""
+        number = self._text(side)
+        if number is None:
+            return self.node(side)
+        if not equal:
+            raise self._expected("a number instead of a text, or == or !=,", self._index(side.col_offset))
+        constant = np.asarray(number, np.float64)
+        return lambda _: constant
 
     def _index(self, column: int) -> int:
         """Return the index of the token at a column of what Python reads."""
@@ -218,11 +262,13 @@ class _Expression:
         return self._expected(f"a parenthesis after {before}" if before in FUNCTIONS else "a number or a name", index)
 
     def _ends_value(self, index: int) -> bool:
-        return index >= 0 and (bool(self._tokens[index]["number"]) or self._tokens[index][0] in {")", *self.names})
+        return index >= 0 and (
+            bool(self._tokens[index]["number"]) or self._tokens[index][0] == ")" or self._stands(self._tokens[index])
+        )
 
     def _expected(self, what: str, index: int) -> BadCondition:
-        at = self._tokens[index].start() if index < len(self._tokens) else len(self._text)
-        return _refusal(what, self._text, at)
+        at = self._tokens[index].start() if index < len(self._tokens) else len(self._whole)
+        return _refusal(what, self._whole, at)
 
 
 def _number(values: Values) -> Values:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...envs import BadParameter, UnknownName
 from ...envs.entries import FolderEntry, HeldFolder, out_of_reach
-from . import metadata, metrics, tensorboard_log
+from . import metadata, metrics, notes, tensorboard_log
 from .metadata import RunFolderError
 from .metrics import Metrics
 
@@ -44,7 +44,9 @@ DIED = "died"
 UNFINISHED = frozenset({STARTING, "running"})
 """The states of a run that is being trained."""
 MAX_TASK_LENGTH = 40  # characters of the task's name in a run's name
-FILES = frozenset({METADATA, f".{METADATA}", METRICS, LOG, WORKERS, f"{WORKERS}.1", CLAIM})
+FILES = frozenset(
+    {METADATA, f".{METADATA}", METRICS, notes.FILE, f".{notes.FILE}", LOG, WORKERS, f"{WORKERS}.1", CLAIM}
+)
 FOLDERS = frozenset({CHECKPOINTS, EPISODES, STATES, LAST, tensorboard_log.FOLDER})
 """All folders that a run's folder may contain."""
 

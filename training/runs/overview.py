@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
-from . import metadata, metrics
+from . import metadata, metrics, notes
 from .folder import DIED, LAST, UNFINISHED, RunFolder, watched_runs
 from .metadata import RunFolderError
 from .sessions import FoundSession, sessions
@@ -64,6 +64,15 @@ def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
         return (), str(error)
 
 
+@_newest(16_384)
+def _notes_of(folder: Path) -> notes.RunNotes:
+    """Return the notes about a run; none if they cannot be read."""
+    try:
+        return notes.read(folder)
+    except RunFolderError:
+        return notes.RunNotes()
+
+
 @dataclass(frozen=True)
 class RunOverview:
     """A summary of a run.
@@ -76,6 +85,7 @@ class RunOverview:
         version: Numbers that change with its metrics, which are read when they are asked for.
         pid: The process that trains it; None if it is not running.
         damage: What is wrong with its metadata; empty if nothing is.
+        checkpoint: The checkpoint that the user has chosen, to have it play; empty to train on from the last one.
     """
 
     name: str
@@ -86,6 +96,7 @@ class RunOverview:
     version: Version = (0, 0, 0)
     pid: int | None = None
     damage: str = ""
+    checkpoint: str = ""
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
@@ -96,6 +107,13 @@ class RunOverview:
     def error(self) -> str:
         """What is wrong with its files; empty if nothing is."""
         return self.damage or self._metrics[1]
+
+    @property
+    def notes(self) -> notes.RunNotes:
+        """Its tags and its note."""
+        if self.folder is None or (found := metrics.version(self.folder, notes.FILE)) == (0, 0, 0):
+            return notes.RunNotes()
+        return _notes_of(self.folder, found)
 
     @property
     def _metrics(self) -> tuple[tuple[Mapping[str, Any], ...], str]:
@@ -121,6 +139,11 @@ class RunOverview:
     def best(self) -> float | None:
         """The best value of its goal."""
         return self.goal.best(value for _, value in self.points("seconds"))
+
+    @property
+    def members(self) -> tuple[Path, ...]:
+        """The folders of several runs, if this is a summary of these."""
+        return ()
 
     @property
     def resumable(self) -> bool:

@@ -50,24 +50,37 @@ def check_removal(parent: Path, name: str) -> Removal:
         UnknownName: There is no such run; the known ones are listed.
         NotRemovable: It is not a name but a path, or what it names is a link or contains more than a run.
     """
+    run = direct_run(parent, name)
+    _check_entries(run)
+    if not run.entry(CHECKPOINTS).is_folder and not _has_metadata(run):
+        raise NotRemovable(f"{run.path} was not removed: it has neither checkpoints nor a run's run.json; use rm")
+    return Removal(run, _size(run), len(run.entry(CHECKPOINTS).names("step-*")))
+
+
+def direct_run(parent: Path, name: str) -> RunFolder:
+    """Return the run called `name` directly below `parent`; its folder stays the same one if its path leads elsewhere.
+
+    Raises:
+        UnknownName: There is no such run; the known ones are listed.
+        NotRemovable: It is not a name but a path, or what it names is a link.
+    """
     if name in {"", ".", ".."} or Path(name).name != name:
         raise NotRemovable(
-            f"{name!r} is not the name of a run: runs are removed by their names, from directly below --runs-dir "
+            f"{name!r} is not the name of a run: runs are removed and renamed by name, directly below --runs-dir "
             f"({parent})"
         )
     path = parent / name
     if path.is_symlink():
-        raise NotRemovable(f"{path} is a link, and only folders are removed: remove the link itself with rm")
+        raise NotRemovable(
+            f"{path} is a link, and only folders are removed and renamed: remove the link itself with rm"
+        )
     if not path.is_dir() or not is_run(path):
         raise UnknownName("run", name, [run.name for run in RunFolder.all(parent)])
     try:
         run = RunFolder(path, held=FolderEntry(parent, name).hold())
     except OSError as error:
-        raise NotRemovable(f"{path} was not removed: {error.strerror}") from error
-    _check_entries(run)
-    if not run.entry(CHECKPOINTS).is_folder and not _has_metadata(run):
-        raise NotRemovable(f"{path} was not removed: it has neither checkpoints nor a run's run.json; use rm")
-    return Removal(run, _size(run), len(run.entry(CHECKPOINTS).names("step-*")))
+        raise NotRemovable(f"{path} cannot be opened: {error.strerror}") from error
+    return run
 
 
 def remove(run: RunFolder) -> None:

@@ -442,7 +442,7 @@ class PacApp(TerminalApp):
     def on_runs_read(self, message: RunsRead) -> None:
         """Draw the curves of other runs; report those that cannot be read, and remove them."""
         for run, reason in message.failed:
-            self.curves.drop_run(run.folder)
+            self.curves.drop_run(run.key)
             self.notify(reason, title=f"Cannot compare with {run.name}", severity="error")
         if message.runs:
             self.curves.update_runs(message.runs)

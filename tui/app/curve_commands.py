@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from ...envs.files import KIB, UnreadableFile, read_json, write_whole
 from ...envs.schema import InvalidValue, Length, checked
-from ...training.runs import metrics
 from ...training.runs.metadata import RunFolderError
-from ...training.runs.metrics import read_curves
 from ...training.telemetry.snapshot import MAX_CURVES, Name
-from ..curve_options import CurveOptions, Extent, Overlay, Reals, nearest, next_point
+from .. import other_curves
+from ..curve_options import CurveOptions, Extent, Overlay, OverlayKey, Reals, nearest, next_point
 from ..preferences import path
 from .state import AppState, Host
 
@@ -173,26 +172,32 @@ class CurveCommands:
         known = max(curves, key=lambda curve: len(curve.steps), default=None)
         self.change(self._state.curves.with_next_axis(self._state.units, known))
 
-    def toggle_run(self, name: str, folder: Path) -> str:
-        """Draw another run behind the curves, or no longer; return why that is impossible, or an empty text."""
-        options = self._state.curves
-        others = tuple(run for run in options.overlays if run.folder != folder)
+    def toggle_run(self, name: str, folder: Path, members: tuple[Path, ...] = ()) -> str:
+        """Draw another run behind the curves, or no longer; return why that is impossible, or an empty text.
+
+        Args:
+            name: Its name.
+            folder: Its folder, or a log of another program.
+            members: The folders of several runs, whose mean is drawn.
+        """
+        options, added = self._state.curves, Overlay(name, folder, members)
+        others = tuple(run for run in options.overlays if run.key != added.key)
         if len(others) == len(options.overlays):
             if len(others) == MOST_OVERLAYS:
                 return f"at most {MOST_OVERLAYS} runs"
-            others = (*others, Overlay(name, folder))
+            others = (*others, added)
         self.change(replace(options, overlays=others))
         return ""
 
     def update_runs(self, runs: tuple[Overlay, ...]) -> None:
         """Show what was read of other runs."""
-        read = {run.folder: run for run in runs}
+        read = {run.key: run for run in runs}
         options = self._state.curves
-        self.change(replace(options, overlays=tuple(read.get(run.folder, run) for run in options.overlays)))
+        self.change(replace(options, overlays=tuple(read.get(run.key, run) for run in options.overlays)))
 
-    def drop_run(self, folder: Path) -> None:
+    def drop_run(self, key: OverlayKey) -> None:
         """No longer draw a run."""
-        kept = tuple(run for run in self._state.curves.overlays if run.folder != folder)
+        kept = tuple(run for run in self._state.curves.overlays if run.key != key)
         self.change(replace(self._state.curves, overlays=kept))
 
 
@@ -200,11 +205,11 @@ def reread(runs: Sequence[Overlay]) -> tuple[tuple[Overlay, ...], tuple[tuple[Ov
     """Return the runs whose metrics have changed, with their curves, and those that cannot be read, with reasons."""
     read, failed = [], []
     for run in runs:
-        version = metrics.version(run.folder)
+        version = other_curves.version_of(run)
         if version == run.version:
             continue
         try:
-            read.append(replace(run, curves=read_curves(run.folder), version=version))
-        except RunFolderError as error:
+            read.append(replace(other_curves.read(run), version=version))
+        except (RunFolderError, UnreadableFile) as error:
             failed.append((run, str(error)))
     return tuple(read), tuple(failed)

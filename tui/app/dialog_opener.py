@@ -190,7 +190,7 @@ class DialogOpener:
         pid, folder = self._session()
         self._app.push_screen(
             OverlayPicker(
-                _parent(folder), pid, folder, lambda: {run.folder for run in state.curves.overlays}, curves.toggle_run
+                _parent(folder), pid, folder, lambda: {run.key for run in state.curves.overlays}, curves.toggle_run
             )
         )
 
@@ -216,7 +216,7 @@ class DialogOpener:
         return (about.pid, about.folder) if about is not None else (0, "")
 
     def _open_run(self, run: RunOverview | None) -> None:
-        if run is None or self._app.connection.turn_to(run.pid, run.name):
+        if run is None or (not run.checkpoint and self._app.connection.turn_to(run.pid, run.name)):
             return
         self._app.ending.next_run = run
         self.leave()

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from ...training.bench.facts import Results, facts
 from ...training.exits import DONE
-from .show import console, flat, listed, plain_table, show_json, show_table
+from ..run_table import flat
+from .show import console, listed, plain_table, show_json, show_table
 
 BAR = 30
 

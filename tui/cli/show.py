@@ -44,14 +44,6 @@ def listed(*columns: str) -> Table:
     return table
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested values as one level, with keys joined by points."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
-
-
 def show_table(table: Table) -> None:
     """Print a table without trailing spaces."""
     with console.capture() as drawn:
@@ -175,6 +167,9 @@ def show_preferences(*, schema: bool, json: bool) -> int:
     console.print("\n[findings]", markup=False)
     for name, field in type(found.findings).model_fields.items():
         _show_toml(name, getattr(found.findings, name), field.description or "")
+    console.print("\n[runs]", markup=False)
+    for name, field in type(found.runs).model_fields.items():
+        _show_toml(name, getattr(found.runs, name), field.description or "")
     console.print("\n[keys]", markup=False)
     for key in table().values():
         _show_toml(f'"{key.id}"', key.keys, key.title, bold=key.id in found.keys)

@@ -22,22 +22,24 @@ class Prompt(Modal[str | None]):
     Args:
         question: The text before the input.
         kind: What the input accepts.
+        value: The text in the input at first.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
 
-    def __init__(self, question: str, kind: Literal["integer", "text"] = "integer") -> None:
+    def __init__(self, question: str, kind: Literal["integer", "text"] = "integer", value: str = "") -> None:
         super().__init__()
         self._question = question
         self._kind = kind
+        self._value = value
 
     def compose(self) -> ComposeResult:
         """The question and the input."""
-        most = 7 if self._kind == "integer" else 100
+        most = 7 if self._kind == "integer" else 1000
         hint = "Enter accepts, Esc cancels"
         with Horizontal():
             yield Label(printable(self._question), markup=False)
-            yield Input(type=self._kind, max_length=most, placeholder=hint, select_on_focus=False)
+            yield Input(self._value, type=self._kind, max_length=most, placeholder=hint, select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close with the answer."""

@@ -8,14 +8,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...training.grid.queue import GridRun
 from ...training.runs.overview import RunOverview
+from ...training.runs.statistics import Reals, band
 from ...training.units import RETURN, Figure
-
-Reals = NDArray[np.float64]
-POINTS = 200
 
 
 @dataclass(frozen=True)
@@ -67,15 +64,7 @@ class Group:
 
         Where some have no values yet, or no longer, it is that of the others.
         """
-        curves = [np.array(points, float).T for one in self.members if len(points := one.points()) > 1]
-        if not curves:
-            return np.zeros(0), np.zeros(0), np.zeros(0)
-        x = np.linspace(min(curve[0, 0] for curve in curves), max(curve[0, -1] for curve in curves), POINTS)
-        rows = np.array([np.interp(x, curve[0], curve[1], left=np.nan, right=np.nan) for curve in curves])
-        known = ~np.isnan(rows).all(axis=0)
-        rows, count = rows[:, known], (~np.isnan(rows)).sum(axis=0)[known]
-        deviation = np.nanstd(rows, axis=0) * np.sqrt(count / np.maximum(1, count - 1))  # of a sample, as in `spread`
-        return x[known], np.nanmean(rows, axis=0), deviation
+        return band([np.array(points, float).T for one in self.members if len(points := one.points()) > 1])
 
 
 def groups_of(seen: Sequence[Seen]) -> list[Group]:

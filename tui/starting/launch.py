@@ -158,6 +158,10 @@ def open_next_run(left: AppExit, *, in_process: bool = False) -> int:
     run = left.next_run
     if run is None or left.code == INTERRUPTED:
         return left.code
+    if run.checkpoint:
+        config = load({"resume": str(run.folder), "checkpoint": run.checkpoint}, vouch=ask).config
+        plays = config.model_copy(update={"learn": False, "greedy": True})
+        return run_app(plays, in_process=in_process)
     if run.pid is not None:
         return attach_app(ConnectedSession(find_session(run.name, RUNS)))
     if not run.resumable:

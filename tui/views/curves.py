@@ -67,6 +67,8 @@ BEHIND = ((MAGENTA, ()), (ORANGE, (4, 2)), (YELLOW, (2, 2)), (RED, (6, 2, 2, 2))
 """Color and dashes of the curves of other runs."""
 DIM, DIMMER = 0.7, 0.4
 """Share of the color of the curves of other runs, and of the values behind their average."""
+EDGE = (1, 2)
+"""Dashes of the edges of a band."""
 SLACK = 0.02
 """Share of the range within which a curve without a point at the cursor still has a value there."""
 
@@ -169,6 +171,9 @@ def lines_of(snapshot: Snapshot, name: str, options: CurveOptions) -> list[Line]
     lines = [_line(snapshot.curves.get(name), over, color)]
     for run, (shade, dash) in zip(options.overlays, BEHIND, strict=False):
         lines.append(_line(run.curves.get(name), over, mixed(shade, GROUND, DIM), dash))
+    for run, (shade, _) in zip(options.overlays, BEHIND, strict=False):
+        edges = run.edges.get(name, ())
+        lines += [_line(edge, over, mixed(shade, GROUND, DIMMER), EDGE) for edge in edges]
     if not options.smoothing:
         return lines
     values = lines[0]._replace(color=mixed(color, GROUND, DIMMER))
@@ -237,7 +242,8 @@ def value_near(line: Line, place: float, slack: float) -> float | None:
 
 
 def values_at(lines: Sequence[Line], options: CurveOptions, place: float, slack: float) -> Row:
-    """Return the values of all lines at a place in their colors; of a smoothed curve, at the end the value itself."""
+    """Return the values of all runs at a place in their colors; of a smoothed curve, at the end the value itself."""
+    lines = [*lines[: 1 + len(options.overlays)], *(lines[-1:] if options.smoothing else ())]
     values = [value_near(line, place, slack) for line in lines]
     colors = [BRIGHT, *(line.color for line in lines[1:])]
     if options.smoothing:

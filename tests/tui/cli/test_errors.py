@@ -50,6 +50,9 @@ REFUSED_BY_THE_COMMAND = {
         ("unknown option '--output'; see `pac-tui bench engine --help`",),
     ),
     "keep": Case((*HEADLESS, "--keep", "bset"), 2, ("--keep expects last, best or every:NUMBER", "got 'bset'")),
+    "keep twice": Case(
+        (*HEADLESS, "--keep", "every:3,every:4"), 2, ("--keep expects last, best or every:NUMBER", "every:3,every:4")
+    ),
     "record": Case((*HEADLESS, "--record", "bset"), 2, ("--record expects best, worst or every:NUMBER", "got 'bset'")),
     "parallel": Case((*HEADLESS, "--steps", "1", "--parallel", "2"), 2, ("--parallel is for several trainings",)),
     "no seeds": Case((*HEADLESS, "--steps", "1", "--seeds", ""), 2, ("--seeds expects numbers or ranges",)),

@@ -99,6 +99,91 @@ def test_a_run_without_metadata_is_listed(runs, capsys):
     assert [path.name for path in runs.iterdir()] == ["sound"]
 
 
+def seeds_of(runs, name, learning_rate, returns):
+    """Write a run per return, which differ in their seeds."""
+    for seed, found in enumerate(returns):
+        run = RunFolder.create(runs, f"{name}-s{seed}")
+        config = {"task": "CartPole-v1", "seed": seed, "name": run.name, "settings": {"learning_rate": learning_rate}}
+        run.write_metadata({"task": "CartPole-v1", "trainer": "ppo", "state": "completed", "config": config})
+        for step in (1, 2):
+            run.append_metrics({"iterations": step, "steps": step, "loss/value": 0.5, "return_mean": found * step / 2})
+
+
+def test_runs_have_the_columns_the_order_and_the_condition_that_the_user_chooses(runs, capsys):
+    """Names of settings, metrics and tags; an unknown one is an error with the nearest."""
+    seeds_of(runs, "fast", 1e-3, (10.0, 30.0, 20.0))
+    assert main(["runs", "tag", "fast-s0", "good", "old"]) == 0
+    assert main(["runs", "tag", "fast-s0", "-old"]) == 0
+    assert main(["runs", "note", "fast-s1", "too lucky"]) == 0
+    capsys.readouterr()
+    options = ["--where", "task == 'CartPole-v1' and return >= 20 or tag/good", "--sort", "return"]
+    assert main(["runs", *options, "--columns", "ppo.learning_rate,seed,return,note"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["run", "ppo.learning_rate", "seed", "return", "note"],
+        ["fast-s0", "0.001", "0", "10"],
+        ["fast-s2", "0.001", "2", "20"],
+        ["fast-s1", "0.001", "1", "30", "too", "lucky"],
+    ]
+    assert main(["runs", "--where", "retrun > 3"]) == 2
+    assert "unknown name in --where 'retrun'. Did you mean return?" in capsys.readouterr().err
+    assert main(["runs", "--where", "__import__('os')"]) == 2
+    assert main(["runs", "tag", "fast-s0", "no-word"]) == 2
+
+
+def test_seeds_of_the_same_settings_are_one_column(runs, capsys, tmp_path):
+    """With their figures, and how probable it is that one is better; and in the files."""
+    seeds_of(runs, "fast", 1e-3, (10.0, 30.0, 20.0, 40.0))
+    seeds_of(runs, "slow", 1e-4, (9.0, 11.0, 1.0, 2.0))
+    where = ["--where", "task == 'CartPole-v1'", "--sort", "-learning_rate"]
+    files = ["--csv", str(tmp_path / "a.csv"), "--svg", str(tmp_path / "a.svg")]
+    assert main(["runs", "compare", *where, *files]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split("  ")[-1].strip() == "fast (4 seeds)"
+    assert "94%" in next(line for line in out.splitlines() if line.startswith("better than slow"))
+    rows = (tmp_path / "a.csv").read_text().splitlines()
+    assert rows[0].startswith("run,group,config.seed,config.settings.learning_rate,return_mean")
+    assert len(rows) == 9
+    assert (tmp_path / "a.svg").read_text().count("<polygon") == 2
+    assert main(["runs", "compare", *where, "--json"]) == 0
+    slow, fast = json.loads(capsys.readouterr().out)["groups"]
+    assert (fast["seeds"], fast["mean"], fast["iqm"], fast["better"]["than"]) == (4, 25.0, 25.0, slow["name"])
+    assert fast["better"]["probability"] == 15 / 16
+    assert fast["low"] < 25 < fast["high"]
+
+
+def test_logs_of_other_programs_are_shown(runs, capsys):
+    """One with its curves, several as a list; what cannot be read says why."""
+    for name in ("a", "b"):
+        (runs.parent / "logs" / name).mkdir(parents=True)
+        (runs.parent / "logs" / name / "progress.csv").write_text("rollout/ep_rew_mean,step\n1.5,100\n2.5,200\n")
+    assert main(["runs", "show", "logs/a"]) == 0
+    assert "rollout/ep_rew_mean  2       200    2.500" in capsys.readouterr().out
+    (runs.parent / "logs" / "b" / "progress.csv").write_text("nothing")
+    assert main(["runs", "show", "logs"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[:4] for line in out.splitlines() if "CSV" in line][-1] == ["a", "CSV", "1", "2.500"]
+    assert "b/progress.csv cannot be read" in out
+    assert main(["runs", "show", "logs", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["logs"]) == 2
+    assert main(["runs", "show", "runs"]) == 2
+    assert "has no logs that are known" in capsys.readouterr().err
+
+
+def test_a_run_is_renamed(runs, capsys):
+    """Only by its name, never one that is being trained, never onto something."""
+    assert main(["runs", "rename", "sound", "better"]) == 0
+    RunFolder.create(runs, "other").write_metadata({"task": "drmario", "trainer": "ppo"})
+    assert main(["runs", "rename", "better", "other"]) == 2
+    assert main(["runs", "rename", "better", "../away"]) == 2
+    assert main(["runs", "rename", "runs/better", "away"]) == 2
+    run = RunFolder(runs / "better")
+    run.claim()
+    assert main(["runs", "rename", "better", "away"]) == 2
+    assert "being trained" in capsys.readouterr().err
+    run.release()
+    assert sorted(path.name for path in runs.iterdir()) == ["better", "other"]
+
+
 def test_damaged_lines_of_metrics_are_counted(runs, capsys):
     """`show` and `compare` report skipped lines."""
     path = runs / "sound" / "metrics.jsonl"

@@ -14,6 +14,7 @@ from pac.training.runs.folder import RunFolder
 from pac.training.runs.overview import RunOverview
 from pac.tui.dialogs.run_picker import RunPicker
 from pac.tui.dialogs.run_rows import facts
+from pac.tui.preferences import InUse
 
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, tidy
@@ -123,6 +124,72 @@ async def test_the_input_filters(fake, runs, open_app):
         await seen(app, "1 of 4")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, RunPicker))
+
+
+@pytest.mark.thorough
+async def test_runs_are_put_in_order(fake, runs, open_app, monkeypatch, tmp_path):
+    """Tags, columns, order, a condition, another name; what is refused says why, and removing asks."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(InUse, "now", None)
+    monkeypatch.setattr(InUse, "kept", None)
+    async with open_app(fake, (130, 40)) as (app, pilot):
+
+        async def answer(key, question, text):
+            await pilot.press(key)
+            await seen(app, question)
+            await pilot.press(*text, "enter")
+            await until(lambda: isinstance(app.screen, RunPicker))
+
+        await opened(app, pilot)
+        await pilot.press(*"usual")
+        await seen(app, "1 of 1")
+        await answer("ctrl+t", "tags of usual", "good")
+        await seen(app, "tags       good")
+        await answer("ctrl+o", "columns, such as", "tags,returm")
+        await seen(app, "unknown column 'returm'. Did you mean return?")
+        await answer("ctrl+o", "columns, such as", "tags,return")
+        await answer("ctrl+s", "sort by, such as", "-return")
+        await seen(app, "return", "3.900")
+        text = (tmp_path / "config" / "pac-tui" / "config.toml").read_text()
+        assert text == '[runs]\ncolumns = ["tags", "return"]\nsort = "-return"\n'
+        await pilot.press("escape", *"?tag/good and return > 3")
+        await seen(app, "1 of 1", "usual")
+        await pilot.press(*" and")
+        await seen(app, "expected a number or a name at the end")
+        await pilot.press("escape", *"usual")
+        await answer("ctrl+r", "new name of usual", "-2")
+        await seen(app, "usual-2")
+        await answer("ctrl+x", "remove usual-2", "n")
+        assert (runs / "usual-2").is_dir()
+        await answer("ctrl+x", "remove usual-2", "y")
+        await until(lambda: not (runs / "usual-2").exists())
+        run = RunFolder(runs / "cart")
+        run.claim()
+        await pilot.press("escape", *"cart")
+        await answer("ctrl+x", "remove cart", "y")
+        await seen(app, "is being trained by process")
+        run.release()
+        assert run.path.is_dir()
+
+
+@pytest.mark.thorough
+async def test_a_checkpoint_is_chosen_with_the_arrows(fake, runs, open_app):
+    """Enter has it play, after the usual question."""
+    (runs / "usual" / "checkpoints" / "step-000000010000").mkdir()
+    async with open_app(fake, (130, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await seen(app, "1 of 4")
+        for _ in range(4):
+            if app.screen.item.name == "usual":
+                break
+            await pilot.press("down")
+        await seen(app, "checkpoint", "40k")
+        await pilot.press("left", "left")
+        await seen(app, "10k", "Enter has this checkpoint play")
+        await pilot.press("enter")
+        await seen(app, "Leave toy-run for usual")
+        assert app.ending.next_run.checkpoint == "10000"
+        await pilot.press("escape")
 
 
 @pytest.mark.thorough

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -30,7 +32,21 @@ RUNS = Path("runs")
 NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"
 """The name of a run is a folder's name: printable, without a slash, and not only dots."""
 SWITCHES = (bool, bool | None)
+SIZES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 LIMITS = ("steps", "frames", "episodes", "seconds")
+
+
+def _read_count(value: Any) -> Any:
+    """Return the number that `500k`, `2M`, `1.5G` or `1e6` means; other values as they are."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(k|M|G|e\d{1,2})", value.strip()) if isinstance(value, str) else None
+    if not found:
+        return value
+    number = Decimal(found[1]) * (SIZES.get(found[2]) or Decimal(f"1{found[2]}"))
+    return int(number) if number == int(number) else value
+
+
+Count: TypeAlias = Annotated[PositiveInt, BeforeValidator(_read_count)]
+"""A whole number, as text also with a unit."""
 
 
 def _split_conditions(value: Any) -> Any:
@@ -118,15 +134,15 @@ class Config(StrictModel):
         json_schema_extra={"names": "nothing"},
     )
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Random seed.")
-    steps: PositiveInt | None = Field(
-        None, description="Stop after this many environment steps.", json_schema_extra=COUNTED
+    steps: Count | None = Field(
+        None, description="Stop after this many environment steps: `2000000`, `2M` or `2e6`.", json_schema_extra=COUNTED
     )
-    frames: PositiveInt | None = Field(
+    frames: Count | None = Field(
         None,
         description="Stop after this many frames, or iterations of a poker solver.",
         json_schema_extra=COUNTED,
     )
-    episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.", json_schema_extra=COUNTED)
+    episodes: Count | None = Field(None, description="Stop after this many episodes.", json_schema_extra=COUNTED)
     seconds: PositiveFloat | None = Field(
         None,
         description="Stop after this many seconds of training since the start or the resume.",

@@ -32,12 +32,15 @@ def stacks_of(directory: Path) -> dict[str, Any]:
 
 
 def stack_lines(answer: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text with all stacks, each with its level: 0 processes, 1 threads, 2 functions."""
+    """Yield the lines of a text with all stacks, each with its level: 0 processes, 1 threads, 2 functions.
+
+    The main thread of a process, whose name is empty, comes first.
+    """
     for process in answer["processes"]:
         yield 0, printable(f"{process['process']} (process {process['pid']})")
         for line in printable(str(process.get("text", "")), "\n").splitlines():
             yield 1, line
-        for thread in process.get("threads", ()):
+        for thread in sorted(process.get("threads", ()), key=lambda thread: bool(thread["thread"])):
             yield 1, printable(thread["thread"]) or "main thread"
             for file, number, function in thread["stack"]:
                 yield 2, printable(f"{function}  {file}:{number}")

@@ -104,6 +104,14 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "number"), [("500k", 500_000), ("2M", 2_000_000), ("1.5G", 1_500_000_000), ("1e6", 1_000_000), ("7", 7)]
+)
+def test_a_limit_may_have_a_unit(text, number):
+    """As people write numbers of steps."""
+    assert load({"steps": text}, environ={}).config.steps == number
+
+
+@pytest.mark.parametrize(
     ("flags", "parts"),
     [
         ({"num_envs": "0"}, ["--num-envs", "from 1 to 1,000,000", "'0'"]),
@@ -111,6 +119,7 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
         ({"num_envs": "many"}, ["a whole number", "'many'"]),
         ({"seconds": "-1"}, ["--seconds expects a number above 0"]),
         ({"steps": "0"}, ["--steps expects a whole number of at least 1"]),
+        ({"steps": "0.0005k"}, ["--steps expects a whole number of at least 1, got '0.0005k'"]),
         ({"strict": "perhaps"}, ["--strict expects true or false"]),
         ({"trainer": "pppo"}, ["unknown trainer 'pppo'", "Did you mean ppo?"]),
         ({"backend": "shmem"}, ["unknown backend 'shmem'", "Did you mean shm?"]),

@@ -18,10 +18,12 @@ from .scaling import measure
 
 MEASURED = 2.5
 """Seconds of training per measurement; what an iteration takes longer is added by the session."""
-BETTER = 1.05
-"""By how much a setting must be faster to be preferred: less is noise, and smaller numbers are."""
+BETTER = 1.03
+"""By how much a setting must be faster to be preferred: less is noise."""
 BACKENDS = ("shm", "threads", "inline")
 MOST_WORKERS = 64
+LEAP, LEAPS = 4, 2
+"""The factor between two numbers of environments, and how many are tried in any case: the first may gain nothing."""
 ROUNDS = 3
 """Measurements of the default and of the best settings, in turn."""
 
@@ -84,6 +86,7 @@ class Tuner:
     ) -> None:
         self._config, self._seconds, self._progress, self._run, self._clock = config, seconds, progress, run, clock
         self._begun, self._longest = clock(), 0.0
+        self._took: list[float] = []  # seconds of each measurement, that of the default first
         self._device, self._trainer, self._settings = "", trainer_of(config), effective_settings(config)
         self.trials: list[Trial] = []
         self.default = self._tried(Trial(config.backend, num_envs_of(config), config.workers))
@@ -92,7 +95,7 @@ class Tuner:
     def _time_left(self) -> bool:
         """Whether there is time for another measurement and for the comparison at the end."""
         left = self._seconds - (self._clock() - self._begun)
-        return left > (2 * ROUNDS - 1) * self._longest
+        return left > self._longest + (ROUNDS - 1) * (self._longest + self._took[0])
 
     def _tried(self, trial: Trial) -> Trial:
         """Return a trial with a measurement; one with the same settings is not measured again."""
@@ -117,7 +120,8 @@ class Tuner:
             if trial.rates or not self.trials[1:]:
                 raise
             trial.error = str(error).partition("\n")[0]
-        self._longest = max(self._longest, self._clock() - begun)
+        self._took.append(self._clock() - begun)
+        self._longest = max(self._took)
 
     def search(self) -> Trial:
         """Return the best settings that were found in the time."""
@@ -135,7 +139,7 @@ class Tuner:
             for number in range(1, ROUNDS):
                 for trial in (best, self.default) if number % 2 else (self.default, best):
                     self._measure(trial)
-        return best if best.rate > self.default.rate else self.default
+        return best if best.rate > BETTER * self.default.rate else self.default
 
     def _best_of(self, best: Trial, candidates: Callable[[Trial], Iterator[Trial]]) -> Trial:
         """Return the best of some candidates, each of which follows from the best so far."""
@@ -143,7 +147,9 @@ class Tuner:
         for trial in generator:
             if not self._time_left:
                 break
-            if self._tried(trial).rate > BETTER * best.rate:
+            # Of equally fast ones, that whose N is nearer to the user's, since N changes what is learned.
+            nearer = self.default.num_envs <= trial.num_envs < best.num_envs
+            if self._tried(trial).rate * (BETTER if nearer else 1 / BETTER) > best.rate:
                 best = self._tried(trial)
         return best
 
@@ -161,19 +167,22 @@ class Tuner:
                 yield replace(best, workers=count, rates=[])
 
     def _counts(self, best: Trial) -> Iterator[Trial]:
-        """Ever more environments while that is faster, then fewer than at first."""
+        """Ever more environments while that is faster, by factors of four; then twice and half the best number."""
         own = best.workers == best.num_envs  # a worker for each
-        count, rate = best.num_envs, best.rate
-        while 2 * count <= MAX_ENVS:
-            count *= 2
-            trial = replace(best, num_envs=count, workers=min(count, MOST_WORKERS) if own else best.workers, rates=[])
-            yield trial
-            found = self._tried(trial).rate
-            if found <= BETTER * rate:
-                break
-            rate = found
-        if rate == best.rate and best.num_envs >= 4:
-            yield replace(best, num_envs=best.num_envs // 2, rates=[])
+
+        def of(count: int) -> Trial:
+            return replace(best, num_envs=count, workers=min(count, MOST_WORKERS) if own else best.workers, rates=[])
+
+        found = {best.num_envs: best.rate}
+        count = best.num_envs * LEAP
+        while count <= MAX_ENVS and (len(found) <= LEAPS or max(found, key=lambda one: found[one]) == count // LEAP):
+            yield of(count)
+            found[count] = self._tried(of(count)).rate
+            count *= LEAP
+        top = max(found, key=lambda one: found[one])
+        for count in (2 * top, top // 2):
+            if count not in found and (count > top or top >= 4):
+                yield of(count)
 
     def _threads(self, best: Trial) -> Iterator[Trial]:
         """Threads of the learner fight with the workers for the cores, or use those that are idle."""

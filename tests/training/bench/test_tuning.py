@@ -50,12 +50,12 @@ def test_environments_that_compute_nothing_stay_in_the_process():
 
 
 def test_what_is_not_faster_is_left_as_it_is():
-    """Settings that are less than five percent faster are not preferred, and a backend may be impossible."""
+    """Settings that are less than three percent faster are not preferred, and a backend may be impossible."""
 
     def rate(backend, n, _workers, **_):
         if backend == "threads":
             raise BadParameter("threads steps only built-in games")
-        return 100 + n / 100
+        return 100 + min(n, 200) / 100
 
     best, tuner, _ = searched(rate)
     assert best is tuner.default

@@ -164,7 +164,10 @@ class Tuner:
         cores = usable_cores()
         for count in dict.fromkeys((min(best.num_envs, MOST_WORKERS), 4 * cores, 2 * cores, cores, 1)):
             if count <= best.num_envs and not (best.workers is None and count == cores):
-                yield replace(best, workers=count, rates=[])
+                trial = replace(best, workers=count, rates=[])
+                yield trial
+                if self._tried(trial).rate > BETTER * best.rate:
+                    break  # fewer would be slower
 
     def _counts(self, best: Trial) -> Iterator[Trial]:
         """Ever more environments while that is faster, by factors of four; then twice and half the best number."""

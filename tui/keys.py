@@ -94,6 +94,8 @@ TABLE: dict[str, tuple[Key, ...]] = {
             word="hot lines", needs=SESSION),
         Key("stacks", "K", "Stacks: where every thread of every process is, also if the training is stuck",
             "dialogs.stacks", word="stacks", needs=SESSION),
+        Key("memory", "M", "Memory of each process over time, what it is for, lines that allocate, and the GPU",
+            "dialogs.memory", word="memory", needs=SESSION),
         Key("view.logs", "o", "Output of training and workers", "navigation.show('logs')",
             help="output, search it", word="output"),
         Key("logs.search", "slash", "Search the output", "dialogs.ask_search", within="logs"),

@@ -101,6 +101,20 @@ def usage(pid: int | None = None) -> tuple[float, int]:
         return 0.0, 0
 
 
+def private_memory(pid: int) -> int | None:
+    """Return the resident memory in bytes that belongs to no file and no other process: heap, stacks, arrays.
+
+    A leak is in it, and neither libraries nor memory that processes share. None where it is unknown.
+    """
+    if sys.platform != "linux":
+        return None
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_bytes().split()
+    except (OSError, ValueError):
+        return None
+    return (int(resident) - int(shared)) * PAGE_BYTES
+
+
 @dataclass(frozen=True)
 class BackendEvent:
     """A message for the user.

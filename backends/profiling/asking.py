@@ -1,4 +1,4 @@
-"""Asks the processes of a session where they spend their time: workers answer through a socket in its directory.
+"""Asks the processes of a session where they spend time and memory: workers answer through a socket in its directory.
 
 A worker's thread blocks until it is asked. A request and its answer are one line of JSON each; then the connection is
 closed. Only the user may enter the directory.
@@ -20,9 +20,12 @@ from typing import Any, NamedTuple
 
 from ...envs.files import parse_json
 from ..system.sockets import bind, connect, out_of_reach
+from . import allocations
 from .sampling import Sampler
 
 SUFFIX = ".stacks"
+SAMPLE, ALLOCATIONS = "seconds", "allocations"
+"""What is asked for."""
 MOST_SECONDS = 2.0
 """The longest time that one request samples, in s; whoever samples longer asks again."""
 PATIENCE = 2.0
@@ -58,13 +61,20 @@ def _serve(wire: socket.socket, sampler: Sampler) -> None:
 
 
 def answer_to(line: bytes, sampler: Sampler) -> Mapping[str, Any]:
-    """Return the answer to a request: a sample of so many `seconds`, or the stacks now if that is 0."""
+    """Return the answer to a request: a sample of so many `seconds`, or the stacks now if that is 0.
+
+    With `allocations` instead, it is which lines have allocated memory for so many seconds.
+    """
     with suppress(ValueError):
         request = parse_json(line)
-        seconds = request.get("seconds") if isinstance(request, dict) and len(request) == 1 else None
-        if isinstance(seconds, int | float) and 0 <= seconds <= MOST_SECONDS:
-            return sampler.sample(seconds) if seconds else sampler.stacks()
-    return {"error": f'expected {{"seconds": 0 to {MOST_SECONDS:g}}} on one line'}
+        kind, seconds = next(iter(request.items())) if isinstance(request, dict) and len(request) == 1 else ("", None)
+        if isinstance(seconds, int | float):
+            if kind == SAMPLE and 0 <= seconds <= MOST_SECONDS:
+                return sampler.sample(seconds) if seconds else sampler.stacks()
+            if kind == ALLOCATIONS and 0 < seconds <= allocations.MOST_SECONDS:
+                return allocations.allocations(sampler.name, seconds)
+    limits = f'{{"{SAMPLE}": 0 to {MOST_SECONDS:g}}} or {{"{ALLOCATIONS}": up to {allocations.MOST_SECONDS:g}}}'
+    return {"error": f"expected {limits} on one line"}
 
 
 class Asked(NamedTuple):
@@ -74,7 +84,7 @@ class Asked(NamedTuple):
     wire: socket.socket
 
 
-def ask(folders: Iterable[Path], seconds: float) -> list[Asked]:
+def ask(folders: Iterable[Path], seconds: float, kind: str = SAMPLE) -> list[Asked]:
     """Ask the workers whose sockets are in some folders, without waiting for answers."""
     asked = []
     for path in sorted(found for folder in folders for found in folder.glob(f"*{SUFFIX}")):
@@ -82,7 +92,7 @@ def ask(folders: Iterable[Path], seconds: float) -> list[Asked]:
         wire.settimeout(PATIENCE)
         try:
             connect(wire, path)
-            wire.sendall(json.dumps({"seconds": seconds}).encode() + b"\n")
+            wire.sendall(json.dumps({kind: seconds}).encode() + b"\n")
         except OSError:  # it has ended
             wire.close()
         else:

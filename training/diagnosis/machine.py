@@ -12,6 +12,8 @@ from types import FrameType
 from typing import NamedTuple
 
 from ...backends.system.cores import folders
+from .gpu import GpuEvidence
+from .memory import MemoryEvidence
 
 KEPT = 720
 STRIDE = 5
@@ -56,12 +58,17 @@ class MachineEvidence:
     """Samples of the machine, and of what the training thread was doing.
 
     The sampler thread adds; the training thread copies. Appending to a deque and copying one are atomic.
+
+    Attributes:
+        memory: The memory of each process.
+        gpu: The GPU over time.
     """
 
     def __init__(self) -> None:
         self.recent: deque[MachineSample] = deque(maxlen=RECENT)
         self.hour: deque[MachineSample] = deque(maxlen=KEPT)
         self.work: deque[str] = deque(maxlen=RECENT)
+        self.memory, self.gpu = MemoryEvidence(), GpuEvidence()
         self.thread = 0
         self._count = 0
 

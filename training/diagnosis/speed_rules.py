@@ -14,6 +14,7 @@ from ...backends.system.segment import human_bytes
 from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.records import Severity
 from .evidence import Evidence
+from .memory import MIB, full_in, leaks
 from .rules import SPEED, Measured, rule
 
 SLOW_WINDOWS, LASTING = 3, 15
@@ -271,7 +272,7 @@ def gpu_idle(evidence: Evidence) -> Iterator[Measured]:
     "memory-grows",
     SPEED,
     Severity.WARNING,
-    sentence="memory grows by {rate} per minute: at this pace the machine is full in {left}",
+    sentence="memory grows by {rate} per minute{most}: at this pace the machine is full in {left}",
     why="When memory is full, the system ends a process, most likely this one.",
     advice="look for lists that grow with each step or episode: stored observations, infos, tensors with their graph "
     "(`.item()` or `.detach()` what you keep)",
@@ -292,7 +293,35 @@ def memory_grows(evidence: Evidence) -> Iterator[Measured]:
     if growing >= STEADY and sizes[-1] > (1 + SWELLING) * sizes[0] and rate > 0:
         left = samples[-1].available / rate
         minutes = f"{left / 60:,.0f} minutes"
-        yield Measured(left, {"rate": human_bytes(60 * rate), "left": minutes})
+        largest = evidence.machine.memory.largest
+        most = "" if largest is None else f", most of it in the {largest.name}"
+        yield Measured(left, {"rate": human_bytes(60 * rate), "left": minutes, "most": most})
+
+
+@rule(
+    "worker-leaks",
+    SPEED,
+    Severity.WARNING,
+    sentence="the memory of {who} grows by {value:.1f} MiB per minute{each}, and the machine is full in {left}",
+    why="When memory is full, the system ends a process, most likely this one.",
+    advice="press M for its memory over time; `pac-tui memory RUN --lines` names the lines that keep memory. Look for "
+    "lists, caches and histories in the environment that `reset` does not empty",
+    threshold=0.5,
+    unit="MiB per minute",
+    source="our choice: 720 MiB per day. The rate is the median of the slopes between all pairs of points (Theil 1950, "
+    "Sen 1968)",
+    needs="60 s of a process next to others that do the same; 195 s if all of them grow, or if there is one only",
+)
+def worker_leaks(evidence: Evidence) -> Iterator[Measured]:
+    """The own memory of a process that steps environments grows in each part of the time, and faster than others'."""
+    samples = evidence.machine.recent
+    available = samples[-1].available if samples else 0
+    for leak in leaks(evidence.machine.memory.processes):
+        first, count = leak.processes[0], len(leak.processes)
+        who, each = (f"all {count} processes", " each") if count > 1 else (f"{first.name} ({first.steps})", "")
+        numbers = {"who": who, "each": each, "left": full_in(available, count * leak.rate)}
+        alone = count == 1 and first.envs[1] - first.envs[0] == 1
+        yield Measured(leak.rate / MIB, numbers, first.envs[0] if alone else -1)
 
 
 @rule(

@@ -8,10 +8,12 @@ arguments are checked.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from ...backends.profiling import allocations
 from ...backends.profiling.asking import MOST_SECONDS
 from ...envs import PacError
 from ...envs.errors import brief
@@ -26,6 +28,7 @@ from ..telemetry.segment_layout import MAX_PROCESSES
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
+from .memory import Part, buffer_part, memory_of, trainer_parts
 from .num_envs_planner import BASELINE_ENVS
 from .profiler import Profiler
 from .services import Services
@@ -57,6 +60,7 @@ EpisodeNumber: TypeAlias = Annotated[int, Bounds(ge=0, lt=2**63)]
 Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
 Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Sampled: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_SECONDS)]
+Followed: TypeAlias = Annotated[float, Bounds(ge=1, le=allocations.MOST_SECONDS)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Since: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_TIME)]
 StepCounts: TypeAlias = Annotated[list[EpisodeNumber], Length(most=MAX_PROCESSES)]
@@ -136,6 +140,29 @@ class BaseCommands:
     def as_stacks(self, _viewer: Viewer, /) -> Answer:
         """Return the stacks of all threads of all processes."""
         return self._profiler.stacks()
+
+    def as_memory(self, _viewer: Viewer, /) -> Answer:
+        """Return the memory of each process over time, what each part of it is, and the GPU; see `memory_of`."""
+        return memory_of(self._debugger.diagnosis.evidence.machine, self._services.directory, self._parts())
+
+    def _parts(self) -> list[Part]:
+        """Return what is known of this process's own memory and of the buffer."""
+        return []
+
+    def as_allocations(self, _viewer: Viewer, /, seconds: Followed) -> Answer:
+        """Follow the allocations of all processes for some seconds, and answer which lines have kept memory.
+
+        The steps per second before and meanwhile say what that costs.
+        """
+        before = float(self._services.writer.array("state")["sps"])
+        steps = self._steps()
+        begun = time.monotonic()
+        found = self._profiler.allocations(seconds)
+        during = (self._steps() - steps) / (time.monotonic() - begun)
+        return {"processes": found, "before": before if math.isfinite(before) else None, "during": during}
+
+    def _steps(self) -> int:
+        return self._services.counter.counts.steps
 
     def as_trace(self, _viewer: Viewer, /, after: Since = 0.0, counts: StepCounts | None = None) -> Answer:
         """Return what all threads, processes and workers did since the last such answer; see `Tracing.part`."""
@@ -245,6 +272,14 @@ class Commands(BaseCommands):
         except (PacError, OSError) as error:
             raise CommandRefused(f"this state cannot be saved: {error}") from error
         return {"paths": [str(path.resolve()) for path in paths]}
+
+    def _parts(self) -> list[Part]:
+        backend = self._envs.backend
+        if backend is None:
+            return []
+        buffer = backend.buffer
+        parts = [buffer_part(buffer, buffer.slots, ring=buffer.order.ring, shared=backend.segment is not None)]
+        return [*parts, *trainer_parts(self._debugger.policy, buffer)]
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""

@@ -13,12 +13,17 @@ import numpy as np
 
 from ...backends.system.segment import human_bytes
 from ...envs.unknown import UNKNOWN
+from ..diagnosis.gpu import GpuReading
 from ..telemetry.records import SYSTEM
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MIG = "MIG-"
 KINDS = ("GPU-", MIG)
 """Prefixes of the unique ids of whole GPUs and of MIG instances, which PyTorch leaves out."""
+
+
+SM = 1
+"""NVML's number of the clock of the streaming multiprocessors."""
 
 
 def cuda_uuid(index: int) -> str | None:
@@ -73,6 +78,32 @@ class Gpu:
             "vram_total": 0 if memory is None else memory.total,
             "gpu_name": name,
         }
+
+    def reading(self) -> GpuReading | None:
+        """Return what is known of the GPU that was read last, for curves; None without one, or before `read`."""
+        nvml, handle = self._nvml, self._handle
+        if handle is None:
+            return None
+
+        def asked(function: str, *arguments: Any) -> Any:
+            known = getattr(nvml, function, None)  # versions of the package differ
+            return None if known is None else self._ask(known, handle, *arguments)
+
+        memory, load = asked("nvmlDeviceGetMemoryInfo"), asked("nvmlDeviceGetUtilizationRates")
+        throttled = asked("nvmlDeviceGetCurrentClocksEventReasons")
+        if throttled is None:
+            throttled = asked("nvmlDeviceGetCurrentClocksThrottleReasons")
+        return GpuReading(
+            load=UNKNOWN if load is None else load.gpu,
+            memory=UNKNOWN if memory is None else memory.used,
+            clock=_number(asked("nvmlDeviceGetClockInfo", SM)),
+            power=_number(asked("nvmlDeviceGetPowerUsage")) / 1000,
+            throttled=throttled or 0,
+            clock_limit=_number(asked("nvmlDeviceGetMaxClockInfo", SM)),
+            power_limit=_number(asked("nvmlDeviceGetEnforcedPowerLimit")) / 1000,
+            total=UNKNOWN if memory is None else memory.total,
+            name=_text(asked("nvmlDeviceGetName")),
+        )
 
     def all(self) -> list[str]:
         """Return name and memory of each GPU of the machine; for a divided one, those of its first MIG instance."""
@@ -148,6 +179,10 @@ class Gpu:
             return function(*arguments)
         except self._nvml.NVMLError:
             return None
+
+
+def _number(value: float | None) -> float:
+    return UNKNOWN if value is None else value
 
 
 def _text(name: str | bytes | None) -> str:

@@ -1,4 +1,4 @@
-"""Answers where the processes of a session spend their time: this one, its workers and its trainer's processes."""
+"""Answers where the processes of a session spend their time, and which lines of their code allocate memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...backends.profiling.asking import PATIENCE, answers, ask
+from ...backends.profiling.allocations import allocations
+from ...backends.profiling.asking import ALLOCATIONS, PATIENCE, answers, ask
 from ...backends.profiling.sampling import Sampler
 from ...backends.system.segment import known_directories
 from ..own_threads import OwnThread
@@ -48,6 +49,12 @@ class Profiler:
             asked = ask(known_directories(), 0.0)
             own = self._sampler.stacks()
             return {"processes": [own, *answers(asked, 0.0, dump=True)], "elsewhere": [*self._elsewhere()]}
+
+    def allocations(self, seconds: float) -> list[Mapping[str, Any]]:
+        """Return which lines of each process have allocated memory for so long from now."""
+        with self._alone():
+            asked = ask(known_directories(), seconds, ALLOCATIONS)
+            return [allocations(self._sampler.name, seconds), *answers(asked, 0.0)]
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -6,17 +6,18 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ...backends import usable_cores
-from ...backends.core.status import usage
+from ...backends.core.status import private_memory, usage
 from ...backends.system.cores import MachineLoad, machine_memory
 from ...envs.spaces.drawing import BUDGET
 from ...envs.unknown import UNKNOWN
 from ..diagnosis.machine import Counters, MachineSample
+from ..diagnosis.memory import Who
 from ..own_threads import OwnThread
 from ..telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter
 from ..telemetry.records import AUDIENCE, SYSTEM, Level
@@ -40,7 +41,7 @@ class SystemSampler:
 
     Before each pass, it checks the viewers, and calls `checks`. `processes` returns those of the trainer, `learning`
     whether the training thread is known to compute outside of the environments, and `workers` the ids of a script's
-    processes that step an environment each.
+    processes that step an environment each. `name` is what this process is called.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class SystemSampler:
         processes: Callable[[], list[ProcessStatus]] = list,
         learning: Callable[[], bool] = lambda: False,
         workers: Callable[[], Sequence[int]] = tuple,
+        name: str = "session",
     ) -> None:
         self._publishing, self._directory = services.publishing, services.directory
         self._viewers, self._events, self._state = services.viewers, services.events, services.state
@@ -64,6 +66,7 @@ class SystemSampler:
         self._thread = OwnThread(self._run, "sampler")
         self._load = MachineLoad()
         self._cpu, self._shown = RateMeter(unknown=0.0), RateMeter(unknown=0.0)
+        self._name = name
         self._gpu = Gpu()
         self._failed: set[str] = set()
 
@@ -135,6 +138,7 @@ class SystemSampler:
         cpu_seconds = own_seconds + sum(status.cpu_seconds for status in others)
         memory, available = machine_memory()
         gpu = self._gpu.read(self._state.device)
+        self._machine.gpu.add(time.monotonic(), self._gpu.reading())
         values: dict[str, Any] = {
             "cores": usable_cores(),
             "cpu": 100 * self._cpu.update(cpu_seconds, time.monotonic()),
@@ -152,7 +156,9 @@ class SystemSampler:
             SYSTEM.put(system, values)
         used = self._state.device.startswith("cuda")
         spent = {status.index: status.cpu_seconds for status in others if status.role is ProcessRole.WORKER}
-        spent |= {index: usage(pid)[0] for index, pid in enumerate(self._script_workers())}
+        script = [(pid, *usage(pid)) for pid in self._script_workers()]
+        spent |= {index: seconds for index, (_, seconds, _) in enumerate(script)}
+        self._note_memory(own_rss, others, ((pid, rss) for pid, _, rss in script))
         self._machine.add(
             MachineSample(
                 time.monotonic(),
@@ -163,6 +169,27 @@ class SystemSampler:
                 *_slowest(spent),
             )
         )
+
+    def _note_memory(self, rss: int, others: Iterable[ProcessStatus], script: Iterable[tuple[int, int]]) -> None:
+        """Add the memory of this process, of others, and of a script's, given as ids and resident memory."""
+        resident: dict[Who, int] = {(self._name, os.getpid()): rss}
+        envs: dict[Who, tuple[int, int]] = {}
+        elsewhere: set[Who] = set()
+        for status in others:
+            who = f"{status.role} {status.name or status.index + 1}", status.pid
+            resident[who] = status.rss
+            if status.role is ProcessRole.WORKER:
+                envs[who] = status.first_env, status.end_env
+                elsewhere |= {who} if status.device else set()
+        for index, (pid, size) in enumerate(script):
+            who = f"process {index + 1}", pid
+            resident[who], envs[who] = size, (index, index + 1)
+        sizes = {}
+        for who, size in resident.items():
+            own = None if who in elsewhere else private_memory(who[1])
+            if size:  # it runs
+                sizes[who] = (size, 0) if own is None else (own, max(0, size - own))
+        self._machine.memory.add(time.monotonic(), sizes, envs)
 
 
 def _slowest(spent: Mapping[int, float]) -> tuple[float, int]:

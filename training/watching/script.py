@@ -167,7 +167,7 @@ class WatchedScript:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
         checks = (self._run.write, services.worker_timing.update)
-        self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers)
+        self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers, name="script")
         self.sampler.start()
         self.clock.start()
         _open.add(self)

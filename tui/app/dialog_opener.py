@@ -147,6 +147,12 @@ class DialogOpener:
 
         self._app.push_screen(Stacks(self._app.connection.target.stacks))
 
+    def memory(self) -> None:
+        """Show the memory of all processes."""
+        from ..dialogs.memory import Memory
+
+        self._app.push_screen(Memory(self._app.connection.target.own_client))
+
     def episodes(self) -> None:
         """List the last episodes; the session writes the one that the user chooses to a file."""
 

@@ -250,6 +250,29 @@ def stacks(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS
 
 
 @app.command
+def memory(
+    name: Annotated[str, Parameter(name="RUN")],
+    *,
+    lines: Annotated[bool, Parameter(negative="")] = False,
+    seconds: Annotated[float, Parameter(validator=Number(gte=1, lte=60))] = 10.0,
+    runs_dir: Path = RUNS,
+    json: Json = False,
+) -> int:
+    """Show the memory of each process of a running session or watched script, its growth, and what it is for.
+
+    Args:
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        lines: Also follow the allocations of all processes, which slows them, and list the lines that keep memory.
+        seconds: For how long to follow them.
+        runs_dir: Folder that contains the runs.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .memory import show_memory
+
+    return show_memory(name, runs_dir, seconds if lines else None, json=json)
+
+
+@app.command
 def relay(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RUNS) -> int:
     """Send a running session over stdin and stdout; `pac-tui attach HOST:RUN` runs this command on HOST.
 

@@ -14,7 +14,7 @@ _pac_tui_values() {{
         --trainer) names="{trainers}" ;;
         --backend) names="{backends}" ;;
         --device) names="auto cpu cuda mps" ;;
-        --resume|--run|attach|compare|eval|profile|stacks|trace) names="latest"; runs=(runs/*/) ;;
+        --resume|--run|attach|compare|eval|memory|profile|stacks|trace) names="latest"; runs=(runs/*/) ;;
     esac
     if [[ $here == --*.* ]]; then
         COMPREPLY=($(compgen -W "{settings}" -- "$here"))

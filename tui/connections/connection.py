@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ...envs import PacError
-from ...training.session.control import SessionClient, SessionGone
+from ...training.session.control import TIMEOUT, SessionClient, SessionGone
 from ...training.session.host import RunningSession, Starting
 from ...training.stacks import stacks_of
 from ...training.telemetry.blocks import TelemetryReader
@@ -119,14 +119,17 @@ class SessionConnection:
         assert client is not None
         return client.call(command, **arguments)
 
-    def own_client(self) -> SessionClient:
+    def own_client(self, timeout: float = TIMEOUT) -> SessionClient:
         """Return another connection to the session, for commands that take long: no other waits for their answers.
+
+        Args:
+            timeout: Seconds within which it answers.
 
         Raises:
             PacError: The session could not start, or does not answer.
         """
         directory = self.wait().directory
-        return SessionClient(self._reader.directory if self._reader is not None else directory)
+        return SessionClient(self._reader.directory if self._reader is not None else directory, timeout)
 
     def stacks(self) -> dict[str, Any]:
         """Return the stacks of all threads, also if the session does not answer."""

@@ -1,0 +1,213 @@
+"""The memory of each process of a training over time, and how fast it grows; the sampler thread adds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+MIB = 1 << 20
+EACH, PARTS = 5, 4
+"""Samples, one per second, of which the median is one point; and parts of the time, in each of which a leak grows."""
+SHORT, LONG = 45, 180
+"""Seconds over which growth is measured where there are processes to compare with, and where there are none."""
+WARM_UP = 15
+"""Seconds of a new process that are left out: it imports libraries, and its first steps fill caches."""
+LAST = 0.5
+"""By what share of its mean rate memory still grows in the last part: what fills up grows ever slower."""
+JUMP = 0.6
+"""The largest share of the growth that may be in one part: memory that is taken once is no leak."""
+APART = 3.0
+"""By how many times the usual difference between others a process grows faster than they do, if it leaks."""
+KEPT = 240
+"""Points of a curve; there are between half as many and so many."""
+
+Who: TypeAlias = tuple[str, int]
+"""What a process is called, and its id."""
+
+
+class Series:
+    """Rows of numbers over the whole time, in a limited number of points: the distance between two doubles.
+
+    One thread adds; others copy.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, ...]] = []
+        self._stride, self._count = 1, 0
+
+    def add(self, *row: float) -> None:
+        """Add a row; not every one is kept."""
+        if self._count % self._stride == 0:
+            self._rows.append(row)
+            if len(self._rows) >= KEPT:
+                self._rows, self._stride = self._rows[::2], 2 * self._stride
+        self._count += 1
+
+    def rows(self) -> list[tuple[float, ...]]:
+        """Return the rows, oldest first."""
+        return self._rows.copy()
+
+
+class Growth(NamedTuple):
+    """How memory grows.
+
+    Attributes:
+        rate: Bytes per minute, the median of the slopes between all pairs of points (Theil and Sen).
+        steady: Whether it grows in each part of the time, and not ever slower.
+    """
+
+    rate: float
+    steady: bool
+
+
+class ProcessMemory:
+    """The memory of one process.
+
+    Attributes:
+        name: What it is called, such as `worker 3`.
+        pid: Its id.
+        envs: Its first environment and one past the last; both 0 if it has none.
+        peer: Whether there may be others that do the same.
+        size: Its own memory now, in bytes.
+        shared: What it uses besides of files, libraries and shared memory.
+        curve: When in s of the monotonic clock, and its own memory.
+        short: How it grows over the last 45 s; None before that is known.
+        long: The same over three minutes.
+    """
+
+    def __init__(self, name: str, pid: int, envs: tuple[int, int], *, peer: bool) -> None:
+        self.name, self.pid, self.envs, self.peer = name, pid, envs, peer
+        self.size = self.shared = 0
+        self.curve = Series()
+        self.short: Growth | None = None
+        self.long: Growth | None = None
+        self._block: list[tuple[float, int]] = []
+        self._points: deque[tuple[float, float]] = deque(maxlen=LONG // EACH)
+        self._begun: float | None = None
+
+    @property
+    def steps(self) -> str:
+        """The environments that it steps, numbered from 1; empty if it steps none."""
+        first, end = self.envs
+        return f"environments {first + 1}-{end}" if end - first > 1 else f"environment {end}" * (end > first)
+
+    def add(self, now: float, size: int, shared: int) -> None:
+        """Add the sample of a second."""
+        self.size, self.shared = size, shared
+        self.curve.add(now, size)
+        if self._begun is None:
+            self._begun = now
+        if now < self._begun + WARM_UP:
+            return
+        self._block.append((now, size))
+        if len(self._block) == EACH:
+            self._points.append((self._block[EACH // 2][0], median(bytes_ for _, bytes_ in self._block)))
+            self._block = []
+            points = list(self._points)
+            self.short = growth(points[-(SHORT // EACH) :]) if len(points) >= SHORT // EACH else None
+            self.long = growth(points) if len(points) == LONG // EACH else None
+
+
+def growth(points: Sequence[tuple[float, float]]) -> Growth:
+    """Return how memory grows, from points of time in s and bytes."""
+    times, sizes = np.array(points, np.float64).T
+    first, second = _pairs(len(times))
+    slopes = (sizes[second] - sizes[first]) / (times[second] - times[first])
+    levels = [float(np.median(part)) for part in np.array_split(sizes, PARTS)]
+    rises = [after - before for before, after in pairwise(levels)]
+    total = sum(rises)
+    steady = min(rises) > 0 and rises[-1] >= LAST * total / len(rises) and max(rises) <= JUMP * total
+    return Growth(60 * float(np.median(slopes)), steady)
+
+
+@cache
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    return np.triu_indices(count, 1)
+
+
+def full_in(available: float, rate: float) -> str:
+    """Return after how long memory is full that grows by so many bytes per minute: `40 min`, `3 h`, `12 d`."""
+    if rate <= 0:
+        return ""
+    minutes = available / rate
+    for size, unit in ((1440, "d"), (60, "h")):
+        if minutes >= 2 * size:
+            return f"{minutes / size:,.0f} {unit}"
+    return f"{minutes:,.0f} min"
+
+
+class MemoryEvidence:
+    """The memory of all processes.
+
+    Attributes:
+        processes: Those that run; the sampler thread replaces them as a whole.
+    """
+
+    def __init__(self) -> None:
+        self.processes: tuple[ProcessMemory, ...] = ()
+        self._known: dict[Who, ProcessMemory] = {}
+
+    def add(
+        self,
+        now: float,
+        sizes: Mapping[Who, tuple[int, int]],
+        envs: Mapping[Who, tuple[int, int]],
+    ) -> None:
+        """Add a second: own and shared memory of each process, and which environments each has of those that step."""
+        for who, (own, shared) in sizes.items():
+            process = self._known.get(who)
+            if process is None:
+                process = self._known[who] = ProcessMemory(*who, envs.get(who, (0, 0)), peer=who in envs)
+            process.add(now, own, shared)
+        if self._known.keys() != sizes.keys():
+            self._known = {who: process for who, process in self._known.items() if who in sizes}
+        if len(self.processes) != len(self._known) or any(
+            mine is not known for mine, known in zip(self.processes, self._known.values(), strict=True)
+        ):
+            self.processes = tuple(self._known.values())
+
+    @property
+    def largest(self) -> ProcessMemory | None:
+        """The process that grows fastest; None if none is known to grow."""
+        growing = [one for one in self.processes if one.short is not None and one.short.rate > 0]
+        return max(growing, key=_rate, default=None)
+
+
+def _rate(process: ProcessMemory) -> float:
+    return process.short.rate if process.short is not None else 0.0
+
+
+class Leak(NamedTuple):
+    """Processes that grow and do not stop.
+
+    Attributes:
+        processes: One that grows while others do not, or all.
+        rate: Bytes per minute, of each of them.
+    """
+
+    processes: tuple[ProcessMemory, ...]
+    rate: float
+
+
+def leaks(processes: Sequence[ProcessMemory]) -> Iterator[Leak]:
+    """Yield the processes that step environments and leak, the fastest first: one by one, and then all at once."""
+    peers = [one for one in processes if one.peer]
+    known = [one for one in peers if one.short is not None]
+    for one in sorted(known, key=_rate, reverse=True):
+        others = [_rate(other) for other in known if other is not one]
+        if others and one.short is not None and one.short.steady:
+            usual = median(others)
+            spread = median(abs(rate - usual) for rate in others)
+            excess = one.short.rate - usual
+            if excess > APART * spread:
+                yield Leak((one,), excess)
+    long = [one.long for one in peers if one.long is not None and one.long.steady]
+    if peers and len(long) == len(peers):
+        yield Leak(tuple(peers), min(each.rate for each in long))

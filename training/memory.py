@@ -16,6 +16,8 @@ from .profile import Malformed
 Reals = NDArray[np.float64]
 GPU_CURVES = ("utilization", "memory", "SM clock", "power")
 """The curves of a GPU, in the order of its answer."""
+SMALL = 0.02
+"""Lines that keep less than this share of what the first one keeps are left out for people."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class ProcessUse:
         own: Memory that only it uses, in bytes.
         shared: Its memory that others may use, too: libraries, files, shared memory.
         rate: Bytes per minute by which its own memory grows; NaN while unknown.
-        steady: Whether that grows all the time.
+        steady: Whether that grows all the time, by 0.5 MiB per minute or more.
         seconds: When the points of its curve were seen, in s before now, so negative.
         sizes: Its own memory then.
     """
@@ -138,6 +140,12 @@ class Allocations:
     before: float
     during: float
     cost: float
+
+    @property
+    def large(self) -> list[Allocated]:
+        """The lines that count beside the largest."""
+        least = SMALL * self.lines[0].size if self.lines else 0.0
+        return [one for one in self.lines if one.size >= least]
 
     @property
     def price(self) -> str:

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIB = 1 << 20
+LEAST = 0.5 * MIB
+"""Bytes per minute from which on growth is named."""
 EACH, PARTS = 5, 4
 """Samples, one per second, of which the median is one point; and parts of the time, in each of which a leak grows."""
-SHORT, LONG = 45, 180
+SHORT, LONG = 60, 180
 """Seconds over which growth is measured where there are processes to compare with, and where there are none."""
 WARM_UP = 15
 """Seconds of a new process that are left out: it imports libraries, and its first steps fill caches."""
-LAST = 0.5
+LAST = 0.85
 """By what share of its mean rate memory still grows in the last part: what fills up grows ever slower."""
 JUMP = 0.6
 """The largest share of the growth that may be in one part: memory that is taken once is no leak."""
@@ -60,11 +62,13 @@ class Growth(NamedTuple):
 
     Attributes:
         rate: Bytes per minute, the median of the slopes between all pairs of points (Theil and Sen).
-        steady: Whether it grows in each part of the time, and not ever slower.
+        steady: Whether it grows in each part of the time.
+        lasts: Whether it does not grow ever slower.
     """
 
     rate: float
     steady: bool
+    lasts: bool
 
 
 class ProcessMemory:
@@ -78,8 +82,9 @@ class ProcessMemory:
         size: Its own memory now, in bytes.
         shared: What it uses besides of files, libraries and shared memory.
         curve: When in s of the monotonic clock, and its own memory.
-        short: How it grows over the last 45 s; None before that is known.
-        long: The same over three minutes.
+        short: How it grows over the last minute; None before that is known.
+        whole: The same over three minutes, or as long as it is known.
+        long: The same as `whole`, once it is three minutes.
     """
 
     def __init__(self, name: str, pid: int, envs: tuple[int, int], *, peer: bool) -> None:
@@ -87,10 +92,26 @@ class ProcessMemory:
         self.size = self.shared = 0
         self.curve = Series()
         self.short: Growth | None = None
+        self.whole: Growth | None = None
         self.long: Growth | None = None
         self._block: list[tuple[float, int]] = []
         self._points: deque[tuple[float, float]] = deque(maxlen=LONG // EACH)
         self._begun: float | None = None
+
+    @property
+    def grows(self) -> bool:
+        """Whether it grows all the time: over a minute beside processes that do the same, else over three.
+
+        A training warms up for long; what does the same warms up alike.
+        """
+        long = self.long is not None and self.long.steady and self.long.lasts
+        return long or (self.peer and self.rises)
+
+    @property
+    def rises(self) -> bool:
+        """Whether it grows in each part of the last minute, and not ever slower since it is known."""
+        short, whole = self.short, self.whole
+        return short is not None and whole is not None and short.steady and short.lasts and whole.lasts
 
     @property
     def steps(self) -> str:
@@ -111,11 +132,12 @@ class ProcessMemory:
             self._points.append((self._block[EACH // 2][0], median(bytes_ for _, bytes_ in self._block)))
             self._block = []
             points = list(self._points)
-            self.short = growth(points[-(SHORT // EACH) :]) if len(points) >= SHORT // EACH else None
-            self.long = growth(points) if len(points) == LONG // EACH else None
+            if len(points) >= SHORT // EACH:
+                self.short, self.whole = growth_of(points[-(SHORT // EACH) :]), growth_of(points)
+                self.long = self.whole if len(points) == LONG // EACH else None
 
 
-def growth(points: Sequence[tuple[float, float]]) -> Growth:
+def growth_of(points: Sequence[tuple[float, float]]) -> Growth:
     """Return how memory grows, from points of time in s and bytes."""
     times, sizes = np.array(points, np.float64).T
     first, second = _pairs(len(times))
@@ -123,8 +145,8 @@ def growth(points: Sequence[tuple[float, float]]) -> Growth:
     levels = [float(np.median(part)) for part in np.array_split(sizes, PARTS)]
     rises = [after - before for before, after in pairwise(levels)]
     total = sum(rises)
-    steady = min(rises) > 0 and rises[-1] >= LAST * total / len(rises) and max(rises) <= JUMP * total
-    return Growth(60 * float(np.median(slopes)), steady)
+    steady = min(rises) > 0 and max(rises) <= JUMP * total
+    return Growth(60 * float(np.median(slopes)), steady, rises[-1] >= LAST * total / len(rises))
 
 
 @cache
@@ -202,12 +224,12 @@ def leaks(processes: Sequence[ProcessMemory]) -> Iterator[Leak]:
     known = [one for one in peers if one.short is not None]
     for one in sorted(known, key=_rate, reverse=True):
         others = [_rate(other) for other in known if other is not one]
-        if others and one.short is not None and one.short.steady:
+        if others and one.short is not None and one.rises:
             usual = median(others)
             spread = median(abs(rate - usual) for rate in others)
             excess = one.short.rate - usual
             if excess > APART * spread:
                 yield Leak((one,), excess)
-    long = [one.long for one in peers if one.long is not None and one.long.steady]
+    long = [one.long for one in peers if one.long is not None and one.long.steady and one.long.lasts]
     if peers and len(long) == len(peers):
         yield Leak(tuple(peers), min(each.rate for each in long))

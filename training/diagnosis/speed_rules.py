@@ -14,7 +14,7 @@ from ...backends.system.segment import human_bytes
 from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.records import Severity
 from .evidence import Evidence
-from .memory import MIB, full_in, leaks
+from .memory import LEAST, MIB, full_in, leaks
 from .rules import SPEED, Measured, rule
 
 SLOW_WINDOWS, LASTING = 3, 15
@@ -306,11 +306,11 @@ def memory_grows(evidence: Evidence) -> Iterator[Measured]:
     why="When memory is full, the system ends a process, most likely this one.",
     advice="press M for its memory over time; `pac-tui memory RUN --lines` names the lines that keep memory. Look for "
     "lists, caches and histories in the environment that `reset` does not empty",
-    threshold=0.5,
+    threshold=LEAST / MIB,
     unit="MiB per minute",
     source="our choice: 720 MiB per day. The rate is the median of the slopes between all pairs of points (Theil 1950, "
     "Sen 1968)",
-    needs="60 s of a process next to others that do the same; 195 s if all of them grow, or if there is one only",
+    needs="75 s of a process next to others that do the same; 195 s if all of them grow, or if there is one only",
 )
 def worker_leaks(evidence: Evidence) -> Iterator[Measured]:
     """The own memory of a process that steps environments grows in each part of the time, and faster than others'."""

@@ -17,7 +17,7 @@ from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ..diagnosis.gpu import reasons
 from ..diagnosis.machine import MachineEvidence
-from ..diagnosis.memory import ProcessMemory
+from ..diagnosis.memory import LEAST, ProcessMemory
 
 SESSION, SHARED, GPU, OTHERS = "session", "shared", "GPU", "others"
 """Where a part is: in the session's own memory, in shared memory, on the GPU, or in the memory of other processes."""
@@ -27,6 +27,7 @@ BLOCK = 512
 MOST_OBJECTS = 20_000
 OPTIMIZERS = ("Optimizer", "Adam")
 """Names of classes whose tensors are an optimizer's, also of classes derived from them."""
+OTHER_ARRAYS = "other arrays"
 WALKED = "pac.training."
 """The package in whose objects tensors are looked for, and that of a trainer of another package."""
 LEFT_OUT = ("pac.training.session", "pac.training.telemetry", "pac.training.trainer")
@@ -83,15 +84,15 @@ def memory_of(machine: MachineEvidence, directory: Path, parts: list[Part]) -> M
 
 
 def _described(process: ProcessMemory, now: float) -> dict[str, Any]:
-    short = process.short
+    growth = process.whole
     return {
         "process": process.name,
         "pid": process.pid,
         "envs": process.steps,
         "own": process.size,
         "shared": process.shared,
-        "rate": None if short is None else short.rate,
-        "steady": short is not None and short.steady,
+        "rate": None if growth is None else growth.rate,
+        "steady": growth is not None and process.grows and growth.rate >= LEAST,
         "curve": [[round(when - now, 1), size] for when, size in process.curve.rows()],
     }
 
@@ -143,9 +144,9 @@ def trainer_parts(trainer: object, buffer: Mapping[str, Array]) -> list[Part]:
     parts: dict[tuple[str, str], int] = {}
     for (place, _), (name, size) in found.items():
         parts[name, place] = parts.get((name, place), 0) + size
-    order = ("weights", "optimizer", "other arrays of the trainer")
+    order = ("weights", "optimizer", OTHER_ARRAYS)
     return [
-        Part(name, "", parts[name, place], place)
+        Part(name, "of the trainer", parts[name, place], place)
         for name in order
         for place in (SESSION, GPU)
         if (name, place) in parts
@@ -168,12 +169,12 @@ def _walk(trainer: object) -> Iterator[tuple[str, str, int, int]]:
         if torch is not None and isinstance(one, torch.Tensor):
             storage = one.untyped_storage()
             place = SESSION if one.device.type == "cpu" else GPU
-            name = "optimizer" if optimizes else "other arrays of the trainer"
+            name = "optimizer" if optimizes else OTHER_ARRAYS
             later.append((name, place, storage.data_ptr(), storage.nbytes()))
         elif isinstance(one, np.ndarray):
             while isinstance(one.base, np.ndarray):
                 one = one.base
-            later.append(("other arrays of the trainer", SESSION, one.ctypes.data, one.nbytes))
+            later.append((OTHER_ARRAYS, SESSION, one.ctypes.data, one.nbytes))
         elif torch is not None and isinstance(one, torch.nn.Module):
             for tensor in (*one.parameters(), *one.buffers()):
                 storage = tensor.untyped_storage()

@@ -14,6 +14,7 @@ from ...backends.system.segment import known_directories
 from ..own_threads import OwnThread
 from .control import CommandRefused
 
+APART = "a process that a script has started cannot be asked which lines allocate"
 HIDDEN = frozenset({OwnThread.run.__code__})
 
 
@@ -54,7 +55,12 @@ class Profiler:
         """Return which lines of each process have allocated memory for so long from now."""
         with self._alone():
             asked = ask(known_directories(), seconds, ALLOCATIONS)
-            return [allocations(self._sampler.name, seconds), *answers(asked, 0.0)]
+            own = allocations(self._sampler.name, seconds)
+            apart = [
+                {"process": f"process {number}", "pid": pid, "text": APART}
+                for number, pid in enumerate(self._elsewhere(), 1)
+            ]
+            return [own, *answers(asked, 0.0), *apart]
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -103,7 +103,7 @@ def _show_lines(found: Allocations) -> None:
     table = plain_table(
         "growth", "bytes", "objects", "process", f"lines that have kept memory in {found.seconds:.0f} s"
     )
-    for one in found.lines[:MOST_LINES]:
+    for one in found.large[:MOST_LINES]:
         numbers = (per_minute(one.rate), human_bytes(one.size), f"{one.objects:,}")
         place = Text(f"{one.file}:{one.line}")
         table.add_row(*(Text(number, justify="right") for number in numbers), one.process, place)
@@ -123,7 +123,8 @@ def _as_json(run: str, use: MemoryUse, lines: Allocations | None) -> dict[str, A
         "largest_growth": None if growing is None else {"process": growing.name, "rate": growing.rate},
         "processes": [
             {
-                **{key: value for key, value in asdict(one).items() if key not in {"seconds", "sizes"}},
+                "process": one.name,
+                **{key: value for key, value in asdict(one).items() if key not in {"name", "seconds", "sizes"}},
                 "rate": None if isnan(one.rate) else one.rate,
                 "full_in": use.left(one),
                 "curve": [[float(when), float(size)] for when, size in zip(one.seconds, one.sizes, strict=True)],

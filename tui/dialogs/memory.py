@@ -26,7 +26,7 @@ PERIOD = 1.0
 """Seconds between two questions."""
 SECONDS = 10.0
 """For how long allocations are followed."""
-LEAST_CURVE, MOST_CURVE = 3, 9
+LEAST_CURVE, MOST_CURVE = 3, 16
 
 
 class Memory(ListDialog[ProcessUse, None]):
@@ -147,7 +147,7 @@ class Memory(ListDialog[ProcessUse, None]):
     def _lines_found(self, found: Allocations, width: int, height: int) -> list[Row]:
         wide = 16 if width >= HALF else 10
         head = f"lines that have kept memory in {found.seconds:.0f} s: growth, bytes, objects, process, line"
-        rows: list[Row] = [(styled(head, FAINT),), *(line_row(one, width, wide=wide) for one in found.lines)]
+        rows: list[Row] = [(styled(head, FAINT),), *(line_row(one, width, wide=wide) for one in found.large)]
         if not found.lines:
             rows.append((styled("none: what libraries allocate without Python, such as PyTorch, is not seen", TEXT),))
         end: list[Row] = [(styled(f"{name}: {text}", RED),) for name, text in found.silent.items()]

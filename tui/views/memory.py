@@ -12,9 +12,9 @@ from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELL
 
 NAME, SIZE, RATE, LEFT = 14, 11, 15, 8
 """Columns of a process's name, of bytes, of its growth, and of the time until memory is full."""
-PART, DETAIL = 26, 40
+PART, DETAIL = 25, 48
 PLACES = {"session": "", "shared": "shared", "GPU": "GPU", "others": ""}
-NO_GPU = "GPU: none that NVML (nvidia-ml-py, NVIDIA's driver) knows on the session's machine"
+NO_GPU = "no GPU: NVML (NVIDIA's driver, nvidia-ml-py) knows none where this trains"
 HALF, UNIT = 100, (" %", "", " MHz", " W")
 """From so many columns on, there is room for two panels side by side; units of the GPU's curves."""
 
@@ -22,7 +22,7 @@ HALF, UNIT = 100, (" %", "", " MHz", " W")
 def head_rows(use: MemoryUse, width: int) -> list[Row]:
     """Return the sum, the largest growth, and the heading of the processes."""
     one = use.growing
-    grows = (styled("nothing grows all the time", GREEN),)
+    grows = (styled("nothing grows all the time, by 0.5 MiB/min", GREEN),)
     if one is not None:
         text = f"{one.name} grows most: {per_minute(one.rate)}, alone full in {use.left(one)}"
         grows = (styled(text, YELLOW if use.left(one).endswith(" d") else RED, bold=True),)
@@ -65,12 +65,12 @@ def part_rows(use: MemoryUse, width: int) -> list[Row]:
 def _part_row(part: MemoryPart, largest: float, width: int) -> Row:
     room = max(0, width - PART - SIZE - 2)
     detail = ", ".join(filter(None, (PLACES.get(part.where, part.where), part.detail)))
-    wide = max(0, room - DETAIL - 2) if room > DETAIL + 8 else 0
+    wide = max(0, room - DETAIL - 1) if room > DETAIL + 8 else 0
     shown = bar(part.size / largest, min(30, wide), ACCENT) if wide else ()
     return (
         styled(fit(part.name, PART), TEXT),
         styled(f"{human_bytes(part.size):>{SIZE}}  ", BRIGHT),
-        styled(fit(detail, DETAIL if wide else room), SOFT),
+        styled(fit(detail, DETAIL if wide else room - 1) + " ", SOFT),
         *shown,
     )
 

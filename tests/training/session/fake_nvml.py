@@ -16,6 +16,7 @@ class Device:
     name: str
     total: int
     load: int = 0
+    slow: bool = False
     instances: list[Device | None] = field(default_factory=list)
 
     @property
@@ -82,6 +83,29 @@ class FakeNvml:
         if device.instances:
             raise pynvml.NVMLError_NoPermission
         return SimpleNamespace(used=device.total // 4, total=device.total)
+
+    def nvmlDeviceGetClockInfo(self, device, kind):
+        if device.is_instance:
+            raise pynvml.NVMLError_NotSupported
+        assert kind == pynvml.NVML_CLOCK_SM
+        return 1200 if device.slow else 1980
+
+    def nvmlDeviceGetMaxClockInfo(self, _device, kind):
+        assert kind == pynvml.NVML_CLOCK_SM
+        return 1980
+
+    def nvmlDeviceGetPowerUsage(self, device):
+        if device.is_instance:
+            raise pynvml.NVMLError_NotSupported
+        return 650_500
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, _device):
+        return 700_000
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, device):
+        if device.is_instance:
+            raise pynvml.NVMLError_NotSupported
+        return pynvml.nvmlClocksThrottleReasonSwPowerCap if device.slow else pynvml.nvmlClocksThrottleReasonGpuIdle
 
     def nvmlDeviceGetUtilizationRates(self, device):
         if device.is_instance:

@@ -5,9 +5,11 @@ import sys
 from types import ModuleType
 
 import numpy as np
+import pynvml
 import pytest
 
-from pac.training.session.gpu import Gpu, cuda_uuid
+from pac.training.diagnosis.gpu import THROTTLES, reasons
+from pac.training.session.gpu import SM, Gpu, cuda_uuid
 from pac.training.telemetry.records import SYSTEM
 
 from .fake_nvml import Device, FakeNvml
@@ -81,6 +83,27 @@ def test_the_load_of_a_mig_instance_is_unknown_and_a_long_name_is_cut():
     assert record["gpu_name"].item().decode().startswith("éé")
     assert math.isnan(found["gpu"])
     assert np.isnan(record["gpu"])
+
+
+def test_clock_power_and_throttling_are_read_where_nvml_has_them():
+    """An idle GPU is not throttled; of a MIG instance NVML knows only the memory."""
+    hot = Device("GPU-ffff-6", "Hot", 141 << 30, load=97, slow=True)
+    gpu = Gpu(FakeNvml(hot), uuid=lambda _: None, environment={})
+    assert gpu.reading() is None
+    gpu.read("cuda:0")
+    found = gpu.reading()
+    assert found.numbers == (97, hot.total // 4, 1200, 650.5, 4)
+    assert (found.clock_limit, found.power_limit, found.total, reasons(found.throttled)) == (
+        *(1980, 700, hot.total),
+        ["power limit"],
+    )
+    for device, throttled in ((SMALL, 1), (PART, 0)):
+        gpu = Gpu(FakeNvml(device), uuid=lambda _: None, environment={})
+        gpu.read("cuda:0")
+        assert (gpu.reading().throttled, reasons(gpu.reading().throttled)) == (throttled, [])
+    assert np.isnan(gpu.reading().numbers[0:4]).tolist() == [True, False, True, True]
+    assert {name: bit for bit, name in THROTTLES.items()}["power limit"] == pynvml.nvmlClocksThrottleReasonSwPowerCap
+    assert SM == pynvml.NVML_CLOCK_SM
 
 
 def test_all_gpus_are_listed_with_their_memory():

@@ -29,7 +29,14 @@ pytestmark = pytest.mark.session
 SECONDS = "3"
 NEAR = 0.1
 """How far the share may be off."""
-REQUESTS = (b"\n", b"{\n", b'{"seconds": 1e9}\n', b'{"seconds": "1"}\n', b"\xff" * 10_000 + b"\n")
+REQUESTS = (
+    b"\n",
+    b"{\n",
+    b'{"seconds": 1e9}\n',
+    b'{"seconds": "1"}\n',
+    b'{"allocations": 61}\n',
+    b"\xff" * 10_000 + b"\n",
+)
 
 
 def profiled(name, capsys, *options):
@@ -74,10 +81,30 @@ def test_the_hot_line_of_an_environment_is_named_first(tmp_path, capsys, backend
             frames[frame]["name"] for profile in stacks["profiles"] for stack in profile["samples"] for frame in stack
         }
         assert {"Hot.step", "rest"} <= names
+        check_memory(capsys, [process] if backend == "shm" else [])
         if backend == "shm":
             check_refusals(next(watched.process.directory.glob(f"*{SUFFIX}")))
         watched.end()
         assert not watched.process.directory.exists()
+
+
+def check_memory(capsys, workers):
+    """Each process is there with its memory; the parts are all of it; what following allocations costs is said."""
+    assert main(["memory", "hot", "--lines", "--seconds", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["process"] for one in found["processes"]] == ["session", *workers]
+    assert all(one["own"] > 0 and one["curve"] for one in found["processes"])
+    own, parts = (sum(one[key] for one in found[name]) for name, key in (("processes", "own"), ("parts", "size")))
+    assert parts >= own
+    sizes = {part["name"]: part for part in found["parts"]}
+    assert sizes["rollout"]["where"] == ("shared" if workers else "session")
+    assert "2 rows" in sizes["rollout"]["detail"]
+    assert sizes["telemetry"]["size"] > 0
+    assert (found["gpu"], found["silent"]) == (None, {})
+    assert found["cost"]["during"] > 0
+    assert main(["memory", "hot"]) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("what it is", "measuring", "no GPU", "rest of this process", *workers))
 
 
 def check_refusals(path):

@@ -272,7 +272,7 @@ def gpu_idle(evidence: Evidence) -> Iterator[Measured]:
     "memory-grows",
     SPEED,
     Severity.WARNING,
-    sentence="memory grows by {rate} per minute{most}: at this pace the machine is full in {left}",
+    sentence="{what} grows by {rate} per minute: at this pace the machine is full in {left}",
     why="When memory is full, the system ends a process, most likely this one.",
     advice="look for lists that grow with each step or episode: stored observations, infos, tensors with their graph "
     "(`.item()` or `.detach()` what you keep)",
@@ -294,15 +294,15 @@ def memory_grows(evidence: Evidence) -> Iterator[Measured]:
         left = samples[-1].available / rate
         minutes = f"{left / 60:,.0f} minutes"
         largest = evidence.machine.memory.largest
-        most = "" if largest is None else f", most of it in the {largest.name}"
-        yield Measured(left, {"rate": human_bytes(60 * rate), "left": minutes, "most": most})
+        what = "memory" if largest is None else f"memory, most of all that of {largest.name},"
+        yield Measured(left, {"rate": human_bytes(60 * rate), "left": minutes, "what": what})
 
 
 @rule(
     "worker-leaks",
     SPEED,
     Severity.WARNING,
-    sentence="the memory of {who} grows by {value:.1f} MiB per minute{each}, and the machine is full in {left}",
+    sentence="the memory of {who} grows by {value:.1f} MiB per minute, and the machine is full in {left}",
     why="When memory is full, the system ends a process, most likely this one.",
     advice="press M for its memory over time; `pac-tui memory RUN --lines` names the lines that keep memory. Look for "
     "lists, caches and histories in the environment that `reset` does not empty",
@@ -318,8 +318,8 @@ def worker_leaks(evidence: Evidence) -> Iterator[Measured]:
     available = samples[-1].available if samples else 0
     for leak in leaks(evidence.machine.memory.processes):
         first, count = leak.processes[0], len(leak.processes)
-        who, each = (f"all {count} processes", " each") if count > 1 else (f"{first.name} ({first.steps})", "")
-        numbers = {"who": who, "each": each, "left": full_in(available, count * leak.rate)}
+        who = f"each of {count} processes" if count > 1 else f"{first.name} ({first.steps})"
+        numbers = {"who": who, "left": full_in(available, count * leak.rate)}
         alone = count == 1 and first.envs[1] - first.envs[0] == 1
         yield Measured(leak.rate / MIB, numbers, first.envs[0] if alone else -1)
 

@@ -221,6 +221,8 @@ class RemoteSession(ForeignSession):
         command = str(request["command"])
         if command in WITH_FILES:
             raise CommandRefused(f"the file would be on {self.host}; replay episodes there")
+        if command == "allocations":  # it takes longer than a relay waits
+            raise CommandRefused(f"allocations are followed on {self.host}: pac-tui memory RUN --lines there")
         with self._calling:
             answer = self._asked(request)
             if answer is None:

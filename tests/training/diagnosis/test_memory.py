@@ -75,7 +75,7 @@ def test_workers_that_leak_all_alike_are_named_later():
     steady = one[60] + np.arange(240) * MIB // 60
     found = dict(findings({f"worker {number}": steady for number in range(1, 5)}))
     assert 180 < min(found) < 210
-    assert "all 4 processes grows by 1.0 MiB per minute each" in found[min(found)]
+    assert "the memory of each of 4 processes grows by 1.0 MiB per minute" in found[min(found)]
     assert 180 < min(second for second, _ in findings({"worker 1": steady})) < 210
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .memory import Series
+from .memory import ThinnedRows
 
 THROTTLES = {
     0x4: "power limit",
@@ -60,7 +60,7 @@ class GpuEvidence:
 
     def __init__(self) -> None:
         self.last: GpuReading | None = None
-        self.curve = Series()
+        self.curve = ThinnedRows()
 
     def add(self, now: float, reading: GpuReading | None) -> None:
         """Add the reading of a second, if there is one."""

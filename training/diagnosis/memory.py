@@ -34,7 +34,7 @@ Who: TypeAlias = tuple[str, int]
 """What a process is called, and its id."""
 
 
-class Series:
+class ThinnedRows:
     """Rows of numbers over the whole time, in a limited number of points: the distance between two doubles.
 
     One thread adds; others copy.
@@ -90,7 +90,7 @@ class ProcessMemory:
     def __init__(self, name: str, pid: int, envs: tuple[int, int], *, peer: bool) -> None:
         self.name, self.pid, self.envs, self.peer = name, pid, envs, peer
         self.size = self.shared = 0
-        self.curve = Series()
+        self.curve = ThinnedRows()
         self.short: Growth | None = None
         self.whole: Growth | None = None
         self.long: Growth | None = None

@@ -13,7 +13,7 @@ from pac.backends.core.status import PAGE_BYTES
 from pac.training.diagnosis.all_rules import RULES
 from pac.training.diagnosis.evidence import Evidence
 from pac.training.diagnosis.machine import MachineSample
-from pac.training.diagnosis.memory import KEPT, LEAST, MIB, Series, full_in
+from pac.training.diagnosis.memory import KEPT, LEAST, MIB, ThinnedRows, full_in
 
 RECORDED = json.loads(Path(__file__).with_name("memory.json").read_text())
 FREE = 8 << 30
@@ -97,7 +97,7 @@ def test_growth_that_ends_is_no_leak(size):
 
 def test_a_curve_of_any_length_has_a_limited_number_of_points():
     """The first point stays, and the distance between them is the same everywhere."""
-    series = Series()
+    series = ThinnedRows()
     for now in range(5000):
         series.add(now, 2 * now)
     times = [row[0] for row in series.rows()]

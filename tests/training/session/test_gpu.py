@@ -85,13 +85,20 @@ def test_the_load_of_a_mig_instance_is_unknown_and_a_long_name_is_cut():
     assert np.isnan(record["gpu"])
 
 
+def seen(gpu):
+    """Return what is known of the GPU that was read."""
+    found = gpu.reading()
+    assert found is not None
+    return found
+
+
 def test_clock_power_and_throttling_are_read_where_nvml_has_them():
     """An idle GPU is not throttled; of a MIG instance NVML knows only the memory."""
     hot = Device("GPU-ffff-6", "Hot", 141 << 30, load=97, slow=True)
     gpu = Gpu(FakeNvml(hot), uuid=lambda _: None, environment={})
     assert gpu.reading() is None
     gpu.read("cuda:0")
-    found = gpu.reading()
+    found = seen(gpu)
     assert found.numbers == (97, hot.total // 4, 1200, 650.5, 4)
     assert (found.clock_limit, found.power_limit, found.total, reasons(found.throttled)) == (
         *(1980, 700, hot.total),
@@ -100,8 +107,8 @@ def test_clock_power_and_throttling_are_read_where_nvml_has_them():
     for device, throttled in ((SMALL, 1), (PART, 0)):
         gpu = Gpu(FakeNvml(device), uuid=lambda _: None, environment={})
         gpu.read("cuda:0")
-        assert (gpu.reading().throttled, reasons(gpu.reading().throttled)) == (throttled, [])
-    assert np.isnan(gpu.reading().numbers[0:4]).tolist() == [True, False, True, True]
+        assert (seen(gpu).throttled, reasons(seen(gpu).throttled)) == (throttled, [])
+    assert np.isnan(seen(gpu).numbers[0:4]).tolist() == [True, False, True, True]
     assert {name: bit for bit, name in THROTTLES.items()}["power limit"] == pynvml.nvmlClocksThrottleReasonSwPowerCap
     assert SM == pynvml.NVML_CLOCK_SM
 

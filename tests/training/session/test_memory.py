@@ -1,6 +1,7 @@
 """What the memory of a trainer consists of, and which lines allocate."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ class Kept:
 
 def test_each_array_of_a_trainer_counts_once_as_what_it_is():
     """Weights that an optimizer and a target share, too; the buffer is a part of its own."""
-    buffer = {"reward": np.zeros((4, 8), np.float32), "last": np.broadcast_to(np.zeros(3), (4, 3))}
+    buffer: dict[str, Any] = {"reward": np.zeros((4, 8), np.float32), "last": np.broadcast_to(np.zeros(3), (4, 3))}
     found = {part.name: part.size for part in trainer_parts(Kept(buffer), buffer)}
     weights = 4 * 101 * 50
     assert found == {"weights": weights, "optimizer": 3 * weights + 2 * 4, "other arrays": 8000 + 1000}

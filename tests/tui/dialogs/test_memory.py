@@ -1,5 +1,7 @@
 """The dialog of the memory: processes, parts, the GPU, and lines that allocate."""
 
+from typing import Any
+
 import pytest
 
 from pac.training.diagnosis.memory import MIB
@@ -85,7 +87,8 @@ async def test_lines_that_keep_memory_are_listed_on_demand(fake, open_app):
 
 async def test_what_is_no_memory_is_refused(fake, open_app):
     """As an error is."""
-    for answer in ({}, memory(processes=[{"process": 3}]), memory(gpu={"name": 1})):
+    answers: tuple[dict[str, Any], ...] = ({}, memory(processes=[{"process": 3}]), memory(gpu={"name": 1}))
+    for answer in answers:
         with pytest.raises(Malformed):
             memory_use({"": answer})
     fake.answers["memory"] = {}

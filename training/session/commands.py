@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # a watched script need not import them
     from .run_record import RunRecord
     from .training_setup import TrainingSetup
 
+PARTS_PERIOD = 5.0
+"""Seconds for which it is known what a trainer keeps."""
 MAX_COUNTS = 32
 MAX_TEXT = 200  # characters
 MAX_COMPONENTS = 4096  # of an action
@@ -229,6 +231,7 @@ class Commands(BaseCommands):
     ) -> None:
         super().__init__(services)
         self._live = live
+        self._looked, self._kept = -math.inf, list[Part]()
         self._ranks, self._planner = setup.ranks, setup.planner
         self._envs, self._record, self._checkpoints = envs, record, checkpoints
 
@@ -277,9 +280,10 @@ class Commands(BaseCommands):
         backend = self._envs.backend
         if backend is None:
             return []
-        buffer = backend.buffer
-        parts = [buffer_part(buffer, buffer.slots, ring=buffer.order.ring, shared=backend.segment is not None)]
-        return [*parts, *trainer_parts(self._debugger.policy, buffer)]
+        now, buffer = time.monotonic(), backend.buffer
+        if now > self._looked + PARTS_PERIOD:
+            self._looked, self._kept = now, trainer_parts(self._debugger.policy, buffer)
+        return [buffer_part(buffer, buffer.order, shared=backend.segment is not None), *self._kept]
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""

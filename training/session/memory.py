@@ -15,6 +15,7 @@ import numpy as np
 from ...backends.system.cores import machine_memory
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
+from ...envs.slots import SlotOrder
 from ..diagnosis.gpu import reasons
 from ..diagnosis.machine import MachineEvidence
 from ..diagnosis.memory import LEAST, ProcessMemory
@@ -24,7 +25,7 @@ SESSION, SHARED, GPU, OTHERS = "session", "shared", "GPU", "others"
 TELEMETRY = "telemetry."
 BLOCK = 512
 """Bytes that the system counts a file's memory in."""
-MOST_OBJECTS = 20_000
+MOST_OBJECTS = 5000
 OPTIMIZERS = ("Optimizer", "Adam")
 """Names of classes whose tensors are an optimizer's, also of classes derived from them."""
 OTHER_ARRAYS = "other arrays"
@@ -105,12 +106,14 @@ def _gpu(machine: MachineEvidence, now: float) -> dict[str, Any] | None:
     known = {
         name: None if isinstance(value, float) and np.isnan(value) else value for name, value in last._asdict().items()
     }
-    rows = [[None if np.isnan(value) else value for value in row] for _, *row in machine.gpu.curve.rows()]
-    times = [round(row[0] - now, 1) for row in machine.gpu.curve.rows()]
+    curve = [
+        [round(when - now, 1), *(None if np.isnan(value) else value for value in row)]
+        for when, *row in machine.gpu.curve.rows()
+    ]
     return {
         **known,
         "throttled": reasons(last.throttled),
-        "curve": [[when, *row] for when, row in zip(times, rows, strict=False)],
+        "curve": curve,
     }
 
 
@@ -125,12 +128,19 @@ def _files(directory: Path) -> Iterator[tuple[str, int]]:
 # -- what the trainer keeps --------------------------------------------------------------------------------------------
 
 
-def buffer_part(buffer: Mapping[str, Array], slots: int, *, ring: bool, shared: bool) -> Part:
-    """Return the part that a buffer is: what environments write, and the learner reads."""
+def buffer_part(buffer: Mapping[str, Array], order: SlotOrder, *, shared: bool) -> Part:
+    """Return the part that a buffer is: what environments write, and the learner reads.
+
+    Memory of this process is taken as it is written; shared memory is reserved at the beginning.
+    """
+    slots = order.slots
     size = sum(array.nbytes if array.strides[0] else array[0].nbytes for array in buffer.values())
     rows = buffer["action"].shape[1]
     detail = f"{slots:,} slots x {rows:,} rows x {human_bytes(size / slots / rows)}"
-    return Part("replay" if ring else "rollout", detail, size, SHARED if shared else SESSION)
+    if order.ring and not shared and order.head < slots:
+        filled = order.head / slots
+        size, detail = round(filled * size), f"{detail}, {filled:.0%} written"
+    return Part("replay" if order.ring else "rollout", detail, size, SHARED if shared else SESSION)
 
 
 def trainer_parts(trainer: object, buffer: Mapping[str, Array]) -> list[Part]:

@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from pac.backends.profiling.allocations import allocations
+from pac.envs.slots import SlotOrder
 from pac.training.nets.weights import Adam
-from pac.training.session.memory import trainer_parts
+from pac.training.session.memory import buffer_part, trainer_parts
 
 
 class Kept:
@@ -56,3 +57,14 @@ def test_the_line_that_keeps_memory_is_named_first():
     assert 10_000 * objects <= size < 10_200 * objects + 10_000
     assert found["process"] == "a script"
     assert found["cost"] > 0
+
+
+def test_memory_of_this_process_counts_as_far_as_the_replay_is_written():
+    """The system gives it page by page; shared memory is reserved at once."""
+    buffer, order = {"action": np.zeros((100, 8), np.int64)}, SlotOrder(100, ring=True)
+    order.begin(0)
+    for slot in range(1, 25):
+        order.wrote(slot)
+    own, shared = (buffer_part(buffer, order, shared=shared) for shared in (False, True))
+    assert (own.name, own.detail, own.size) == ("replay", "100 slots x 8 rows x 8 B, 25% written", 1600)
+    assert (shared.size, shared.where) == (6400, "shared")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...backends.system.segment import human_bytes
-from ...training.memory import GPU_CURVES, Allocated, GpuUse, MemoryPart, MemoryUse, ProcessUse
-from ..drawing.chart import sparkline
+from ...training.memory import GPU_CURVES, Allocated, GpuUse, MemoryPart, MemoryUse, ProcessUse, Reals
+from ..drawing.chart import Line, bounds, layered
 from ..drawing.numbers import age, percent, whole
 from ..drawing.styles import ACCENT, BRIGHT, FAINT, GREEN, RED, SOFT, TEXT, YELLOW, Row, bar, fit, fit_ends, styled
 
@@ -15,6 +15,8 @@ NAME, SIZE, RATE, LEFT = 14, 11, 15, 8
 PART, DETAIL = 25, 48
 PLACES = {"session": "", "shared": "shared", "GPU": "GPU", "others": ""}
 NO_GPU = "no GPU: NVML (NVIDIA's driver, nvidia-ml-py) knows none where this trains"
+MOST_CURVE, LEAST_SPAN = 24, 0.05
+"""Columns of a small curve, and the share of a process's memory that a curve spans at least."""
 HALF, UNIT = 100, (" %", "", " MHz", " W")
 """From so many columns on, there is room for two panels side by side; units of the GPU's curves."""
 
@@ -38,7 +40,7 @@ def process_row(use: MemoryUse, one: ProcessUse, width: int, *, selected: bool) 
     """Return a process: its own memory, what it shares, its growth, and a small curve."""
     color = RED if one is use.growing else BRIGHT if selected else TEXT
     room = width - NAME - 2 * SIZE - RATE - LEFT - 2
-    curve = sparkline(one.seconds, one.sizes, min(room, 24), 1)[0] if room > 4 and len(one.sizes) > 1 else ()
+    curve = _sizes(one, min(room, MOST_CURVE), 1)[0] if room > 4 and len(one.sizes) > 1 else ()
     after = room - sum(len(segment.text) for segment in curve) - 2
     envs = (styled("  " + fit(one.envs, after), SOFT),) if after > 6 else ()
     return (
@@ -82,7 +84,18 @@ def curve_rows(one: ProcessUse, width: int, height: int) -> list[Row]:
     low, high = float(one.sizes.min()), float(one.sizes.max())
     span = f"{human_bytes(low)} to {human_bytes(high)} in the last {age(-float(one.seconds[0]))}"
     title = (styled(f"{one.name} (process {one.pid}) ", TEXT, bold=True), styled(span, SOFT))
-    return [title, *sparkline(one.seconds, one.sizes, width, height - 1)]
+    return [title, *_sizes(one, width, height - 1)]
+
+
+def _sizes(one: ProcessUse, width: int, height: int) -> list[Row]:
+    """Return the own memory over time; what is small beside the whole is drawn as small."""
+    low, high = bounds(one.sizes, one.sizes)
+    return _drawn(one.seconds, one.sizes, (low, max(high, low + LEAST_SPAN * float(one.sizes.max()))), width, height)
+
+
+def _drawn(x: Reals, y: Reals, ends: tuple[float, float], width: int, height: int) -> list[Row]:
+    across = (float(x[0]), float(x[-1]))
+    return layered([Line(x, y, ACCENT)], across, ends, width, height) if len(x) > 1 else [()]
 
 
 def gpu_rows(gpu: GpuUse | None, width: int, height: int) -> list[Row]:
@@ -105,8 +118,9 @@ def gpu_rows(gpu: GpuUse | None, width: int, height: int) -> list[Row]:
             "" if np.isnan(limit) or unit == " %" else f" of {human_bytes(limit) if not unit else whole(limit) + unit}"
         )
         label = f"{name:<12}{now + most:<24}"
-        drawn = sparkline(gpu.seconds[known], values[known], max(1, width - len(label)), each)
-        for at, row in enumerate(drawn or [()]):
+        seen = values[known]
+        ends = bounds(seen, seen) if not unit or np.isnan(limit) else (0.0, limit)
+        for at, row in enumerate(_drawn(gpu.seconds[known], seen, ends, max(1, width - len(label)), each)):
             rows.append((styled(label if at == 0 else " " * len(label), SOFT), *row))
     return rows
 

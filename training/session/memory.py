@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...backends.core.memory import available_memory
 from ...backends.system.cores import machine_memory
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
@@ -58,7 +59,7 @@ def memory_of(machine: MachineEvidence, directory: Path, parts: list[Part]) -> M
         directory: The session's, with its shared memory.
         parts: What is known of the session's own memory and of its buffer.
     """
-    now, (total, available) = time.monotonic(), machine_memory()
+    now, (total, _) = time.monotonic(), machine_memory()
     processes = machine.memory.processes
     own = next((one for one in processes if one.pid == os.getpid()), None)
     files = dict(_files(directory))
@@ -77,7 +78,7 @@ def memory_of(machine: MachineEvidence, directory: Path, parts: list[Part]) -> M
         parts.append(Part("rest of this process", "interpreter, libraries, temporary arrays", max(0, left), SESSION))
     return {
         "total": total,
-        "available": available,
+        "available": available_memory(),
         "processes": [_described(one, now) for one in processes],
         "parts": [part._asdict() for part in parts if part.size],
         "gpu": _gpu(machine, now),

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ...backends import usable_cores
+from ...backends.core.memory import available_memory
 from ...backends.core.status import private_memory, usage
 from ...backends.system.cores import MachineLoad, machine_memory
 from ...envs.spaces.drawing import BUDGET
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ...backends.core.base import Backend
 
 PERIOD = 0.5  # s
-SYSTEM_PERIOD = 1.0
+SYSTEM_PERIOD, LIMITS_PERIOD = 1.0, 10.0
 LEAST_WORKERS, LEAST_SECONDS = 3, 5.0
 """Workers, and CPU time of one in s, from which on they are compared."""
 MAX_FAILURES = 10  # different errors that are reported
@@ -67,6 +68,7 @@ class SystemSampler:
         self._load = MachineLoad()
         self._cpu, self._shown = RateMeter(unknown=0.0), RateMeter(unknown=0.0)
         self._name = name
+        self._withheld, self._limits_due = 0, 0.0  # memory that is free, and that control groups do not allow
         self._gpu = Gpu()
         self._failed: set[str] = set()
 
@@ -137,6 +139,9 @@ class SystemSampler:
         others = {status.pid: status for status in self._processes() if status.pid != os.getpid()}.values()
         cpu_seconds = own_seconds + sum(status.cpu_seconds for status in others)
         memory, available = machine_memory()
+        if time.monotonic() >= self._limits_due:
+            self._limits_due = time.monotonic() + LIMITS_PERIOD
+            self._withheld = max(0, available - available_memory())
         gpu = self._gpu.read(self._state.device)
         self._machine.gpu.add(time.monotonic(), self._gpu.reading())
         values: dict[str, Any] = {
@@ -163,7 +168,7 @@ class SystemSampler:
             MachineSample(
                 time.monotonic(),
                 values["rss"],
-                available,
+                available - self._withheld,
                 *self._counters.rates(time.monotonic()),
                 float(gpu.get("gpu", UNKNOWN)) if used else UNKNOWN,
                 *_slowest(spent),

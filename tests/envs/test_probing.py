@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from pac.envs import BadParameter, find, opengl, registry
+from pac.envs.apart import Answer, TooSlow
 from pac.envs.errors import NoSuchEnvironment, UnknownName
 from pac.envs.gym import making, probing
 from pac.envs.opengl import OpenGL
@@ -152,8 +153,8 @@ def test_a_way_of_opengl_that_fails_or_hangs_harms_nobody(monkeypatch):
     def ask(_module, _request, *, variables, **_options):
         asked.append(variables["MUJOCO_GL"])
         if asked[-1] == "egl":
-            raise probing.TooSlow("not done within 20 s")
-        return probing.Answer(b"", -6, "")
+            raise TooSlow("not done within 20 s")
+        return Answer(b"", -6, "")
 
     monkeypatch.setattr(opengl, "ask", ask)
     expected = {"egl": "it was not done within 20 s", "osmesa": "its process was killed by SIGABRT"}

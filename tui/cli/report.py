@@ -371,7 +371,8 @@ def command_of(metadata: Mapping[str, Any], task: Task | None) -> str:
     given = {"task": metadata.get("task"), "trainer": trainer, "num_envs": metadata.get("num_envs")}
     if config.get("wrap"):
         given["task"] = config.get("task")
-    config |= {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in given.items() if value is not None}
+    config = {**given, **config, **given}
     arguments = ["pac-tui", "run"]
     for name, value in config.items():
         field = Config.model_fields.get(name)

@@ -24,7 +24,9 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.words, self._open = [], [], []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
         self.feed(text)
         self.close()
         assert not self._open
@@ -32,7 +34,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
-        if tag not in VOID and not self.get_starttag_text().endswith("/>"):
+        if tag not in VOID and not (self.get_starttag_text() or "").endswith("/>"):
             self._open.append(tag)
 
     def handle_endtag(self, tag):
@@ -49,7 +51,7 @@ class Page(HTMLParser):
     def sources(self):
         """Return everything that a browser might load or open."""
         names = {"src", "href", "xlink:href", "data", "action", "poster", "srcset", "background"}
-        return [value for _, attrs in self.elements for name, value in attrs.items() if name in names]
+        return [value for _, attrs in self.elements for name, value in attrs.items() if value and name in names]
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def test_a_report_contains_all_that_is_known_of_a_run(run, capsys):
     assert "clip 0.1 changed during the training" in page.text
     assert "The last" not in page.text
     assert page.count("svg") == 3
-    (source,) = (value for value in page.sources() if value)
+    (source,) = page.sources()
     assert source == f"data:video/mp4;base64,{base64.b64encode(b'film' * 1000).decode()}"
     assert (
         "pac-tui run --task drmario --trainer ppo --num-envs 4 --seed 7 --video --set ppo.clip=0.1 --set" in page.text
@@ -120,7 +122,7 @@ def test_a_report_loads_nothing_from_elsewhere(run):
     page, text = report()
     assert all(source.startswith("data:") for source in page.sources())
     assert not re.search(r"@import|url\(|<script|<link|<iframe|<base", text)
-    policy = next(attrs["content"] for tag, attrs in page.elements if "http-equiv" in attrs)
+    policy = next(attrs["content"] or "" for tag, attrs in page.elements if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'")
     assert set(re.findall(r"https?://[^\"'\s<)]+", text)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
 
@@ -171,7 +173,7 @@ def test_the_command_means_the_same_configuration(run):
     }
     words = command_of({"task": "drmario", "trainer": "ppo", "num_envs": 8, "config": config}, None)
     assert words == (
-        "pac-tui run --task drmario --seed 3 --eval-every 5 --baseline false --break 'reward > 1' --trainer ppo "
-        "--num-envs 8"
+        "pac-tui run --task drmario --trainer ppo --num-envs 8 --seed 3 --eval-every 5 --baseline false "
+        "--break 'reward > 1'"
     )
     assert Flags.model_fields.keys() >= set(config)

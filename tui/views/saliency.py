@@ -1,0 +1,100 @@
+"""What the policy's choice depends on: over an image, as a map of a board, or as a list of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.fields import Array
+from ...envs.spaces.names import labels_of
+from ...training.telemetry.description import Description
+from ...training.telemetry.moments import Moment
+from ...training.trainer import Saliency
+from ..drawing.numbers import readable
+from ..drawing.styles import CYAN, FAINT, RED, SOFT, TEXT, Row, bar, blank, fit, styled
+from .environment_rows import action_text
+from .images import channels_first, image_rows, images_in
+from .number_rows import hint
+from .observation import bright, plane_names, planes
+
+NAME = 18
+COLOR = np.array([255, 60, 40], np.float32)
+"""The color of what a choice depends on most."""
+DIMMED = 0.6
+"""How bright an image is below its overlay."""
+MOST = 24
+
+
+def target(about: Description, found: Saliency) -> str:
+    """Return of what the gradient is."""
+    if found.action is None:
+        return f"of the {found.of}" if found.of else ""
+    return f"of the {found.of} of {action_text(about, found.action)}"
+
+
+def salient(about: Description, moment: Moment, found: Saliency, width: int, height: int) -> list[Row]:
+    """Return the rows of what the choice at `moment` depends on, in `width` columns and at most `height` lines."""
+    if moment.back:
+        return hint("known of the newest step only", width)
+    if not found.of:
+        return hint("this trainer cannot say it of its policy, or the observation is too large", width)
+    if moment.observation is None or found.gradient.shape != moment.observation.shape:
+        return hint("waiting for the next step", width)
+    sizes = np.nan_to_num(np.abs(found.gradient), posinf=0, neginf=0)
+    if not sizes.any():
+        return hint("the choice depends on nothing: all gradients are 0", width)
+    if not about.slices and (pictures := images_in(bright(about, moment.observation))) is not None:
+        return image_rows(overlaid(pictures, sizes), width, height)
+    if sizes.ndim == 3:
+        return _board(about, sizes, width, height)
+    return _numbers(about, found.gradient, moment.observation, width, height)
+
+
+def overlaid(pictures: NDArray[np.uint8], sizes: Array) -> NDArray[np.uint8]:
+    """Return images `(P, H, W, 3)` with colored pixels where sizes `(H, W)`, `(P, H, W)` or `(H, W, P)` are large."""
+    parts = sizes[None] if sizes.ndim == 2 else channels_first(sizes)
+    if len(parts) != len(pictures):  # the channels of one color image
+        parts = parts.max(axis=0, keepdims=True)
+    shares = (parts / (parts.max() or 1.0))[..., None].astype(np.float32)
+    mixed = DIMMED * pictures * (1 - shares) + COLOR * shares
+    return mixed.round().astype(np.uint8)
+
+
+def _board(about: Description, sizes: Array, width: int, height: int) -> list[Row]:
+    """A map of the cells, the largest of all planes each, and the planes that count most."""
+    parts = sizes if about.slices else channels_first(sizes)
+    drawn = planes(parts.max(axis=0)[None].astype(np.float32), ["all planes"], width, max(1, height))
+    left = height - len(drawn)
+    if left <= 1 or len(parts) == 1:
+        return drawn
+    totals = parts.sum(axis=(1, 2))
+    names = plane_names(about, len(parts))
+    first = np.argsort(-totals, kind="stable")[: min(left, MOST)].tolist()
+    return [*drawn, *(_row(names[at], float(totals[at]), float(totals.max()), "", width) for at in first)]
+
+
+def _numbers(about: Description, gradient: Array, observation: Array, width: int, height: int) -> list[Row]:
+    """The numbers that count most: a bar for the size, the gradient and the number; red if less of it counts for it."""
+    flat, seen = gradient.reshape(-1), observation.reshape(-1)
+    sizes = np.nan_to_num(np.abs(flat), posinf=0, neginf=0)
+    names = labels_of({name: (low, high) for name, low, high in about.slices}, len(flat))
+    first = np.argsort(-sizes, kind="stable")[: max(1, min(height - 1, MOST))].tolist()
+    most = float(sizes.max())
+    rows = [_row(names[at], float(flat[at]), most, readable(float(seen[at])), width) for at in first]
+    left = len(flat) - len(first)
+    return [
+        *rows,
+        *([(styled(fit(f"{left:,} more numbers count less", width), FAINT),)] if left and height > 1 else []),
+    ]
+
+
+def _row(name: str, value: float, most: float, seen: str, width: int) -> Row:
+    wide = min(NAME, width // 3)
+    numbers = f"{readable(value):>10}" + (f" at {seen:>8}" if seen and width >= 2 * NAME + 12 else "")
+    room = max(0, width - wide - len(numbers) - 1)
+    return (
+        styled(fit(name, wide) + " ", SOFT),
+        *bar(abs(value) / (most or 1.0), room, CYAN if value >= 0 else RED),
+        blank(max(0, width - wide - 1 - room - len(numbers))),
+        styled(numbers, TEXT),
+    )

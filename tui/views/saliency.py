@@ -80,16 +80,17 @@ def _numbers(about: Description, gradient: Array, observation: Array, width: int
     names = labels_of({name: (low, high) for name, low, high in about.slices}, len(flat))
     first = np.argsort(-sizes, kind="stable")[: max(1, min(height - 1, MOST))].tolist()
     most = float(sizes.max())
-    rows = [_row(names[at], float(flat[at]), most, readable(float(seen[at])), width) for at in first]
-    left = len(flat) - len(first)
-    return [
-        *rows,
-        *([(styled(fit(f"{left:,} more numbers count less", width), FAINT),)] if left and height > 1 else []),
+    wide = max(len(names[at]) for at in first)
+    rows = [
+        _row(names[at], float(flat[at]), most, readable(float(seen[at])), width, room_for_name=wide) for at in first
     ]
+    if (left := len(flat) - len(first)) and height > 1:
+        rows.append((styled(fit(f"{left:,} more numbers count less", width), FAINT),))
+    return rows
 
 
-def _row(name: str, value: float, most: float, seen: str, width: int) -> Row:
-    wide = min(NAME, width // 3)
+def _row(name: str, value: float, most: float, seen: str, width: int, *, room_for_name: int = NAME) -> Row:
+    wide = min(room_for_name, width // 2)
     numbers = f"{readable(value):>10}" + (f" at {seen:>8}" if seen and width >= 2 * NAME + 12 else "")
     room = max(0, width - wide - len(numbers) - 1)
     return (

@@ -15,7 +15,7 @@ from ..drawing.styles import CYAN, FAINT, RED, SOFT, TEXT, Row, bar, blank, fit,
 from .environment_rows import action_text
 from .images import channels_first, image_rows, images_in
 from .number_rows import hint
-from .observation import bright, plane_names, planes
+from .observation import bright, plane_names
 
 NAME = 18
 COLOR = np.array([255, 60, 40], np.float32)
@@ -61,15 +61,24 @@ def overlaid(pictures: NDArray[np.uint8], sizes: Array) -> NDArray[np.uint8]:
 
 
 def _board(about: Description, sizes: Array, width: int, height: int) -> list[Row]:
-    """A map of the cells, the largest of all planes each, and the planes that count most."""
+    """A map of the cells, the largest of all planes each, and the planes that count most.
+
+    Planes with one value for all cells are no part of the map.
+    """
     parts = sizes if about.slices else channels_first(sizes)
-    drawn = planes(parts.max(axis=0)[None].astype(np.float32), ["all planes"], width, max(1, height))
-    left = height - len(drawn)
-    if left <= 1 or len(parts) == 1:
+    low, high = about.observation.uniform
+    varying = np.delete(parts, slice(low, high), axis=0)
+    drawn: list[Row] = []
+    if len(varying):
+        cells = varying.max(axis=0)
+        most = height if len(parts) == 1 else max(1, height - min(len(parts), height // 2))
+        enlarged = max(1, min(width // cells.shape[1], 2 * most // cells.shape[0]))
+        cells = cells.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
+        drawn = image_rows(overlaid(np.zeros((1, *cells.shape, 3), np.uint8), cells), width, most)
+    totals, names = parts.sum(axis=(1, 2)), plane_names(about, len(parts))
+    first = np.argsort(-totals, kind="stable")[: max(0, min(height - len(drawn), MOST))].tolist()
+    if len(parts) == 1:
         return drawn
-    totals = parts.sum(axis=(1, 2))
-    names = plane_names(about, len(parts))
-    first = np.argsort(-totals, kind="stable")[: min(left, MOST)].tolist()
     return [*drawn, *(_row(names[at], float(totals[at]), float(totals.max()), "", width) for at in first)]
 
 

@@ -17,7 +17,6 @@ from .images import channels_first, image_rows, images_in
 from .number_rows import hint
 from .observation import bright, plane_names
 
-NAME = 18
 COLOR = np.array([255, 60, 40], np.float32)
 """The color of what a choice depends on most."""
 DIMMED = 0.6
@@ -71,7 +70,7 @@ def _board(about: Description, sizes: Array, width: int, height: int) -> list[Ro
     drawn: list[Row] = []
     if len(varying):
         cells = varying.max(axis=0)
-        most = height if len(parts) == 1 else max(1, height - min(len(parts), height // 2))
+        most = height if len(parts) == 1 else max(1, min(height - 2, max(-(-cells.shape[0] // 2), height // 2)))
         enlarged = max(1, min(width // cells.shape[1], 2 * most // cells.shape[0]))
         cells = cells.repeat(enlarged, axis=0).repeat(enlarged, axis=1)
         drawn = image_rows(overlaid(np.zeros((1, *cells.shape, 3), np.uint8), cells), width, most)
@@ -79,7 +78,10 @@ def _board(about: Description, sizes: Array, width: int, height: int) -> list[Ro
     first = np.argsort(-totals, kind="stable")[: max(0, min(height - len(drawn), MOST))].tolist()
     if len(parts) == 1:
         return drawn
-    return [*drawn, *(_row(names[at], float(totals[at]), float(totals.max()), "", width) for at in first)]
+    wide = max((len(names[at]) for at in first), default=0)
+    most_of_all = float(totals.max())
+    rows = [_row(names[at], float(totals[at]), most_of_all, "", width, room_for_name=wide) for at in first]
+    return [*drawn, *rows]
 
 
 def _numbers(about: Description, gradient: Array, observation: Array, width: int, height: int) -> list[Row]:
@@ -98,9 +100,9 @@ def _numbers(about: Description, gradient: Array, observation: Array, width: int
     return rows
 
 
-def _row(name: str, value: float, most: float, seen: str, width: int, *, room_for_name: int = NAME) -> Row:
+def _row(name: str, value: float, most: float, seen: str, width: int, *, room_for_name: int) -> Row:
     wide = min(room_for_name, width // 2)
-    numbers = f"{readable(value):>10}" + (f" at {seen:>8}" if seen and width >= 2 * NAME + 12 else "")
+    numbers = f"{readable(value):>10}" + (f" at {seen:>8}" if seen and width >= 48 else "")
     room = max(0, width - wide - len(numbers) - 1)
     return (
         styled(fit(name, wide) + " ", SOFT),

@@ -18,7 +18,7 @@ import psutil
 from ..backends import usable_cores
 from ..backends.core.memory import available_memory
 from ..backends.system.segment import directories, human_bytes, runtime_directory
-from ..envs import PacError
+from ..envs import PacError, opengl
 from .session.gpu import Gpu
 
 SMALL_SHM = 64 << 20
@@ -52,6 +52,7 @@ def examine() -> list[MachineCheck]:
         _memory,
         _shared_memory,
         _gpu,
+        _opengl,
         _kernel_cache,
         _terminal,
     )
@@ -109,6 +110,21 @@ def _gpu() -> Iterator[MachineCheck]:
         return
     advice = "this PyTorch has no CUDA support; install a build with CUDA from pytorch.org" if cpu_only else ""
     yield MachineCheck("GPU", not cpu_only, ", ".join(names), advice)
+
+
+def _opengl() -> Iterator[MachineCheck]:
+    """How environments of MuJoCo are drawn; nothing if it is not installed."""
+    if not opengl.installed():
+        return
+    found, chosen = opengl.working_opengl(), os.environ.get(opengl.GL)
+    if found.backend:
+        why = "" if chosen or found.backend == opengl.WINDOW else ", as no display works"
+        drawn = f" by {found.renderer}" if found.renderer else ""
+        yield MachineCheck("OpenGL", True, f"MuJoCo draws with {opengl.GL}={found.backend}{drawn}{why}")
+        return
+    tried = "; ".join(f"{name}: {reason}" for name, reason in found.failures.items())
+    advice = f"{opengl.INSTALL}, or start without {opengl.GL}" if chosen else opengl.INSTALL
+    yield MachineCheck("OpenGL", False, f"MuJoCo cannot draw ({tried})", f"{advice}; training needs no pictures")
 
 
 def _kernel_cache() -> Iterator[MachineCheck]:

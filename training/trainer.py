@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..backends.system.segment import Segment
 from ..envs import PacError, Task
-from ..envs.fields import Buffers
+from ..envs.fields import Array, Buffers
 from ..envs.slots import SlotOrder
 from ..envs.unknown import UNKNOWN
 from .ranks import Ranks, SingleRank
@@ -276,6 +276,24 @@ class PolicyOutput:
 
 
 @dataclass(frozen=True)
+class Saliency:
+    """What a policy's choice depends on.
+
+    Attributes:
+        gradient: That of a number by each number of a seat's observation as the network gets it, in the observation's
+            shape.
+        of: The number: `logit` of the action, `Q` (the value of the action), or `value` of the state.
+        action: The action, `(*action_shape)`; None of the value of a state.
+        step: The step whose observation it is.
+    """
+
+    gradient: Array
+    of: str
+    action: Array | None = None
+    step: int = -1
+
+
+@dataclass(frozen=True)
 class BufferSpec:
     """The buffer that a trainer needs.
 
@@ -380,6 +398,26 @@ class Trainer(ABC):
 
     def inspect(self, row: int) -> PolicyOutput | None:  # noqa: ARG002
         """Return what the policy computed for a row at the last step; None if there is no policy."""
+        return None
+
+    def saliency(
+        self,
+        row: int,  # noqa: ARG002
+        observation: Array,  # noqa: ARG002
+        mask: Array | None,  # noqa: ARG002
+        action: Array | None,  # noqa: ARG002
+    ) -> Saliency | None:
+        """Return what the policy's choice depends on, with the present weights; None if the trainer cannot say.
+
+        It is called between two steps, in the thread that trains, and leaves no trace.
+
+        Args:
+            row: The seat.
+            observation: Its newest observation as the buffer stores it, `(*stored_shape)`.
+            mask: The packed bits of its legal actions; None where all are.
+            action: The action that was chosen for it, in the environment's unit; None if that is not known, for the
+                most likely one.
+        """
         return None
 
     def probabilities(self, row: int) -> Any:  # noqa: ARG002

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -119,12 +119,15 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None, wrappe
     """
     arguments = {**arguments_for(name, wrappers), **({"render_mode": mode} if mode else {}), **values}
     try:
-        env = _maker(name)[0](**arguments)
+        make = _maker(name)[0]
+        _print_warnings()
+        env = make(**arguments)
     except PacError:
         raise
     except (Exception, SystemExit) as error:
         raise BadParameter(f"{name} could not be created with {arguments}: {type(error).__name__}: {error}") from error
     _check_made(name, env)
+    _print_warnings()  # of a library that only its constructor imports
     try:
         env = wrapped(env, wrappers, _imported)
         _check_made(f"{name} in its wrappers", env)
@@ -132,6 +135,19 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None, wrappe
         with closed(env):
             raise
     return env
+
+
+def _print_warnings() -> None:
+    """Have MuJoCo print its warnings, unless its user handles them, instead of writing them into `MUJOCO_LOG.TXT`."""
+    mujoco = sys.modules.get("mujoco")
+    if mujoco is not None and hasattr(mujoco, "get_mju_user_warning") and mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_warn)
+
+
+@lru_cache(maxsize=64)
+def _warn(text: str) -> None:
+    """Print a warning, once."""
+    sys.stderr.write(f"MuJoCo: {text}\n")
 
 
 def _check_made(name: str, env: Any) -> None:

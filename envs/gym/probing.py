@@ -10,22 +10,19 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from .. import opengl
 from ..apart import Answer, TooSlow, ask, receive
 from ..errors import BadParameter, PacError
+from ..opengl import GL
 
 if TYPE_CHECKING:
     from ..task import Task
     from .task import DescribedTask
 
 MODULE = "pac.envs.gym.probing"
-GL = "MUJOCO_GL"
-"""The variable by which MuJoCo chooses how it draws."""
-WITHOUT_DISPLAY = ("egl", "osmesa")
-"""Its values that need no display, fastest first."""
 Attempt = Callable[[int, str, Mapping[str, str]], "DescribedTask | Crash"]
 
 
@@ -44,7 +41,9 @@ def describe_here(spec: str, name: str, params: Mapping[str, str]) -> Task:
 
     import_environment(name)  # processes that its module starts serve all of its environments
     with ending_processes(), kept_signals():
-        return _describe(name, lambda number, note, _: describe(spec, name, params, attempt=number, note=note), ())
+        return _describe(
+            name, lambda number, note, _: describe(spec, name, params, attempt=number, note=note), search=False
+        )
 
 
 def describe_apart(
@@ -76,27 +75,35 @@ def describe_apart(
             ) from None
         return _read(name, answer)
 
-    return _describe(name, attempt, () if _has_display() or GL in os.environ else WITHOUT_DISPLAY)
+    return _describe(name, attempt, search=GL not in os.environ and opengl.installed())
 
 
-def _has_display() -> bool:
-    return bool(os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}) or find_spec("mujoco") is None
+def _describe(name: str, attempt: Attempt, *, search: bool) -> Task:
+    """Describe an environment with the first render mode that draws it; if the first fails, as OpenGL works here.
 
-
-def _describe(name: str, attempt: Attempt, backends: tuple[str, ...]) -> Task:
-    """Describe an environment with the first render mode and the first of MuJoCo's backends that draw it."""
+    Args:
+        name: The environment.
+        attempt: Describes it once.
+        search: Whether to find out how OpenGL works here.
+    """
     note = ""
     for number in count():
         found = attempt(number, note, {})
         if not isinstance(found, Crash) and not found.undrawn:
             return found.task
-        reason = found if isinstance(found, Crash) else found.undrawn
-        for backend in backends if not number else ():
-            drawn = attempt(number, f"{name} is drawn with {GL}={backend}, as there is no display", {GL: backend})
-            if not isinstance(drawn, Crash) and not drawn.undrawn:
-                os.environ[GL] = backend  # for the environments that are made later, here and in workers
-                return drawn.task
-        hint = f" (neither with {' nor '.join(f'{GL}={one}' for one in backends)})" if backends else ""
+        reason, hint = found if isinstance(found, Crash) else found.undrawn, ""
+        if search and not number:
+            working = opengl.working_opengl()
+            variables = working.variables
+            if working.backend and working.backend != opengl.WINDOW:
+                why = "as the display cannot be used" if opengl.has_display() else "as there is no display"
+                drawn = attempt(number, f"{name} is drawn with {GL}={working.backend}, {why}", variables)
+                if not isinstance(drawn, Crash) and not drawn.undrawn:
+                    os.environ.update(variables)  # for the environments that are made later, here and in workers
+                    return drawn.task
+                hint = f" (neither with {GL}={working.backend})"
+            elif not working.backend:
+                hint = f" (OpenGL does not work here: {opengl.INSTALL})"
         note = note or f"{name} cannot be rendered: {reason}{hint}"
     raise AssertionError
 

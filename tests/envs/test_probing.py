@@ -5,9 +5,11 @@ import os
 import psutil
 import pytest
 
-from pac.envs import BadParameter, find, registry
+from pac.envs import BadParameter, find, opengl, registry
+from pac.envs.apart import Answer, TooSlow
 from pac.envs.errors import NoSuchEnvironment, UnknownName
-from pac.envs.gym import probing
+from pac.envs.gym import making, probing
+from pac.envs.opengl import OpenGL
 
 from ..waiting import until
 
@@ -19,10 +21,21 @@ def apart(monkeypatch):
     """Describe environments apart, as users' programs do, and as if nothing were known yet."""
     monkeypatch.setattr(registry, "APART", True)
     monkeypatch.setattr(registry, "_known", {})
-    monkeypatch.setattr(probing, "_has_display", lambda: False)
-    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    variables = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    for name in variables:
+        monkeypatch.delenv(name, raising=False)
+    forget = opengl.working_opengl.cache_clear
+    forget()
     yield
-    os.environ.pop("MUJOCO_GL", None)
+    forget()
+    for name in variables[:2]:
+        os.environ.pop(name, None)
+
+
+def works(monkeypatch, backend):
+    """Have OpenGL work by one backend on this machine, or by none."""
+    monkeypatch.setattr(opengl, "installed", lambda: True)
+    monkeypatch.setattr(opengl, "working_opengl", lambda: OpenGL(backend, "", {}))
 
 
 def made(path):
@@ -107,23 +120,76 @@ def test_who_waits_can_end_the_process(tmp_path):
 
 @pytest.mark.parametrize("how", ["draws", "dies_drawing"])
 @pytest.mark.thorough
-def test_the_backend_that_draws_is_found(how):
+def test_the_backend_that_draws_is_found(how, monkeypatch):
     """The variable is set for the environments that are made later, and a note says so."""
+    works(monkeypatch, "osmesa")
     task = find(f"{UNRULY}:how={how}")
-    assert os.environ["MUJOCO_GL"] == "osmesa"
+    assert (os.environ["MUJOCO_GL"], os.environ["PYOPENGL_PLATFORM"]) == ("osmesa", "osmesa")
     assert "is drawn with MUJOCO_GL=osmesa, as there is no display" in task.note
 
 
-@pytest.mark.parametrize("how", ["draws", "dies_drawing"])
+@pytest.mark.parametrize(
+    ("how", "backend", "hint"),
+    [
+        ("draws", "", "(OpenGL does not work here: install the system package libegl1"),
+        ("dies_drawing", "egl", "(neither with MUJOCO_GL=egl)"),
+    ],
+)
 @pytest.mark.thorough
-def test_without_such_a_backend_an_environment_is_not_drawn(how, monkeypatch):
-    """Training works without pictures; the note says what was tried."""
-    monkeypatch.setattr(probing, "WITHOUT_DISPLAY", ("egl",))
+def test_without_such_a_backend_an_environment_is_not_drawn(how, backend, hint, monkeypatch):
+    """Training works without pictures; the note says what was tried, or what to install."""
+    works(monkeypatch, backend)
     task = find(f"{UNRULY}:how={how}")
     assert "cannot be rendered" in task.note
-    assert "(neither with MUJOCO_GL=egl)" in task.note
+    assert hint in task.note
     assert "MUJOCO_GL" not in os.environ
     assert [panel.kind for panel in task.panels] == ["bars"]
+
+
+def test_a_way_of_opengl_that_fails_or_hangs_harms_nobody(monkeypatch):
+    """It is tried elsewhere for a limited time, only once; what the user has set is the only one."""
+    asked = []
+
+    def ask(_module, _request, *, variables, **_options):
+        asked.append(variables["MUJOCO_GL"])
+        if asked[-1] == "egl":
+            raise TooSlow("not done within 20 s")
+        return Answer(b"", -6, "")
+
+    monkeypatch.setattr(opengl, "ask", ask)
+    expected = {"egl": "it was not done within 20 s", "osmesa": "its process was killed by SIGABRT"}
+    assert opengl.working_opengl() == opengl.working_opengl() == OpenGL("", "", expected)
+    assert asked == ["egl", "osmesa"]
+    opengl.working_opengl.cache_clear()
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    assert (opengl.working_opengl().variables, asked[2:]) == ({}, ["osmesa"])
+
+
+@pytest.mark.session
+@pytest.mark.skipif(not opengl.installed(), reason="MuJoCo is not installed")
+def test_mujoco_is_drawn_where_opengl_works():
+    """The real thing: a way that fails is named with its reason, and one that works draws HalfCheetah."""
+    found = opengl.working_opengl()
+    assert found.backend or set(found.failures) == set(opengl.WITHOUT_DISPLAY)
+    task = find("HalfCheetah-v5")
+    assert [panel.kind for panel in task.panels][:1] == (["pixels"] if found.backend else ["bars"])
+    assert os.environ.get("MUJOCO_GL", "") == found.backend
+
+
+@pytest.mark.skipif(not opengl.installed(), reason="MuJoCo is not installed")
+def test_mujoco_leaves_no_log_in_the_users_folder(tmp_path, monkeypatch, capsys):
+    """Its warnings go to stderr, which workers keep."""
+    import mujoco
+
+    monkeypatch.chdir(tmp_path)
+    making._warn.cache_clear()
+    mujoco.set_mju_user_warning(None)
+    inner = making.create("HalfCheetah-v5", {}).unwrapped
+    assert "MuJoCo: compiler attribute" in capsys.readouterr().err
+    inner.data.qpos[0] = float("nan")
+    mujoco.mj_step(inner.model, inner.data)
+    assert "MuJoCo: Nan, Inf or huge value in QPOS" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.thorough

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
 from ...backends import usable_cores
+from ..machine import cpu, version_of
 
 Results: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[str, float], None]
@@ -26,8 +25,8 @@ PACKAGES = ("pac-tui", "torch", "numba", "numpy", "gymnasium", "textual", "stabl
 def facts() -> Results:
     """Return versions, machine, revision and time."""
     return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
-        "cpu": _cpu(),
+        "versions": {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}},
+        "cpu": cpu(),
         "cores": usable_cores(),
         "system": platform.platform(),
         "revision": _revision(),
@@ -67,21 +66,6 @@ def stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> flo
     if before is None or after is None or after[1] == before[1]:
         return None
     return (after[0] - before[0]) / (after[1] - before[1])
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def _cpu() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _revision() -> str | None:

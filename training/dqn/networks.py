@@ -133,6 +133,17 @@ class QNetwork(nn.Module):
         frames: Tensor = self.decode(stored.flatten(0, 1))
         return frames.reshape(len(stored), -1, *frames.shape[2:])
 
+    def of_decoded(self, newest: Tensor, older: Tensor | None, mask: Tensor | None) -> Tensor:
+        """Return the values `(1, actions)` of one observation that is decoded already, after `older` ones of a stack.
+
+        Args:
+            newest: `(1, ...)`.
+            older: `(k - 1, ...)`, or None without a stack.
+            mask: As `forward` gets it.
+        """
+        frames = newest if older is None else torch.cat((older, newest)).reshape(1, -1, *newest.shape[2:])
+        return self.values(self.torso(frames), mask)[0]
+
     def values(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Return the values `(rows, actions)` of features, and the quantiles they are the mean of, if there are any."""
         return self._masked(self._last(features), mask), None

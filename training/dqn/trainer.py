@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ...envs.fields import Array
 from ..nets.decoding import FORBIDDEN
+from ..nets.saliency import gradient_by_input
 from ..replay.trainer import ReplayTrainer
 from ..settings import scheduled
-from ..trainer import Context, Metrics, PolicyOutput
+from ..trainer import Context, Metrics, PolicyOutput, Saliency
 from .learner import QLearner
 from .networks import QNetwork, check_choices, epsilon_greedy, q_output, shows_quantiles
 from .settings import DqnSettings, IqnSettings, QLearningSettings
@@ -78,6 +80,24 @@ class DQN(ReplayTrainer):
         found[values.argmax()] += 1 - self._epsilon
         shares: Array = found.cpu().numpy()
         return shares
+
+    def saliency(self, row: int, observation: Array, mask: Array | None, action: Array | None) -> Saliency | None:
+        """Return the gradient of the value of the chosen action by the newest observation."""
+        stack = self._stack_before(row, observation)
+        if stack is None:
+            return None
+        older = self.policy.decode(torch.from_numpy(stack).to(self._device)) if len(stack) else None
+        packed = torch.from_numpy(mask[None]).to(self._device) if mask is not None else None
+        chosen = -1 if action is None else int(action)
+
+        def target(newest: Tensor) -> Tensor:
+            nonlocal chosen
+            values = self.policy.of_decoded(newest, older, packed)[0]
+            chosen = int(values.argmax()) if chosen < 0 else chosen
+            return values[chosen]
+
+        gradient = gradient_by_input(self.policy.decode, self._context.task.observation, observation, target)
+        return Saliency(gradient, "Q", np.array(chosen))
 
     def _release(self) -> None:
         self._q = self._quantiles = None

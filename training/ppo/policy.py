@@ -243,6 +243,12 @@ class PpoPolicy(nn.Module):
         logits, value = self.network(self._inputs(observation))
         return self._outputs(logits, mask), value
 
+    def of_decoded(self, decoded: Tensor, mask: Tensor | None, memory: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return what `forward` does for observations that are decoded already, `(rows, ...)` float32."""
+        inputs = self._normalized(decoded)
+        logits, value = (self.network(inputs) if memory is None else self.network(inputs, memory))[:2]
+        return self._outputs(logits, mask), value
+
     def remember(self, observation: Tensor, mask: Tensor | None, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what `forward` does of a recurrent policy, and what it remembers afterwards, `(rows, memory)`.
 
@@ -279,7 +285,9 @@ class PpoPolicy(nn.Module):
         return logits
 
     def _inputs(self, observation: Tensor) -> Tensor:
-        decoded: Tensor = self.decode(observation)
+        return self._normalized(self.decode(observation))
+
+    def _normalized(self, decoded: Tensor) -> Tensor:
         return decoded if self.observations is None else self.observations(decoded)
 
     @property

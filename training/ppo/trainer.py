@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,9 +15,11 @@ from ...envs.fields import Array
 from ...envs.slots import rollout_spans
 from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
+from ..nets.distribution import Gaussian, Product
 from ..nets.policy_trainer import PolicyTrainer
+from ..nets.saliency import gradient_by_input
 from ..nets.weights import copied, load_weights
-from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Stopped
+from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Saliency, Stopped
 from .graph import CapturedRollout
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
@@ -193,6 +196,39 @@ class PPO(PolicyTrainer[PpoPolicy]):
             return None
         found = self._values.host[slots] * self._value_unit
         return found if self._values.resident else found.numpy()
+
+    def saliency(self, row: int, observation: Array, mask: Array | None, action: Array | None) -> Saliency | None:
+        """Return the gradient of the chosen action's logits, or with continuous actions of the value."""
+        if self._buffer is None:
+            return None
+        memory, device = self._remembered(row), self._buffer.device
+        packed = torch.from_numpy(mask[None]).to(device) if mask is not None else None
+        chosen = None if action is None else torch.from_numpy(np.array(action)).to(device)
+
+        def target(decoded: Tensor) -> Tensor:
+            nonlocal chosen
+            outputs, value = self.policy.of_decoded(decoded, packed, memory)
+            if isinstance(self._distribution, Gaussian):
+                return value[0] * self.value_unit
+            if chosen is None:
+                chosen = self._distribution.best(outputs.detach())[0]
+            parts = self._distribution.parts(outputs) if isinstance(self._distribution, Product) else (outputs,)
+            return torch.stack([part[0, at] for part, at in zip(parts, chosen.long().view(-1), strict=True)]).sum()
+
+        gradient = gradient_by_input(self.policy.decode, self._context.task.observation, observation, target)
+        if isinstance(self._distribution, Gaussian):
+            return Saliency(gradient, "value")
+        assert chosen is not None
+        return Saliency(gradient, "logit", chosen.cpu().numpy())
+
+    def _remembered(self, row: int) -> Tensor | None:
+        """Return what a recurrent policy remembers before its next decision for a row, `(1, memory)`."""
+        if not self.policy.memory or self._envs is None or self._buffer is None:
+            return None
+        slot = self._envs.order.newest
+        storage = next(each for each in self._storages if each.first <= slot <= each.first + each.steps)
+        memory = storage.memory[slot - storage.first, row : row + 1]
+        return memory.masked_fill(self._buffer.begins(slot)[row], 0.0)
 
     @property
     def decisions(self) -> int:

@@ -94,6 +94,24 @@ class ReplayTrainer(RingTrainer):
         """Return curves of the algorithm that are no statistics of gradient steps."""
         return {}
 
+    def _stack_before(self, row: int, observation: Array) -> Array | None:
+        """Return the frames before a row's newest observation in its stack, `(k - 1, *stored_shape)`; None if unknown.
+
+        A step is followed before it is added to the replay, whose newest stack then is the one before.
+        """
+        frames = self._settings.frame_stack
+        if frames == 1:
+            return observation[None][:0]
+        if self._envs is None or self._replay is None:
+            return None
+        stack: Array = self._replay.newest()[row]
+        if np.array_equal(stack[-1], observation):
+            return stack[:-1].copy()
+        buffer, slot = self._envs.buffer, self._envs.order.newest
+        if buffer["terminated"][slot, row] or buffer["truncated"][slot, row]:
+            return observation[None].repeat(frames - 1, axis=0)
+        return stack[1:].copy()
+
     def _new_replay(self, envs: Envs) -> Replay:
         return Replay(self._context.task, envs.buffer, self._ring, self._context.seed + self.steps)
 

@@ -116,6 +116,23 @@ class SacNetwork(nn.Module):
         return decoded.view(len(stored), -1)
 
 
+def value_of_action(network: SacNetwork, observed: Tensor, action: Tensor) -> Tensor:
+    """Return the lower one of what the critics expect of an action, for autograd: a scalar.
+
+    Args:
+        observed: `(1, numbers)`, all frames of a stack.
+        action: `(1, K)` in the policy's unit.
+    """
+    found = []
+    for critic in network.critics:
+        values = torch.cat((observed, action), 1)
+        *hidden, last = critic.children()
+        for layer in hidden:
+            values = layer(values).relu()
+        found.append(last(values)[0, 0])
+    return torch.stack(found).min()
+
+
 def action_output(outputs: Tensor, scale: ActionScale, values: Tensor) -> PolicyOutput:
     """Return mean and deviation of the actions of one row, in the environment's unit, and its entropy.
 

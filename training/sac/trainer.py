@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ...backends import usable_cores
 from ...envs.actions import random_actions
+from ...envs.fields import Array
 from ..nets.device_buffer import ActionScale
 from ..nets.distribution import normal
+from ..nets.saliency import gradient_by_input
 from ..replay.trainer import ReplayTrainer
-from ..trainer import Context, PolicyOutput
+from ..trainer import Context, PolicyOutput, Saliency
 from .learner import SacLearner
-from .networks import SacNetwork, action_output, check_task, squashed
+from .networks import SacNetwork, action_output, check_task, squashed, value_of_action
 from .settings import SacSettings
 
 
@@ -70,6 +73,28 @@ class SAC(ReplayTrainer):
             return None
         stored, actions = (each[row : row + 1] for each in self._seen)
         return action_output(self.learner.outputs(stored), self._scale, self.learner.values(stored, actions))
+
+    def saliency(self, row: int, observation: Array, mask: Array | None, action: Array | None) -> Saliency | None:  # noqa: ARG002
+        """Return the gradient of the value of the chosen action by the newest observation."""
+        stack = self._stack_before(row, observation)
+        if stack is None:
+            return None
+        device, network = self._device, self.policy
+        older = network.decode(torch.from_numpy(stack).to(device)) if len(stack) else None
+        chosen = None if action is None else self._scale.of_policy(torch.from_numpy(np.array(action[None])).to(device))
+
+        def target(newest: Tensor) -> Tensor:
+            nonlocal chosen
+            observed = (newest if older is None else torch.cat((older, newest))).reshape(1, -1)
+            if chosen is None:
+                stored = torch.from_numpy(np.array([*stack, observation]) if len(stack) else np.array(observation))
+                with torch.no_grad():
+                    chosen = self.learner.outputs(stored[None].to(device)).chunk(2, 1)[0].tanh()
+            return value_of_action(network, observed, chosen)
+
+        gradient = gradient_by_input(network.decode, self._context.task.observation, observation, target)
+        assert chosen is not None
+        return Saliency(gradient, "Q", self._scale.of_environment(chosen)[0].cpu().numpy())
 
     def _release(self) -> None:
         self._seen = None

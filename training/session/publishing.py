@@ -21,7 +21,7 @@ from ..telemetry.moments import MomentSource, field_named, fill_moment, moment_d
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import LINE, STATE, Phase
 from ..telemetry.segment_layout import counted_actions, spread_numbers
-from ..telemetry.tables import write_environments, write_policy, write_spread, write_throughput
+from ..telemetry.tables import write_environments, write_policy, write_saliency, write_spread, write_throughput
 from ..telemetry.throughput import Mark
 from .counting import StepCounter
 from .debugging import Debugger
@@ -32,6 +32,8 @@ MAX_SHARE = 0.015
 """The largest share of the training thread's time that publishing may take; large telemetry is written less often."""
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
+SALIENCY_SHARE = 50
+"""How many times as long as it takes to compute a saliency to wait until the next one."""
 COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
 MOST_ROWS, MOST_SEEN = 32, 4096
 """Rows of all environments whose actions, and whose observations, are in histograms."""
@@ -95,6 +97,7 @@ class Publisher:
         self._spread_numbers = spread_numbers(task.observation)
         self._counts_due = self._line_due = 0.0
         self._line_of = (-1, 0)
+        self._saliency_of, self._saliency_due = (-1, 0, 0, False), 0.0
         self._findings: tuple[Finding, ...] | None = None  # those that were written
         self.changes: tuple[Change, ...] = ()
         self._changes: tuple[Change, ...] | None = None
@@ -108,6 +111,7 @@ class Publisher:
         """Publish into `writer` from now on; there are no environments until `begin`."""
         self._writer, self._num_envs, self._source, self._findings = writer, num_envs, None, None
         self._changes = None
+        self._saliency_of = (-1, 0, 0, False)
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
         """Publish the same environments into `writer`, of a task that has more scalars."""
@@ -214,6 +218,8 @@ class Publisher:
             steps = history.line(env, look.seat)
             with writer.write("line") as line:
                 LINE.put(line, {"env": env, "seat": look.seat, **vars(steps)})
+        if look.saliency and not self._task.watched:
+            self._write_saliency(writer, env, look.seat)
         if look.detail:
             self._write_distributions(writer, buffer, env)
 
@@ -234,6 +240,20 @@ class Publisher:
         if moment["decided"]:
             moment["next_action"] = buffer["action"][buffer.order.acting, row]
         writer.put("detail", moment)
+
+    def _write_saliency(self, writer: TelemetryWriter, env: int, seat: int) -> None:
+        """Write what the policy's choice depends on in the newest step, as `_write_step` has written it."""
+        moment = self._moment
+        shown = env, seat, int(moment["step"]), bool(moment["decided"])
+        if shown == self._saliency_of or time.monotonic() < self._saliency_due:
+            return
+        self._saliency_of = shown
+        mask = np.array(moment["mask"]) if self._task.masked and moment["mask"].any() else None
+        action = np.array(moment["next_action"]) if moment["decided"] else None
+        begun = time.monotonic()
+        found = self._debugger.saliency(env * self._task.players + seat, np.array(moment["observation"]), mask, action)
+        self._saliency_due = time.monotonic() + SALIENCY_SHARE * (time.monotonic() - begun)
+        write_saliency(writer, env, seat, int(moment["step"]), found)
 
     def _write_distributions(self, writer: TelemetryWriter, buffer: Buffer, env: int) -> None:
         """Write every half second how often actions were taken of late, and histograms of continuous numbers.

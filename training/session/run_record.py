@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..diagnosis.of_run import FOUND, FindingLines
 from ..diagnosis.session_rules import RUN_NOT_WRITTEN
 from ..episode_choice import EpisodeChoice
 from ..json_data import jsonable
+from ..machine import machine_facts
 from ..past.filming import check_films
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
@@ -23,11 +25,17 @@ from ..telemetry.throughput import RATE_NAMES, Mark
 from ..trainer import Metrics
 from .evaluation import Evaluator
 from .failures import FailureHandler
+from .gpu import Gpu
 from .services import Services
 from .training_setup import TrainingSetup
 
 TIMES = ("env", "wait", "inference", "learn", "python", "ranks")
 """The names of the training thread's phases in a report, in order."""
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    return {**machine_facts(), "gpu": ", ".join(Gpu().all()) or None}
 
 
 class RunRecord:
@@ -147,6 +155,7 @@ class RunRecord:
             "started": self.first_started or self._state.started,
             "written": time.time(),
             "version": version("pac-tui"),
+            "machine": _machine(),
             "state": run_state,
             **({"error": error} if error else {}),
             **({"reason": self.reason} if self.reason else {}),

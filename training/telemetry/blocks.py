@@ -57,7 +57,8 @@ class TelemetryWriter:
     def __init__(self, description: Description, num_envs: int, generation: int, directory: Path) -> None:
         self.generation = generation
         self._mapped = create_segment(description, num_envs, generation, directory)
-        self._mapped.arrays["policy"]["env"] = -1
+        for name in ("policy", "saliency"):
+            self._mapped.arrays[name]["env"] = -1
 
     @property
     def segment(self) -> Segment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -14,11 +15,14 @@ from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import LAST, LAST_DRAWN
 from ...envs.unknown import UNKNOWN
+from ..trainer import Saliency
 from .declared import ANY, FLAG, OUTCOME, SHARE, Range, Record, decoded, number, one_of, text
 from .description import Description
 from .records import TERMINATED, TRUNCATED
 
 NOTE_BYTES = 160
+MOST_SALIENT = 1 << 20
+"""The most numbers of an observation whose saliency is published."""
 NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
 
 
@@ -70,6 +74,29 @@ def moment_record(about: Task | Description, action: Field, scalars: int) -> Rec
         number("info", "f4", ANY, (scalars,)),
         *(number(f"board:{item.name}", item.dtype, ANY, item.stored_shape) for item in drawn_fields(about)),
     )
+
+
+def saliency_record(about: Task | Description, action: Field) -> Record:
+    """Return the record of what the policy's choice depends on; of scripts and large observations without numbers."""
+    shape = about.observation.shape
+    known = not about.watched and math.prod(shape) <= MOST_SALIENT
+    return Record(
+        number("env", "i4", ANY),
+        number("seat", "u2", ANY),
+        number("step", "i8", ANY),
+        text("of", 8),  # empty if it is unknown
+        number("chosen", "u1", FLAG),  # whether it is that of an action
+        number("action", action.dtype, ANY, action.shape),
+        number("gradient", "f4", ANY, shape if known else (0,)),
+    )
+
+
+def read_saliency(record: Array, env: int, seat: int) -> Saliency | None:
+    """Return what the choice for a seat depends on, with an empty `of` if that cannot be known; None if it is due."""
+    if (int(record["env"]), int(record["seat"])) != (env, seat):
+        return None
+    action = record["action"] if record["chosen"] else None
+    return Saliency(record["gradient"], decoded(record["of"].tolist()), action, int(record["step"]))
 
 
 def field_named(task: Task, name: str) -> Field:

@@ -23,10 +23,10 @@ from ...envs.schema import checked
 from . import records
 from .declared import Range, Record
 from .description import Description
-from .moments import moment_record, terms_width
+from .moments import moment_record, saliency_record, terms_width
 
 MAGIC = 0x50414354
-VERSION = 13
+VERSION = 14
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
@@ -112,6 +112,7 @@ def blocks_of(about: Description, num_envs: int) -> list[TelemetryBlock]:
         TelemetryBlock("last_returns", "f4", (num_envs, about.players)),
         TelemetryBlock.of("detail", moment),
         TelemetryBlock.of("moment", moment),
+        TelemetryBlock.of("saliency", saliency_record(about, about.action)),
         TelemetryBlock("action_counts", "i8", (2, counted_actions(about))),
         TelemetryBlock.of("action_spreads", records.SPREAD, 2, spread_numbers(about.action)),
         TelemetryBlock.of("seen_spreads", records.SPREAD, spread_numbers(about.observation)),

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ...envs.fields import Array
 from ...envs.schema import Bounds, Length
 from ...envs.unknown import unknown_in
-from ..trainer import PolicyOutput
+from ..trainer import PolicyOutput, Saliency
 from .changes import Change, read_changes
 from .declared import decoded
 from .description import Description
 from .findings import Finding, read_findings
 from .metric_names import split_metric_name
-from .moments import Moment, RecentSteps
+from .moments import Moment, RecentSteps, read_saliency
 from .processes import ProcessRole
 from .records import AUDIENCE, POLICY, SCALING, STATE, SYSTEM, TIMES, Level, Phase
 from .timeline import Lane, read_lanes
@@ -49,6 +49,7 @@ class ViewRequest:
         timeline: Whether the last phases of threads and processes are displayed.
         episodes: Whether the last episodes are listed.
         last: The newest step, if the displayed step ended an episode and its last state is requested; else 0.
+        saliency: Whether it is displayed what the policy's choice for the focus depends on.
     """
 
     first: Index = 0
@@ -61,6 +62,7 @@ class ViewRequest:
     episodes: bool = False
     back: Index = 0
     last: Step = 0
+    saliency: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Snapshot:
         seen_spreads: Histograms of the numbers that all environments observe now, `(numbers,)`.
         episodes: A record per episode that ended last, oldest first.
         times_of_workers: When workers and environments stepped, and who was waited for; on request.
+        saliency: What the policy's choice for the focus depends on, on request; None if it is not known yet.
     """
 
     description: Description
@@ -182,6 +185,7 @@ class Snapshot:
     seen_spreads: Array | None = None
     episodes: Array | None = None
     times_of_workers: WorkerTimes | None = None
+    saliency: Saliency | None = None
 
     def metric_title(self, name: str) -> str:
         """Return what to call a metric: with the name of its learner, if several learners report it."""
@@ -278,6 +282,9 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         seen_spreads=reader.read("seen_spreads") if look.detail else None,
         episodes=_episodes(reader) if look.episodes else None,
         times_of_workers=WorkerTimes.read(reader) if look.timeline else None,
+        saliency=read_saliency(reader.read("saliency"), focus, look.seat)
+        if look.saliency and focus is not None
+        else None,
     )
 
 

@@ -9,7 +9,7 @@ from ...envs import Task
 from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.task import first_seats
 from ...envs.unknown import UNKNOWN
-from ..trainer import PHASES, PolicyOutput
+from ..trainer import PHASES, PolicyOutput, Saliency
 from .blocks import TelemetryWriter
 from .counts import Counts
 from .moments import info_scalars
@@ -68,6 +68,18 @@ def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOut
     """Write the policy's output for a seat of an environment, if there is one."""
     with writer.write("policy") as policy:
         POLICY.put(policy, {"env": -1, "seat": seat} if output is None else {**vars(output), "env": env, "seat": seat})
+
+
+def write_saliency(writer: TelemetryWriter, env: int, seat: int, step: int, found: Saliency | None) -> None:
+    """Write what the policy's choice for a seat depends on; that it is unknown, if there is nothing."""
+    with writer.write("saliency") as record:
+        record["env"], record["seat"], record["step"] = env, seat, step
+        record["of"], record["chosen"] = b"", False
+        if found is None or record["gradient"].shape != found.gradient.shape:
+            return
+        record["of"], record["gradient"] = found.of.encode(), found.gradient
+        if found.action is not None:
+            record["chosen"], record["action"] = True, found.action
 
 
 def write_spread(spreads: Array, values: Array) -> None:

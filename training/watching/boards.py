@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -180,10 +182,17 @@ class WatchedBoards:
             return None
         except (Exception, SystemExit) as error:  # of the script's own code
             reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-            self._notes.append(f"rendering failed ({reason}): boards show what is observed")
+            self._notes.append(f"rendering failed ({reason}): boards show what is observed{_advice()}")
             self._stale |= self._board is not None
             self._render = self._board = None
             return None
+
+
+def _advice() -> str:
+    """Return what to try if a picture of MuJoCo has failed that no variable says how to draw."""
+    if "mujoco" not in sys.modules or "MUJOCO_GL" in os.environ:
+        return ""
+    return "; start the script with MUJOCO_GL=egl or osmesa: `pac-tui doctor` says what works here"
 
 
 def renew(buffers: dict[str, Array], fields: tuple[Field, ...], num_envs: int) -> None:

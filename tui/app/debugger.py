@@ -25,6 +25,7 @@ class EnvironmentDebugger:
 
     Attributes:
         inspecting: Whether everything known of the environment is shown.
+        saliency: Whether the inspector shows what the policy's choice depends on.
         playing: Whether the user plays the environment by hand.
         back: Number of steps between the shown step and the newest.
         after_end: Whether the first state of the next episode is shown, if the shown step ended an episode.
@@ -38,6 +39,7 @@ class EnvironmentDebugger:
 
     def __init__(self, state: AppState, host: Host) -> None:
         self.inspecting = False
+        self.saliency = False
         self.playing = False
         self.back = 0
         self.after_end = False
@@ -68,6 +70,12 @@ class EnvironmentDebugger:
     def inspect(self, *, on: bool) -> None:
         """Show everything known of the environment, or stop showing it."""
         self.inspecting = on
+        self._host.refresh_now()
+
+    def show_saliency(self) -> None:
+        """Show what the policy's choice depends on, in the inspector, or stop showing it."""
+        self.saliency = not (self.saliency and self.inspecting)
+        self.inspecting = self.inspecting or self.saliency
         self._host.refresh_now()
 
     def select_seat(self, by: int) -> None:
@@ -142,7 +150,8 @@ class EnvironmentDebugger:
         if look.focus is None:
             return look
         seat, back = self._state.seat, self.back if self.can_travel else 0
-        return replace(look, seat=seat, detail=self.inspecting or seat > 0, back=back, last=self._last)
+        look = replace(look, seat=seat, detail=self.inspecting or seat > 0, back=back, last=self._last)
+        return replace(look, saliency=self.saliency and self.inspecting)
 
     def new_break(self, snapshot: Snapshot) -> int | None:
         """Return the environment at which a breakpoint has paused the training since the last call, if any."""

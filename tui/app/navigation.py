@@ -245,6 +245,12 @@ class Navigation:
         self._switcher.output.search(text)
         self.show("logs")
 
+    def show_saliency(self) -> None:
+        """Show what the policy's choice depends on, or stop showing it."""
+        if self._state.units.episodes and self._state.view not in {"summary", "environment"}:
+            self.open_selected()
+        self._debugger.show_saliency()
+
     def inspect(self) -> None:
         """Show everything known of the environment, or stop showing it."""
         if not self._state.units.episodes:

@@ -190,6 +190,29 @@ def diagnose(name: Annotated[str, Parameter(name="RUN")], *, runs_dir: Path = RU
 
 
 @app.command
+def report(
+    name: Annotated[str, Parameter(name="RUN")],
+    *,
+    html: Path | None = None,
+    limit: Annotated[int, Parameter(validator=Number(gte=0, lte=1024))] = 24,
+    trust: bool = False,
+    runs_dir: Path = RUNS,
+) -> int:
+    """Write all that is known of a run into one HTML file: results, curves, films, settings, machine.
+
+    Args:
+        name: Name or folder of the run, or `latest`. It may be running or have ended, and be of a watched script.
+        html: The file. Default: the run's name with the ending `.html`, in the working directory.
+        limit: MiB of films in it, the newest first.
+        trust: Draw the boards of recorded episodes and name recommended settings even if the task runs code.
+        runs_dir: Folder that contains the runs.
+    """
+    from .report import report_run
+
+    return report_run(name, runs_dir, html, limit=limit, trust=trust)
+
+
+@app.command
 def profile(
     name: Annotated[str, Parameter(name="RUN")],
     *,

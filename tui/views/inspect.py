@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from .environment_rows import (
 )
 from .number_rows import Entry, hint, pair, pairs, wrapped
 from .observation import LEVELS, PLAIN_LEVELS, observed, planes
+from .saliency import salient, target
 
 WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
 NAME = 14
@@ -76,6 +78,9 @@ def inspected(
         Section("Reward", lambda room, _: rewarded(about, moment, room)),
     ]
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
+    if (depends := snapshot.saliency) is not None:
+        salience = partial(salient, about, moment, depends)
+        seen.insert(0, Section("Saliency", salience, fills=True, note=target(about, depends)))
     if about.masked:
         seen.append(Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
     step = [Section("Step", lambda room, _: stated(about, moment, room))]

@@ -37,7 +37,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         return hint(moment.note or "the observation of this step is not stored", width)
     if not values.size:
         return hint("nothing that is a number is observed", width)
-    if not about.slices and (pictures := images_in(_bright(about, values))) is not None:
+    if not about.slices and (pictures := images_in(bright(about, values))) is not None:
         return image_rows(pictures, width, height)
     if values.ndim == 3:
         values = values if about.slices else channels_first(values)
@@ -57,7 +57,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     return _slice("all", flat, width)
 
 
-def _bright(about: Description, values: Array) -> Array:
+def bright(about: Description, values: Array) -> Array:
     """Return packed pixels, unpacked, as bytes up to 255."""
     return values * np.uint8(LIGHTEST // BRIGHTEST) if about.observation.encoding == "2bpp" else values
 
@@ -79,7 +79,7 @@ def _part(name: str, values: Array, shape: tuple[int, ...] | None, width: int, h
 def _planes(about: Description, values: NDArray[np.float32], width: int, height: int) -> list[Row]:
     """The planes as small images; planes that have the same value everywhere as bars with their slices' names."""
     low, high = about.observation.uniform
-    names = _plane_names(about, len(values))
+    names = plane_names(about, len(values))
     alike = [
         row
         for name, first, last in about.slices
@@ -92,7 +92,7 @@ def _planes(about: Description, values: NDArray[np.float32], width: int, height:
     return [*planes(values[drawn], [names[at] for at in drawn], width, height - len(alike)), *alike]
 
 
-def _plane_names(about: Description, count: int) -> list[str]:
+def plane_names(about: Description, count: int) -> list[str]:
     """The name of each plane: its slice's, numbered where a slice has several."""
     names = [str(index) for index in range(count)]
     for name, first, last in about.slices:

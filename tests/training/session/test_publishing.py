@@ -12,10 +12,10 @@ from pac.training.session.publishing import PERIODS
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.moments import RecentSteps
 from pac.training.telemetry.records import BINS, MESSAGE_BYTES, SPREAD, Phase
-from pac.training.telemetry.snapshot import ViewRequest
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.telemetry.tables import write_spread
 from pac.training.telemetry.throughput import TrainingClock
-from pac.training.trainer import Timer
+from pac.training.trainer import Saliency, Timer
 
 from .source import TASK, N, Policy, Source, segment
 
@@ -68,6 +68,30 @@ def test_environments_are_published_from_the_newest_slot(published):
     assert table["episode_return"].tolist() == [1, 2, 3, 4]
     assert table["worker"].tolist() == [-1] * N
     assert not table["notice"].any()
+
+
+def test_saliency_is_computed_only_on_request_and_once_for_a_step(published, monkeypatch):
+    """It costs nothing while nobody looks at it."""
+    asked, look = [], ViewRequest(focus=1, saliency=True)
+
+    def saliency(row, _observation, _mask, _action):
+        asked.append(row)
+        return Saliency(np.array([0.5], "f4"), "logit", np.array(2))
+
+    monkeypatch.setattr(published.monitor.debugger, "saliency", saliency)
+    published.source.step()
+    published.monitor.begin(published.source)
+    published.view.has_viewers, published.view.look = True, ViewRequest(focus=1)
+    published.monitor.publish()
+    assert not asked
+    published.view.look = look
+    published.monitor.publish()
+    published.monitor.publish()
+    assert asked == [1]
+    found = take_snapshot(published.reader, look).saliency
+    assert found is not None
+    assert (found.of, found.gradient.tolist(), found.action) == ("logit", [0.5], 2)
+    assert take_snapshot(published.reader, ViewRequest(focus=2, saliency=True)).saliency is None
 
 
 def test_a_seat_that_waited_has_no_action(published):

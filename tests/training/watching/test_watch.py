@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -69,12 +70,13 @@ def test_waiting_goes_into_pictures(monkeypatch):
     assert shade(math.inf) == first + 1
 
 
-def test_where_nothing_is_drawn_observations_are_shown():
+def test_where_nothing_is_drawn_observations_are_shown(monkeypatch):
     """The newest of a stack of frames, grey; a render that fails costs the picture, not the training."""
 
     def broken(_env):
         raise RuntimeError("no display")
 
+    monkeypatch.delitem(sys.modules, "mujoco", raising=False)
     frames = np.zeros((4, 84, 84), np.uint8)
     frames[-1] = 200
     boards = WatchedBoards(None, frames)
@@ -83,6 +85,13 @@ def test_where_nothing_is_drawn_observations_are_shown():
     assert not boards.look()
     assert boards.panels[0].kind == "bars"
     assert boards.take_notes() == ["rendering failed (RuntimeError: no display): boards show what is observed"]
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setitem(sys.modules, "mujoco", object())
+    boards = WatchedBoards(broken, np.ones(5))
+    boards.look()
+    assert boards.take_notes()[0].endswith(
+        "start the script with MUJOCO_GL=egl or osmesa: `pac-tui doctor` says what works here"
+    )
 
 
 def test_observations_of_any_kind_are_named_numbers():

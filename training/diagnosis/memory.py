@@ -17,8 +17,8 @@ LEAST = 0.5 * MIB
 """Bytes per minute from which on growth is named."""
 EACH, PARTS = 5, 4
 """Samples, one per second, of which the median is one point; and parts of the time, in each of which a leak grows."""
-LEAST_TIME, TIME = 105, 180
-"""Seconds over which growth is measured at least, and at most."""
+SHOWN, LEAST_TIME, TIME = 45, 105, 180
+"""Seconds over which growth is measured at least, for people and for a leak, and at most."""
 WARM_UP = 15
 """Seconds of a new process that are left out: it imports libraries, and its first steps fill caches."""
 LAST = 0.9
@@ -64,7 +64,7 @@ class Growth(NamedTuple):
 
     Attributes:
         rate: Bytes per minute, the median of the slopes between all pairs of points (Theil and Sen).
-        steady: Whether it grows in each part of the time, does not fall, and does not grow ever slower.
+        steady: Whether it grows in each part of a long time, does not fall, and does not grow ever slower.
     """
 
     rate: float
@@ -120,7 +120,7 @@ class ProcessMemory:
             self._points.append((self._block[EACH // 2][0], median(bytes_ for _, bytes_ in self._block)))
             self._block = []
             points = list(self._points)
-            self.growth = growth_of(points) if len(points) >= LEAST_TIME // EACH else None
+            self.growth = growth_of(points) if len(points) >= SHOWN // EACH else None
             self.old = len(points) == TIME // EACH
 
 
@@ -138,7 +138,7 @@ def growth_of(points: Sequence[tuple[float, float]]) -> Growth:
     total = sum(rises)
     falls = float(np.max(np.maximum.accumulate(sizes) - sizes))
     steady = min(rises) > 0 and max(rises) <= JUMP * total and rises[-1] >= LAST * total / len(rises)
-    return Growth(60 * slope, steady and falls <= DROP * total)
+    return Growth(60 * slope, steady and falls <= DROP * total and count >= LEAST_TIME // EACH)
 
 
 @cache

@@ -17,14 +17,16 @@ LEAST = 0.5 * MIB
 """Bytes per minute from which on growth is named."""
 EACH, PARTS = 5, 4
 """Samples, one per second, of which the median is one point; and parts of the time, in each of which a leak grows."""
-SHORT, LONG = 60, 180
-"""Seconds over which growth is measured where there are processes to compare with, and where there are none."""
+SHOWN, LEAST_TIME, TIME = 45, 105, 180
+"""Seconds over which growth is measured at least, for people and for a leak, and at most."""
 WARM_UP = 15
 """Seconds of a new process that are left out: it imports libraries, and its first steps fill caches."""
-LAST = 0.85
+LAST = 0.9
 """By what share of its mean rate memory still grows in the last part: what fills up grows ever slower."""
 JUMP = 0.6
 """The largest share of the growth that may be in one part: memory that is taken once is no leak."""
+DROP = 0.25
+"""The share of the growth by which memory may fall meanwhile: what comes and goes is no leak."""
 APART = 3.0
 """By how many times the usual difference between others a process grows faster than they do, if it leaks."""
 KEPT = 240
@@ -62,13 +64,11 @@ class Growth(NamedTuple):
 
     Attributes:
         rate: Bytes per minute, the median of the slopes between all pairs of points (Theil and Sen).
-        steady: Whether it grows in each part of the time.
-        lasts: Whether it does not grow ever slower.
+        steady: Whether it grows in each part of a long time, does not fall, and does not grow ever slower.
     """
 
     rate: float
     steady: bool
-    lasts: bool
 
 
 class ProcessMemory:
@@ -82,36 +82,24 @@ class ProcessMemory:
         size: Its own memory now, in bytes.
         shared: What it uses besides of files, libraries and shared memory.
         curve: When in s of the monotonic clock, and its own memory.
-        short: How it grows over the last minute; None before that is known.
-        whole: The same over three minutes, or as long as it is known.
-        long: The same as `whole`, once it is three minutes.
+        growth: How it grows; None while too little is known.
+        old: Whether it is known for so long that its growth counts without others to compare it with.
     """
 
     def __init__(self, name: str, pid: int, envs: tuple[int, int], *, peer: bool) -> None:
         self.name, self.pid, self.envs, self.peer = name, pid, envs, peer
         self.size = self.shared = 0
         self.curve = ThinnedRows()
-        self.short: Growth | None = None
-        self.whole: Growth | None = None
-        self.long: Growth | None = None
+        self.growth: Growth | None = None
+        self.old = False
         self._block: list[tuple[float, int]] = []
-        self._points: deque[tuple[float, float]] = deque(maxlen=LONG // EACH)
+        self._points: deque[tuple[float, float]] = deque(maxlen=TIME // EACH)
         self._begun: float | None = None
 
     @property
     def grows(self) -> bool:
-        """Whether it grows all the time: over a minute beside processes that do the same, else over three.
-
-        A training warms up for long; what does the same warms up alike.
-        """
-        long = self.long is not None and self.long.steady and self.long.lasts
-        return long or (self.peer and self.rises)
-
-    @property
-    def rises(self) -> bool:
-        """Whether it grows in each part of the last minute, and not ever slower since it is known."""
-        short, whole = self.short, self.whole
-        return short is not None and whole is not None and short.steady and short.lasts and whole.lasts
+        """Whether it grows all the time; a training warms up for long, and what does the same warms up alike."""
+        return self.growth is not None and self.growth.steady and (self.peer or self.old)
 
     @property
     def steps(self) -> str:
@@ -132,9 +120,8 @@ class ProcessMemory:
             self._points.append((self._block[EACH // 2][0], median(bytes_ for _, bytes_ in self._block)))
             self._block = []
             points = list(self._points)
-            if len(points) >= SHORT // EACH:
-                self.short, self.whole = growth_of(points[-(SHORT // EACH) :]), growth_of(points)
-                self.long = self.whole if len(points) == LONG // EACH else None
+            self.growth = growth_of(points) if len(points) >= SHOWN // EACH else None
+            self.old = len(points) == TIME // EACH
 
 
 def growth_of(points: Sequence[tuple[float, float]]) -> Growth:
@@ -149,8 +136,9 @@ def growth_of(points: Sequence[tuple[float, float]]) -> Growth:
     levels = [median(known[part * count // PARTS : (part + 1) * count // PARTS]) for part in range(PARTS)]
     rises = [after - before for before, after in pairwise(levels)]
     total = sum(rises)
-    steady = min(rises) > 0 and max(rises) <= JUMP * total
-    return Growth(60 * slope, steady, rises[-1] >= LAST * total / len(rises))
+    falls = float(np.max(np.maximum.accumulate(sizes) - sizes))
+    steady = min(rises) > 0 and max(rises) <= JUMP * total and rises[-1] >= LAST * total / len(rises)
+    return Growth(60 * slope, steady and falls <= DROP * total and count >= LEAST_TIME // EACH)
 
 
 @cache
@@ -202,12 +190,8 @@ class MemoryEvidence:
     @property
     def largest(self) -> ProcessMemory | None:
         """The process that grows fastest; None if none is known to grow."""
-        growing = [one for one in self.processes if one.short is not None and one.short.rate > 0]
-        return max(growing, key=_rate, default=None)
-
-
-def _rate(process: ProcessMemory) -> float:
-    return process.short.rate if process.short is not None else 0.0
+        growing = [(one.growth.rate, one) for one in self.processes if one.growth is not None and one.growth.rate > 0]
+        return max(growing, key=lambda each: each[0], default=(0.0, None))[1]
 
 
 class Leak(NamedTuple):
@@ -223,17 +207,15 @@ class Leak(NamedTuple):
 
 
 def leaks(processes: Sequence[ProcessMemory]) -> Iterator[Leak]:
-    """Yield the processes that step environments and leak, the fastest first: one by one, and then all at once."""
-    peers = [one for one in processes if one.peer]
-    known = [one for one in peers if one.short is not None]
-    for one in sorted(known, key=_rate, reverse=True):
-        others = [_rate(other) for other in known if other is not one]
-        if others and one.short is not None and one.rises:
+    """Yield the processes that step environments and leak: one by one, the fastest first, and then all at once."""
+    peers = [(one, one.growth) for one in processes if one.peer and one.growth is not None]
+    for one, growth in sorted(peers, key=lambda each: -each[1].rate):
+        others = [other.rate for process, other in peers if process is not one]
+        if others and growth.steady:
             usual = median(others)
             spread = median(abs(rate - usual) for rate in others)
-            excess = one.short.rate - usual
+            excess = growth.rate - usual
             if excess > APART * spread:
                 yield Leak((one,), excess)
-    long = [one.long for one in peers if one.long is not None and one.long.steady and one.long.lasts]
-    if peers and len(long) == len(peers):
-        yield Leak(tuple(peers), min(each.rate for each in long))
+    if peers and all(one.old and growth.steady for one, growth in peers):
+        yield Leak(tuple(one for one, _ in peers), min(growth.rate for _, growth in peers))

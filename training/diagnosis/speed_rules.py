@@ -310,7 +310,7 @@ def memory_grows(evidence: Evidence) -> Iterator[Measured]:
     unit="MiB per minute",
     source="our choice: 720 MiB per day. The rate is the median of the slopes between all pairs of points (Theil 1950, "
     "Sen 1968)",
-    needs="75 s of a process next to others that do the same; 195 s if all of them grow, or if there is one only",
+    needs="two minutes of a process beside others that do the same; 195 s if all grow, or if there is one only",
 )
 def worker_leaks(evidence: Evidence) -> Iterator[Measured]:
     """The own memory of a process that steps environments grows in each part of the time, and faster than others'."""

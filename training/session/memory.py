@@ -86,7 +86,7 @@ def memory_of(machine: MachineEvidence, directory: Path, parts: list[Part]) -> M
 
 
 def _described(process: ProcessMemory, now: float) -> dict[str, Any]:
-    growth = process.whole
+    growth = process.growth
     return {
         "process": process.name,
         "pid": process.pid,

@@ -270,7 +270,7 @@ def _last_board(folder: RunFolder, name: str, vouch: Vouch) -> Html:
         track = Track.of([("", episode)])
         for shot in track.shots():
             last = shot
-        picture, caption = svg_of(track.look.lines(last)[:-1]), f"{name}: the last board of {episode.length:,} steps"
+        picture, caption = svg_of(track.look.lines(last)), f"{name}: the last board of {episode.length:,} steps"
     except PacError as error:
         return tag("figure", tag("figcaption", f"{name}: not drawn: {error}"))
     return tag("figure", Html(picture), tag("figcaption", caption))

@@ -21,7 +21,8 @@ p { margin: 6px 0; overflow-wrap: anywhere; }
 .faint, figcaption { color: #666; }
 table { border-collapse: collapse; max-width: 100%; }
 th { text-align: left; font-weight: 600; color: #666; }
-th, td { padding: 3px 20px 3px 0; vertical-align: top; border-bottom: 1px solid #eee; overflow-wrap: anywhere; }
+th, td { padding: 3px 20px 3px 0; vertical-align: top; border-bottom: 1px solid #eee; overflow-wrap: break-word; }
+td:last-child { overflow-wrap: anywhere; }
 .numbers { display: block; overflow-x: auto; }
 .numbers th, .numbers td { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .curves, .films { display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start; }

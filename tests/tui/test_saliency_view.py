@@ -22,7 +22,7 @@ def text(rows):
 def shown(task, observation, gradient, *, of="logit", width=40, height=10):
     """Return the rows of a gradient of an action's logit."""
     about = describe(task, **FACTS)
-    found = Saliency(np.array(gradient, np.float32), of, np.array(1))
+    found = Saliency(np.array(gradient, np.float32), of, np.array(1), 7)
     moment: Any = SimpleNamespace(back=0, observation=np.array(observation))
     return salient(about, moment, found, width, height)
 

@@ -32,7 +32,7 @@ MAX_SHARE = 0.015
 """The largest share of the training thread's time that publishing may take; large telemetry is written less often."""
 PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
-SALIENCY_SHARE = 50
+SALIENCY_SHARE = 100
 """How many times as long as it takes to compute a saliency to wait until the next one."""
 COUNTS_PERIOD = 0.5  # s between two counts of all actions in the history
 MOST_ROWS, MOST_SEEN = 32, 4096

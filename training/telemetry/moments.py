@@ -91,10 +91,10 @@ def saliency_record(about: Task | Description, action: Field) -> Record:
     )
 
 
-def read_saliency(record: Array, env: int, seat: int) -> Saliency | None:
-    """Return what the choice for a seat depends on, with an empty `of` if that cannot be known; None if it is due."""
+def read_saliency(record: Array, env: int, seat: int) -> Saliency:
+    """Return what the choice for a seat depends on; with an empty `of` if that cannot be known or is not known yet."""
     if (int(record["env"]), int(record["seat"])) != (env, seat):
-        return None
+        return Saliency(np.zeros(0, np.float32), "")
     action = record["action"] if record["chosen"] else None
     return Saliency(record["gradient"], decoded(record["of"].tolist()), action, int(record["step"]))
 

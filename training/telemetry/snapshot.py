@@ -145,7 +145,7 @@ class Snapshot:
         seen_spreads: Histograms of the numbers that all environments observe now, `(numbers,)`.
         episodes: A record per episode that ended last, oldest first.
         times_of_workers: When workers and environments stepped, and who was waited for; on request.
-        saliency: What the policy's choice for the focus depends on, on request; None if it is not known yet.
+        saliency: What the policy's choice for the focus depends on, on request.
     """
 
     description: Description

@@ -53,7 +53,7 @@ MAIN = ("eval/return", "eval/success", LENGTH.name, "loss/policy", "loss/value",
 NOT_REPEATED = frozenset({"settings", "name", "resume", "runs_dir", "checkpoint", "learn", "greedy"})
 """Options that the command does not contain: they name this run, or how its policy was watched."""
 FLAGS = {"breakpoints": "break"}
-GIVEN = "given"
+GIVEN, EVALUATED = "given", "eval/"
 HEADLINES = ("state", "steps", "frames", "episodes", "iterations", "num_envs", "device", "reason", "error")
 
 
@@ -153,11 +153,14 @@ def _curves(run: RunOverview, rows: Sequence[Mapping[str, float]], changes: Sequ
     names = [name for name in last if name not in COUNTER_NAMES]
     first = [name for name in (*figures, *MAIN, "fps") if name in names]
     rest = [name for name in names if name not in first]
+    evaluated = _evaluated(rows)
     over, marks = run.units.over, [(float(getattr(one, run.units.over)), one.text) for one in changes]
 
     def drawn(name: str) -> Html | None:
         figure = figures.get(name)
-        points = np.array([(row[over], row[name]) for row in rows if over in row and name in row], float).reshape(-1, 2)
+        having = evaluated if name.startswith(EVALUATED) else rows
+        points = np.array([(row[over], row[name]) for row in having if over in row and name in row], float)
+        points = points.reshape(-1, 2)
         points = points[np.isfinite(points).all(axis=1)]
         if not len(points):
             return None
@@ -179,15 +182,26 @@ def _curves(run: RunOverview, rows: Sequence[Mapping[str, float]], changes: Sequ
         yield tag("details", tag("summary", f"{len(others)} more curves{left}"), tag("div", *others, klass="curves"))
 
 
+def _evaluated(rows: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
+    """Return the first row of each evaluation, whose results stay in the metrics until the next one."""
+    found, before = [], None
+    for row in rows:
+        values = repr([(name, value) for name, value in row.items() if name.startswith(EVALUATED)])
+        if values not in {before, "[]"}:
+            found.append(row)
+            before = values
+    return found
+
+
 def _evaluation(run: RunOverview, rows: Sequence[Mapping[str, float]]) -> Html:
     """The last evaluations, a row each."""
-    found: dict[str, dict[str, float]] = {}
-    for row in rows:
-        if values := {name.removeprefix("eval/"): value for name, value in row.items() if name.startswith("eval/")}:
-            found[repr(values)] = {run.units.counted: row.get(run.units.over, 0.0), **values}  # it stays until the next
+    units, found = run.units, []
+    for row in _evaluated(rows):
+        values = {name.removeprefix(EVALUATED): value for name, value in row.items() if name.startswith(EVALUATED)}
+        found.append({units.counted: row.get(units.over, 0.0), **values})
     if not found:
         return words("The policy was not evaluated: --eval-every does that, and `pac-tui eval` at any time.")
-    shown = list(found.values())[-MOST_EVALUATIONS:]
+    shown = found[-MOST_EVALUATIONS:]
     names = list(dict.fromkeys(name for one in shown for name in one))
     left = [words(f"The last {len(shown)} of {len(found)}.")] if len(found) > len(shown) else []
     cells = [[readable(one[name]) if name in one else "" for name in names] for one in shown]
@@ -256,7 +270,7 @@ def _last_board(folder: RunFolder, name: str, vouch: Vouch) -> Html:
         track = Track.of([("", episode)])
         for shot in track.shots():
             last = shot
-        picture, caption = svg_of(track.look.lines(last)[:-1]), f"{name}: the last board of {episode.length:,} steps"
+        picture, caption = svg_of(track.look.lines(last)), f"{name}: the last board of {episode.length:,} steps"
     except PacError as error:
         return tag("figure", tag("figcaption", f"{name}: not drawn: {error}"))
     return tag("figure", Html(picture), tag("figcaption", caption))

@@ -21,12 +21,14 @@ p { margin: 6px 0; overflow-wrap: anywhere; }
 .faint, figcaption { color: #666; }
 table { border-collapse: collapse; max-width: 100%; }
 th { text-align: left; font-weight: 600; color: #666; }
-th, td { padding: 3px 20px 3px 0; vertical-align: top; border-bottom: 1px solid #eee; overflow-wrap: anywhere; }
+th, td { padding: 3px 20px 3px 0; vertical-align: top; border-bottom: 1px solid #eee; overflow-wrap: break-word; }
+td:last-child { overflow-wrap: anywhere; }
 .numbers { display: block; overflow-x: auto; }
 .numbers th, .numbers td { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(460px, 1fr)); gap: 12px; }
-.films { display: grid; grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); gap: 16px; align-items: start; }
-figure { margin: 0; min-width: 0; }
+.curves, .films { display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start; }
+figure { margin: 0; box-sizing: border-box; }
+.curves figure { flex: 1 1 440px; max-width: 560px; }
+.films figure { flex: 1 1 300px; max-width: 365px; }
 figcaption { overflow-wrap: anywhere; }
 svg, video, img { max-width: 100%; height: auto; }
 video, img { width: 100%; }

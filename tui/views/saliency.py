@@ -35,6 +35,8 @@ def salient(about: Description, moment: Moment, found: Saliency, width: int, hei
     """Return the rows of what the choice at `moment` depends on, in `width` columns and at most `height` lines."""
     if moment.back:
         return hint("known of the newest step only", width)
+    if found.step < 0:
+        return hint("waiting for the next step", width)
     if not found.of:
         return hint("this trainer cannot say it of its policy, or the observation is too large", width)
     if moment.observation is None or found.gradient.shape != moment.observation.shape:

@@ -5,8 +5,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from pac.envs import find
+from pac.training.past.episode import Episode, RecordedStep
+from pac.training.past.episode_file import write as write_episode
 from pac.training.runs import notes
 from pac.training.runs.folder import RunFolder
 from pac.tui.cli.commands import main
@@ -132,6 +136,19 @@ def test_films_beyond_the_limit_are_named(run):
     page, _ = report("--limit", "0")
     assert page.count("video") == 0
     assert "at most 0 MiB of films (--limit)" in page.text
+
+
+def test_of_an_episode_without_a_film_there_is_the_last_board(run):
+    """It is played again for that; one that cannot be drawn says why."""
+    task = find("treasure")
+    steps = (RecordedStep(None, 0.0, {}), *[RecordedStep(np.zeros(task.players, np.int32), 0.0, {})] * 3)
+    write_episode(run.episodes / "env3-episode1.jsonl", Episode(task, 3, 1, 4, "a-run", replays=True, steps=steps))
+    (run.episodes / "broken.jsonl").write_text("{}")
+    page, _ = report()
+    assert page.count("svg") == 4
+    assert "step 3/3" in page.text
+    assert "env3-episode1.jsonl: the last board of 3 steps" in page.text
+    assert "broken.jsonl: not drawn: " in page.text
 
 
 def test_what_files_contain_is_text(run):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +10,7 @@ from torch.nn import functional
 
 from ...envs import Field
 from .decoding import image_shape
+from .precision import Prepared
 
 
 def rectified_product(inputs: Tensor, weights: Tensor, bias: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -50,10 +50,7 @@ REACH = 4
 """Cells in each direction: enough to see that a pill completes a line of four."""
 
 
-Parts: TypeAlias = tuple[Tensor, Tensor | None]
-
-
-class LineConvolution(nn.Conv2d):
+class LineConvolution(nn.Conv2d, Prepared):
     """A convolution along a line, up to `REACH` cells to both sides, which takes uniform planes as scalars.
 
     A uniform plane adds its value times the sum of the weights inside the board.
@@ -73,7 +70,6 @@ class LineConvolution(nn.Conv2d):
         kernel, padding = ((size, 1), (REACH, 0)) if axis == 1 else ((1, size), (0, REACH))
         super().__init__(planes, channels, kernel, padding=padding)
         self.length, self.across, self.uniform = length, 3 - axis, uniform
-        self._cached: tuple[object, Parts] | None = None
         cell = torch.arange(length)
         offset = cell.unsqueeze(1) - cell + REACH  # of the first cell from the second, `(length, length)`
         taps = torch.arange(size).view(size, 1, 1) == offset
@@ -81,8 +77,8 @@ class LineConvolution(nn.Conv2d):
 
     def forward(self, varying: Tensor, values: Tensor) -> Tensor:  # type: ignore[override]
         """Return `(rows, H, W, channels)` of the varying planes and the uniform planes' values `(rows, hi - lo)`."""
-        kernel, sums = self._prepared(self._split)
-        cells = functional.conv2d(varying, kernel, self.bias, padding=self.padding).permute(0, 2, 3, 1)
+        kernel, bias, sums = self.prepared(self.split, varying.dtype)
+        cells = functional.conv2d(varying, kernel, bias, padding=self.padding).permute(0, 2, 3, 1)
         if sums is None:
             return cells
         added = functional.linear(values, sums).view(len(values), self.length, -1)
@@ -95,8 +91,7 @@ class LineConvolution(nn.Conv2d):
             lines: The varying planes of each line, `(rows, lines, planes, length)`.
             values: Those of the uniform planes, `(rows, hi - lo)`.
         """
-        matrix, bias = self._prepared(self._matrix)
-        assert bias is not None
+        matrix, bias = self.prepared(self.matrix, lines.dtype)
         count = lines.shape[2] * self.length
         inputs = lines.new_empty(*lines.shape[:2], len(matrix))
         inputs[..., :count].view(lines.shape).copy_(lines)
@@ -104,35 +99,27 @@ class LineConvolution(nn.Conv2d):
         shape = (*lines.shape[:2], self.length, self.out_channels)
         return rectified_product(inputs.flatten(0, 1), matrix, bias, shape)
 
-    def _prepared(self, prepare: Callable[[], Parts]) -> Parts:
-        """Return what one of the methods below computes from the weights.
+    def split(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the kernel of the varying planes, the bias, and what each uniform plane adds to the cells of a line."""
+        kernel, sums = self._split()
+        assert self.bias is not None
+        return kernel.to(dtype), self.bias.to(dtype), None if sums is None else sums.to(dtype)
 
-        A rollout needs it many times for the same weights, so it is cached in inference mode. The fused gradient step
-        changes weights without changing their version, so computing gradients clears the cache.
-        """
-        if not torch.is_inference_mode_enabled():
-            self._cached = None
-            return prepare()
-        state = self.weight.data_ptr(), self.weight._version, prepare.__name__  # noqa: SLF001
-        if self._cached is None or self._cached[0] != state:
-            self._cached = state, prepare()
-        return self._cached[1]
+    def matrix(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Return the matrix `(planes x length + hi - lo, length x channels)` of the convolution, and its bias."""
+        kernel, sums = self._split()
+        bands = torch.tensordot(kernel.flatten(2), self.taps, 1)  # (channels, planes, length before, length after)
+        matrix = bands.permute(1, 2, 3, 0).flatten(2).flatten(0, 1)
+        assert self.bias is not None
+        bias = self.bias.repeat(self.length)
+        return (matrix if sums is None else torch.cat((matrix, sums.t()))).to(dtype), bias.to(dtype)
 
-    def _split(self) -> Parts:
-        """Return the kernel of the varying planes, and what each uniform plane adds to the cells of a line."""
+    def _split(self) -> tuple[Tensor, Tensor | None]:
         lo, hi = self.uniform
         if lo == hi:
             return self.weight, None
         weights = self.weight[:, lo:hi].flatten(0, 1).flatten(1)
         return without(self.weight, lo, hi), functional.linear(self.taps.sum(1).t(), weights).view(-1, hi - lo)
-
-    def _matrix(self) -> Parts:
-        """Return the matrix `(planes x length + hi - lo, length x channels)` of the convolution, and its bias."""
-        kernel, sums = self._split()
-        bands = torch.tensordot(kernel.flatten(2), self.taps, 1)  # (channels, planes, length before, length after)
-        matrix = bands.permute(1, 2, 3, 0).flatten(2).flatten(0, 1)
-        bias = self.bias.repeat(self.length) if self.bias is not None else None
-        return (matrix if sums is None else torch.cat((matrix, sums.t()))), bias
 
 
 def without(planes: Tensor, lo: int, hi: int) -> Tensor:

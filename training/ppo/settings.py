@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -82,6 +82,11 @@ class PpoSettings(TrainerSettings):
     cuda_graph: bool = Field(
         default=False,
         description="Capture the steps of a rollout as a CUDA graph and replay it; for environments on a GPU.",
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description="Type of products and activations: auto, float32 or bfloat16. auto is bfloat16 on GPUs of CUDA that "
+        "multiply in it (capability 8 and above), else float32. Weights and losses are float32.",
     )
     threads: int = Field(
         0,

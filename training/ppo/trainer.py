@@ -15,9 +15,10 @@ from ...envs.slots import rollout_spans
 from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.policy_trainer import PolicyTrainer
+from ..nets.precision import precision_on
 from ..nets.weights import copied, load_weights
 from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Stopped
-from .graph import CapturedRollout
+from .graph import CapturedPasses, CapturedRollout
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
 from .policy import PpoPolicy
@@ -63,7 +64,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
         shuffle = torch.Generator().manual_seed(context.seed)
-        policy = PpoPolicy(context.task, settings, shuffle)
+        dtype = getattr(torch, precision_on(settings.precision, device))
+        policy = PpoPolicy(context.task, settings, shuffle, dtype)
         super().__init__(context, policy, policy.distribution)
         self._actor = Actor(self.policy, threads)
         trained = self.policy
@@ -109,6 +111,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._memory = self._memory.to(buffer.device)
         if self.settings.cuda_graph:
             self._captured = self._new_graph(self._storages[0])
+            self.learner.passes = CapturedPasses(self._context.notify)
 
     def _new_graph(self, storage: RolloutStorage) -> CapturedRollout:
         if not storage.buffer.resident:
@@ -236,7 +239,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._release()
 
     def _release(self) -> None:
-        self._unlearned = self._values = self._captured = None
+        self._unlearned = self._values = self._captured = self.learner.passes = None
         self._storages.clear()
         super().detach()
 

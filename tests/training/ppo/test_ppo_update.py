@@ -19,8 +19,8 @@ from pac.training.ppo.update import (
     PpoBatch,
     PpoLearner,
     explained_variance,
-    minibatches,
     normalized,
+    random_order,
     update,
 )
 from pac.training.ranks import SingleRank
@@ -59,7 +59,8 @@ def test_an_episode_cut_short_while_idle_reaches_the_decision_before() -> None:
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_minibatches_are_a_partition_in_random_order(device: str) -> None:
     """Every decision once, in parts of nearly equal length, in an order that follows from the generator."""
-    parts, again = (minibatches(103, 4, torch.Generator().manual_seed(0), torch.device(device)) for _ in range(2))
+    orders = [random_order(103, torch.Generator().manual_seed(0), torch.device(device)) for _ in range(2)]
+    parts, again = (order.tensor_split(4) for order in orders)
     assert [len(part) for part in parts] == [26, 26, 26, 25]
     assert sorted(torch.cat(parts).tolist()) == list(range(103))
     assert torch.cat(parts).tolist() != list(range(103))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +14,27 @@ from torch.nn import functional
 from ...envs import Field
 from .decoding import image_shape
 from .precision import Prepared
+
+
+@dataclass
+class Variant:
+    """How the first layer is computed on GPUs, for benchmarks that compare ways with the same results.
+
+    Attributes:
+        bits: Whether packed boards become lines without planes of floats between.
+        joined: Whether the outputs of both directions are joined for the layer after; else that layer multiplies each
+            of them and adds.
+        wide_sums: Whether gradients of biases are sums over rows of several cells.
+    """
+
+    bits: bool = True
+    joined: bool = True
+    wide_sums: bool = False
+
+
+VARIANT = Variant()
+WIDE = 1_024
+"""Numbers in a row of sums for the gradient of a bias, at most."""
 
 
 def rectified_product(inputs: Tensor, weights: Tensor, bias: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -43,7 +67,15 @@ class RectifiedProduct(torch.autograd.Function):
         # In the layout of the outputs: the gradient of a part of concatenated outputs is not contiguous.
         products = torch.ops.aten.threshold_backward(gradient, outputs, 0).reshape(len(inputs), -1)
         before = products @ weights.t() if context.needs_input_grad[0] else None
-        return before, inputs.t() @ products, products.sum(0), None
+        return before, inputs.t() @ products, sum_of_rows(products), None
+
+
+def sum_of_rows(numbers: Tensor) -> Tensor:
+    """Return the sum over the rows `(rows, outputs)`, in float32 until it is rounded."""
+    rows, outputs = numbers.shape
+    folded = math.gcd(rows, WIDE // outputs) if VARIANT.wide_sums and outputs <= WIDE else 1
+    sums = numbers.view(rows // folded, -1).sum(0, dtype=torch.float32)
+    return sums.view(folded, outputs).sum(0).to(numbers.dtype)
 
 
 REACH = 4
@@ -91,16 +123,28 @@ class LineConvolution(nn.Conv2d, Prepared):
             lines: The varying planes of each line, `(rows, lines, planes, length)`.
             values: Those of the uniform planes, `(rows, hi - lo)`.
         """
-        matrix, bias = self.prepared(self.matrix, lines.dtype)
-        count = lines.shape[2] * self.length
-        inputs = lines.new_empty(*lines.shape[:2], len(matrix))
-        inputs[..., :count].view(lines.shape).copy_(lines)
+        return self._product(lines.shape, lambda into: into.copy_(lines), values)
+
+    def product_of_bits(self, tested: Tensor, worth: Tensor, values: Tensor) -> Tensor:
+        """Return the same of bits.
+
+        Args:
+            tested: `(rows, lines, planes, length)` uint8, 0 where a plane is 0.
+            worth: What to multiply them by, in the type to compute in.
+            values: Those of the uniform planes, `(rows, hi - lo)`.
+        """
+        return self._product(tested.shape, lambda into: torch.mul(tested, worth, out=into), values)
+
+    def _product(self, shape: torch.Size, write: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
+        matrix, bias = self.prepared(self.matrix, values.dtype)
+        count = shape[2] * self.length
+        inputs = values.new_empty(*shape[:2], len(matrix))
+        write(inputs[..., :count].view(shape))
         inputs[..., count:] = values.unsqueeze(1)
-        shape = (*lines.shape[:2], self.length, self.out_channels)
-        return rectified_product(inputs.flatten(0, 1), matrix, bias, shape)
+        return rectified_product(inputs.flatten(0, 1), matrix, bias, (*shape[:2], self.length, self.out_channels))
 
     def split(self, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return the kernel of the varying planes, the bias, and what each uniform plane adds to the cells of a line."""
+        """Return the kernel of the varying planes, the bias, and what each uniform plane adds to cells of a line."""
         kernel, sums = self._split()
         assert self.bias is not None
         return kernel.to(dtype), self.bias.to(dtype), None if sums is None else sums.to(dtype)
@@ -135,24 +179,31 @@ class CrossConvolution(nn.Module):
     For the cost of a 3x3 convolution it sees whole lines. In `drmario` it learns twice as fast as that.
     """
 
+    places: Tensor
+    worths: Tensor
+
     def __init__(self, observation: Field, channels: int) -> None:
         super().__init__()
         count, height, width = image_shape(observation)
-        self.uniform = observation.uniform
+        self.uniform, self.shape = observation.uniform, (count, height, width // 8)
+        self.packed = observation.encoding == "bits" and len(observation.shape) == 3 and width % 8 == 0
+        places = torch.tensor([1 << bit for bit in range(8)], dtype=torch.uint8)
+        self.register_buffer("places", places, persistent=False)
+        self.register_buffer("worths", 1.0 / places, persistent=False)
         self.column = LineConvolution(count, channels - channels // 2, height, 1, self.uniform)
         self.row = LineConvolution(count, channels // 2, width, 2, self.uniform)
 
     def forward(self, board: Tensor) -> Tensor:
         """Return `(rows, H, W, channels)` of `(rows, planes, H, W)`."""
         if board.is_cuda:
-            return self.products(board)
+            return joined(*self.products(board))
         lo, hi = self.uniform
         varying = without(board, lo, hi).contiguous(memory_format=torch.channels_last)
         values = board[:, lo:hi, 0, 0]
         return functional.relu(torch.cat((self.column(varying, values), self.row(varying, values)), 3), inplace=True)
 
-    def products(self, board: Tensor) -> Tensor:
-        """Return the same as `forward`, by a matrix product for each direction.
+    def products(self, board: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the halves of what `forward` does, those of columns `(rows, W, H, ...)`, by a matrix product for each.
 
         It multiplies by many zeros, in TF32 on a GPU's tensor cores, which cuDNN does not use for the gradients of
         convolutions with so few planes. On an H200, updates of PPO took two thirds of the time; on CPUs it is slower.
@@ -160,5 +211,36 @@ class CrossConvolution(nn.Module):
         lo, hi = self.uniform
         varying, values = without(board, lo, hi), board[:, lo:hi, 0, 0]
         columns = self.column.product(varying.permute(0, 3, 1, 2), values)
-        rows = self.row.product(varying.permute(0, 2, 1, 3), values)
-        return torch.cat((columns.transpose(1, 2), rows), 3)
+        return columns, self.row.product(varying.permute(0, 2, 1, 3), values)
+
+    def products_of_bits(self, stored: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Return the same of packed boards: the bits of a line are written where the product reads them.
+
+        Args:
+            stored: `(rows, bytes)`, where a byte is 8 cells of a row.
+            dtype: The type to compute in.
+        """
+        planes = stored.view(-1, *self.shape)  # (rows, planes, H, W / 8)
+        lo, hi = self.uniform
+        varying, values = without(planes, lo, hi), (planes[:, lo:hi, 0, 0] & 1).to(dtype)
+        worths, cells = self.worths.to(dtype), self.shape[2] * 8
+        tested = varying.unsqueeze(-1) & self.places  # (rows, planes, H, W / 8, 8)
+        across = tested.flatten(3).permute(0, 3, 1, 2)
+        down = tested.flatten(3).transpose(1, 2)
+        of_columns = worths.repeat(cells // 8).view(cells, 1, 1)
+        columns = self.column.product_of_bits(across, of_columns, values)
+        return columns, self.row.product_of_bits(down, of_columns.view(cells), values)
+
+
+def joined(columns: Tensor, rows: Tensor) -> Tensor:
+    """Return the outputs of both directions, `(rows, H, W, channels)`."""
+    return torch.cat((columns.transpose(1, 2), rows), 3)
+
+
+def product_of_halves(columns: Tensor, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return `relu(joined(columns, rows) @ weight.t() + bias)` `(rows x H x W, outputs)`, by two products that add."""
+    size = columns.shape[3]
+    of_rows = torch.addmm(bias, rows.flatten(0, 2), weight[:, size:].t())
+    of_columns = columns.flatten(0, 2) @ weight[:, :size].t()
+    turned = of_columns.view(*columns.shape[:3], -1).transpose(1, 2)
+    return functional.relu(of_rows.view(turned.shape) + turned, inplace=True).flatten(0, 2)

@@ -95,7 +95,8 @@ class Conv2d(nn.Conv2d, Prepared):
         """Return the outputs in the type of the inputs."""
         if x.dtype == self.weight.dtype:
             return super().forward(x)
-        return self._conv_forward(x, *self.prepared(self.rounded, x.dtype))
+        found: Tensor = self._conv_forward(x, *self.prepared(self.rounded, x.dtype))
+        return found
 
 
 class GRUCell(nn.GRUCell, Prepared):

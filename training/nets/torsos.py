@@ -6,7 +6,7 @@ A torso is a base class and not a submodule, so the names of saved weights do no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 import torch
@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ...envs import Field
 from .decoding import ChannelsFirst, image_shape, is_image
-from .line_convolution import CrossConvolution, rectified_product
+from .line_convolution import VARIANT, CrossConvolution, joined, product_of_halves, rectified_product
 from .precision import Conv2d, Linear, Output
 
 LARGE_IMAGE = 36
@@ -34,10 +34,33 @@ class BoardTorso(nn.Module):
         # Channels last, a 1x1 convolution is a matrix product, whose backward pass is several times faster.
         self.mixing = nn.ModuleList(Linear(channels, channels) for _ in range(layers - 1))
 
-    def features(self, board: Tensor) -> Tensor:
-        """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`."""
-        features: Tensor = self.lines(board).flatten(0, 2)
-        for layer in self.mixing:
+    def takes_bits(self, stored: Tensor) -> bool:
+        """Return whether `features` takes boards as they are stored, so that they need not be decoded."""
+        return VARIANT.bits and stored.is_cuda and self.lines.packed
+
+    def features(self, board: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`.
+
+        Args:
+            board: Decoded boards, or stored ones if `takes_bits`.
+            dtype: The type to compute in, of stored ones.
+        """
+        if not board.is_cuda:
+            return self._mixed(self.lines(board).flatten(0, 2), self.mixing)
+        halves = self.lines.products_of_bits(board, dtype) if board.dtype == torch.uint8 else self.lines.products(board)
+        return self.of_halves(*halves)
+
+    def of_halves(self, columns: Tensor, rows: Tensor) -> Tensor:
+        """Return the features of all cells of the outputs of both directions."""
+        if VARIANT.joined or not len(self.mixing):
+            return self._mixed(joined(columns, rows).flatten(0, 2), self.mixing)
+        first, *others = self.mixing
+        assert isinstance(first, Linear)
+        return self._mixed(product_of_halves(columns, rows, *first.parts(rows.dtype)), others)
+
+    @staticmethod
+    def _mixed(features: Tensor, layers: Iterable[nn.Module]) -> Tensor:
+        for layer in layers:
             assert isinstance(layer, Linear)
             weight, bias = layer.parts(features.dtype)
             features = rectified_product(features, weight.t(), bias, features.shape)

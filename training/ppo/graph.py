@@ -190,13 +190,9 @@ class CapturedPasses:
         """Capture a pass over tensors like those of an update; return whether that was possible."""
         device = first.totals.device
         # Observations and masks are where the environments write them, in every rollout.
-        own = {each.name: getattr(first.batch, each.name) for each in fields(first.batch)}
-        kept = {name: each.clone() for name, each in own.items() if name not in IN_PLACE and isinstance(each, Tensor)}
-        work = replace(
-            first,
-            batch=replace(first.batch, **kept),
-            **{name: getattr(first, name).clone() for name in ("order", "fresh", "entropy", "clip", "totals")},
-        )
+        own: Any = {name: getattr(first.batch, name).clone() for name in COPIED}
+        here: Any = {name: getattr(first, name).clone() for name in ("order", "fresh", "entropy", "clip", "totals")}
+        work = replace(first, batch=replace(first.batch, **own), **here)
         self.captured = self._graph = None  # releases the memory of an earlier one
         graph = graph_on(device)
         try:
@@ -211,6 +207,7 @@ class CapturedPasses:
 
 
 IN_PLACE = ("observations", "masks")
+COPIED = ("index", "actions", "logprobs", "advantages", "returns")
 
 
 def capturable(learner: PpoLearner, first: Pass) -> bool:

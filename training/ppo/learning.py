@@ -146,9 +146,7 @@ class RolloutLearner:
         before = self.state() if ranks.size > 1 else None
         try:
             fresh = self.updates == rollout.version
-            metrics = lag | update(
-                self._learner, batch, decisions, coefficients, fresh=fresh, passes=self.passes
-            )
+            metrics = lag | update(self._learner, batch, decisions, coefficients, fresh=fresh, passes=self.passes)
             if moments is not None and seen is not None:
                 moments.add(seen, ranks)
         except RankLost:

@@ -52,8 +52,9 @@ class BoardNetwork(BoardTorso, ActorCritic):
 
     rows_at_once = 64
 
-    def __init__(self, task: Task, settings: PpoSettings) -> None:
+    def __init__(self, task: Task, settings: PpoSettings, dtype: torch.dtype) -> None:
         super().__init__(task.observation, settings.channels, settings.layers)
+        self.dtype = dtype
         _, height, width = image_shape(task.observation)
         self.spatial = len(task.action_shape) == 3 and task.action_shape[1:] == (height, width)
         self.per_cell = task.action_shape[0] if self.spatial else VALUE_CHANNELS
@@ -65,8 +66,8 @@ class BoardNetwork(BoardTorso, ActorCritic):
         )
 
     def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and values of `(rows, C, H, W)`."""
-        features = self.features(board)
+        """Return logits and values of `(rows, C, H, W)`, or of stored boards if `takes_bits`."""
+        features = self.features(board, self.dtype)
         # A product with few outputs and many cells is fastest with the cells last: `(outputs, rows, cells)`.
         weight, bias = self.cell.parts(features.dtype)
         product = torch.addmm(bias.unsqueeze(1), weight, features.t())
@@ -196,13 +197,13 @@ class RecurrentNetwork(ActorCritic):
         return {self.action: 0.01, self.value: 1.0}
 
 
-def build_network(task: Task, settings: PpoSettings) -> ActorCritic:
-    """Return the network for the task's observation and actions."""
+def build_network(task: Task, settings: PpoSettings, dtype: torch.dtype) -> ActorCritic:
+    """Return the network for the task's observation and actions, that computes in a type."""
     if settings.memory:
         return RecurrentNetwork(task, settings)
     if not is_image(task.observation):
         return PartsNetwork(task, settings) if task.observation.images else VectorNetwork(task, settings)
-    return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings)
+    return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings, dtype)
 
 
 INITIAL_DEVIATION = 0.5
@@ -233,7 +234,7 @@ class PpoPolicy(nn.Module):
         self.log_std = nn.Parameter(first) if task.bounds else None
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
-        self.network, self.memory = build_network(task, settings), 2 * settings.memory
+        self.network, self.memory = build_network(task, settings, dtype), 2 * settings.memory
         self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)
@@ -285,6 +286,12 @@ class PpoPolicy(nn.Module):
         return logits
 
     def _inputs(self, observation: Tensor) -> Tensor:
+        if (
+            self.observations is None
+            and isinstance(self.network, BoardNetwork)
+            and self.network.takes_bits(observation)
+        ):
+            return observation
         if self.observations is None:
             return self.decode(observation, self.dtype)  # type: ignore[no-any-return]
         normalized: Tensor = self.observations(self.decode(observation))

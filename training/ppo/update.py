@@ -177,7 +177,7 @@ class Coefficients(NamedTuple):
 
 @dataclass(frozen=True)
 class Pass:
-    """What the gradient steps of a pass over a batch read and write. Everything that differs between passes is a tensor.
+    """What the gradient steps of a pass over a batch read and write. What differs between passes is a tensor.
 
     Attributes:
         batch: The decisions of this rank.

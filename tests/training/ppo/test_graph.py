@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from pac.envs import BadParameter
-from pac.training.ppo.graph import CapturedPasses
+from pac.training.ppo.graph import CapturedPasses, DirectGraph
 from pac.training.ppo.trainer import PPO
 
 from .device_training import training
@@ -106,7 +106,8 @@ def check_equal(spec: str, device: str = "apart", policy: str = "cpu", **setting
         with training(spec, device, policy=policy, cuda_graph=graph, **settings) as trainer:
             found.append(learned(trainer))
             assert graph == (trainer._captured is not None and trainer._captured._captured)
-            assert not graph or trainer.learner.passes.captured is not None
+            passes = trainer.learner.passes
+            assert graph == (isinstance(passes, CapturedPasses) and passes.captured is not None)
     (here, weights), (there, others) = found
     assert here == there
     assert all(torch.equal(weights[name], others[name]) for name in weights)
@@ -147,8 +148,8 @@ def test_rollouts_step_by_step_can_come_between_replays(monkeypatch: pytest.Monk
 def test_an_update_that_cannot_be_captured_is_made_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its weights are the same, and its reason is told once."""
 
-    class Refusing(TapedGraph):
-        def capture(self, launch: Callable[[], None]) -> None:
+    class Refusing(DirectGraph):
+        def capture(self, _launch: Callable[[], None]) -> None:
             raise RuntimeError("operation not permitted when stream is capturing")
 
     told: list[str] = []

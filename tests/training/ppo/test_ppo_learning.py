@@ -39,7 +39,7 @@ def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: st
         ("MountainCar-v0", "episode_return", 40_000, -199, -170),
     ],
 )
-def test_it_learns(spec: str, field: str, decisions: int, first: float, last: float, precision: str) -> None:
+def test_it_learns(spec: str, field: str, decisions: int, first: float, last: float, *, precision: str) -> None:
     """Anybody's environment, packed pixels, a continuous action, and a goal that random actions never reach."""
     (found,) = at_ends(PPO, spec, decisions, field, precision=precision)
     assert found[:16].mean() < first

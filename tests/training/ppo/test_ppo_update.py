@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
+from pac.training.device import Place
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import Adam, placed
+from pac.training.ppo.device_defaults import bytes_per_decision, device_defaults
 from pac.training.ppo.gae import gae, step_discounts
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
@@ -75,6 +77,27 @@ def test_minibatches_that_are_too_small_for_a_gpu_are_named() -> None:
     assert advice.startswith("an update of 524,288 decisions takes 4,096 gradient steps of 256")
     assert "--ppo.batch 524288 --ppo.minibatch 16384" in advice
     assert not PpoSettings(batch=524_288, minibatch=16_384).advice_for_gpu(rows=65_536)
+
+
+def test_a_gpu_decides_what_nobody_has_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch and minibatch follow from N, as far as there is memory, and are those of the task on the CPU."""
+    task = find("drmario")
+    settings = PpoSettings.for_task(task).model_dump(mode="json")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+
+    def decided(rows: int, *given: str, free: int = 140 << 30, device: str = "cuda:0", resident: bool = True) -> Any:
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (free, free))
+        return device_defaults(task, settings, frozenset(given), Place(device, rows, resident))
+
+    assert decided(65_536) == {"precision": "bfloat16", "batch": 524_288, "minibatch": 16_384}
+    assert decided(8_192) == {"precision": "bfloat16", "batch": 65_536, "minibatch": 2_048}
+    assert decided(64) == decided(65_536, resident=False) == decided(65_536, "batch") == {"precision": "bfloat16"}
+    assert decided(65_536, device="cpu") == {"precision": "float32"}
+    needed = bytes_per_decision(task, PpoSettings.for_task(task), torch.bfloat16)
+    assert decided(65_536, free=4 * 8_192 * needed)["minibatch"] == 8_192
+    exact = bytes_per_decision(task, PpoSettings.for_task(task), torch.float32)
+    assert 177_000 < exact < 2 * 177_000  # what an H200 needed
+    assert exact / 3 < needed < exact
 
 
 def test_rows_that_took_no_decision_change_nothing() -> None:

@@ -48,7 +48,7 @@ def gradient(of: Task, dtype: torch.dtype, stored: Tensor, *, signed: bool = Fal
         outputs = policy(stored, None)
     assert {each.dtype for each in (*outputs, *policy.parameters())} == {torch.float32}
     weights = [torch.linspace(-1, 1, each.numel()).view_as(each) if signed else each for each in outputs]
-    loss = sum((each * weight).sum() for each, weight in zip(outputs, weights, strict=True))
+    loss = torch.stack([(each * weight).sum() for each, weight in zip(outputs, weights, strict=True)]).sum()
     return torch.cat([each.flatten() for each in torch.autograd.grad(loss, list(policy.parameters()))])
 
 
@@ -67,9 +67,7 @@ def test_gradients_are_those_of_float32_but_for_rounding(name: str, memory: int)
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("num_envs", [1, 5])
-def test_ratios_of_the_first_minibatch_are_one(
-    num_envs: int, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ratios_of_the_first_minibatch_are_one(num_envs: int, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exactly, whatever the number of rows when acting; from stored log-probabilities they are but for rounding."""
     seen: list[Tensor] = []
     made = update.clipped_surrogate
@@ -114,7 +112,7 @@ def test_a_training_in_bfloat16_resumes_and_is_read_in_float32() -> None:
         assert player.policy.dtype == torch.float32
 
 
-def test_threads_and_replays_change_nothing_in_bfloat16() -> None:
+def test_threads_change_no_action_in_bfloat16() -> None:
     """The actions are those of one thread."""
     taken = []
     for threads in (1, 2):

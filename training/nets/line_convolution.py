@@ -18,21 +18,30 @@ from .precision import Prepared
 
 @dataclass
 class Variant:
-    """How the first layer is computed on GPUs, for benchmarks that compare ways with the same results.
+    """How boards are computed on GPUs, for benchmarks that compare ways with the same results.
 
     Attributes:
+        everywhere: Whether the CPU computes as a GPU does, to test and measure it there.
         bits: Whether packed boards become lines without planes of floats between.
         joined: Whether the outputs of both directions are joined for the layer after; else that layer multiplies each
             of them and adds.
         wide_sums: Whether gradients of biases are sums over rows of several cells.
     """
 
+    everywhere: bool = False
     bits: bool = True
     joined: bool = True
     wide_sums: bool = False
 
 
 VARIANT = Variant()
+
+
+def by_products(tensor: Tensor) -> bool:
+    """Return whether layers over boards are products of matrices, as on a GPU."""
+    return VARIANT.everywhere or tensor.is_cuda
+
+
 WIDE = 1_024
 """Numbers in a row of sums for the gradient of a bias, at most."""
 
@@ -46,7 +55,7 @@ def rectified_product(inputs: Tensor, weights: Tensor, bias: Tensor, shape: tupl
         bias: `(outputs,)`.
         shape: The shape of the result.
     """
-    if inputs.is_cuda:
+    if by_products(inputs):
         return RectifiedProduct.apply(inputs, weights, bias, shape)  # type: ignore[no-any-return, no-untyped-call]
     return functional.relu(torch.addmm(bias, inputs, weights), inplace=True).view(shape)
 
@@ -195,7 +204,7 @@ class CrossConvolution(nn.Module):
 
     def forward(self, board: Tensor) -> Tensor:
         """Return `(rows, H, W, channels)` of `(rows, planes, H, W)`."""
-        if board.is_cuda:
+        if by_products(board):
             return joined(*self.products(board))
         lo, hi = self.uniform
         varying = without(board, lo, hi).contiguous(memory_format=torch.channels_last)

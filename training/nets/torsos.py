@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from ...envs import Field
 from .decoding import ChannelsFirst, image_shape, is_image
-from .line_convolution import VARIANT, CrossConvolution, joined, product_of_halves, rectified_product
+from .line_convolution import VARIANT, CrossConvolution, by_products, joined, product_of_halves, rectified_product
 from .precision import Conv2d, Linear, Output
 
 LARGE_IMAGE = 36
@@ -36,7 +36,7 @@ class BoardTorso(nn.Module):
 
     def takes_bits(self, stored: Tensor) -> bool:
         """Return whether `features` takes boards as they are stored, so that they need not be decoded."""
-        return VARIANT.bits and stored.is_cuda and self.lines.packed
+        return VARIANT.bits and by_products(stored) and self.lines.packed
 
     def features(self, board: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`.
@@ -45,7 +45,7 @@ class BoardTorso(nn.Module):
             board: Decoded boards, or stored ones if `takes_bits`.
             dtype: The type to compute in, of stored ones.
         """
-        if not board.is_cuda:
+        if not by_products(board):
             return self._mixed(self.lines(board).flatten(0, 2), self.mixing)
         halves = self.lines.products_of_bits(board, dtype) if board.dtype == torch.uint8 else self.lines.products(board)
         return self.of_halves(*halves)

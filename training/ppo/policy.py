@@ -197,7 +197,7 @@ class RecurrentNetwork(ActorCritic):
         return {self.action: 0.01, self.value: 1.0}
 
 
-def build_network(task: Task, settings: PpoSettings, dtype: torch.dtype) -> ActorCritic:
+def build_network(task: Task, settings: PpoSettings, dtype: torch.dtype = torch.float32) -> ActorCritic:
     """Return the network for the task's observation and actions, that computes in a type."""
     if settings.memory:
         return RecurrentNetwork(task, settings)

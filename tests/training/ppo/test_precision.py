@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pac.envs import Field, Task, find
+from pac.training.nets.line_convolution import VARIANT
 from pac.training.nets.precision import precision_on
 from pac.training.ppo import update
 from pac.training.ppo.evaluate import PpoPlayer
@@ -130,3 +131,18 @@ def test_auto_is_bfloat16_on_gpus_that_multiply_in_it(monkeypatch: pytest.Monkey
         assert precision_on("auto", cuda) == expected
         assert precision_on("float32", cuda) == "float32"
     assert precision_on("auto", torch.device("cpu")) == "float32"
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_layers_of_a_gpu_give_what_those_of_the_cpu_do(monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+    """The whole policy, from packed bits or planes, with halves joined or not, up to rounding."""
+    of, dtype = NETWORKS["cells"], getattr(torch, precision)
+    stored = observations(of, 1)
+    expected = gradient(of, dtype, stored)
+    monkeypatch.setattr(VARIANT, "everywhere", True)
+    for bits, together, wide in ((True, True, True), (False, True, False), (True, False, False)):
+        monkeypatch.setattr(VARIANT, "bits", bits)
+        monkeypatch.setattr(VARIANT, "joined", together)
+        monkeypatch.setattr(VARIANT, "wide_sums", wide)
+        bound = 1e-5 if precision == "float32" else 2 * LAYERS * ROUNDING
+        assert (gradient(of, dtype, stored) - expected).norm() < bound * expected.norm()

@@ -30,7 +30,7 @@ def seconds_to_clear(device: str, limit: float, num_envs: int | None = None) -> 
 
     Args:
         device: Where the environments and the policy are: `cpu`, with all cores, or `cuda`.
-        limit: Seconds without evaluations after which it ends.
+        limit: Seconds of training, without evaluations, after which it ends.
         num_envs: Number of environments; that of a session by default.
 
     Returns:
@@ -56,7 +56,7 @@ def _train(device: str, limit: float, num_envs: int, begun: float) -> Results:
 
     with started("ppo", task, chosen, num_envs, "device", device=place.device, envs_device=place.device) as (ppo, _):
         ready, viruses, decisions, seconds, due = spent(), 0.0, 0, None, FIRST
-        while seconds is None and spent() < limit:
+        while seconds is None and spent() - ready < limit:
             decisions = int(ppo.iterate()["decisions"])
             if (now := spent()) - ready < due:
                 continue

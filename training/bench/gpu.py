@@ -113,7 +113,7 @@ def measure_gpu(
             continue
         progress(name, number / len(work))
         measure()
-    found: Results = {"device": torch.cuda.get_device_name() if on_gpu else device, "rows": rows, "cleared": cleared}
+    found: Results = {"device": torch.cuda.get_device_name() if on_gpu else "CPU", "rows": rows, "cleared": cleared}
     if not on_gpu:
         found["note"] = "There is no GPU: everything was measured on the CPU, and says nothing about a GPU."
     return found | {"left_out": left_out, "seconds": time.monotonic() - begun}

@@ -133,6 +133,7 @@ class CapturedRollout:
 
     def _launch(self) -> None:
         """Launch the steps, and then the update of the number of the first step."""
+        forget_prepared(self._actor.policy)  # else a replay would use what was computed from the weights of now
         storage, uniform = self._storage, self._noise.uniform(self._first_step, self._storage.steps)
         for step in range(storage.steps):
             self._outputs = self._actor.decide(storage, step, uniform[step])

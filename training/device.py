@@ -24,7 +24,7 @@ class NoSuchDevice(PacError):
     title = "No such device"
 
 
-class Place(NamedTuple):
+class TrainingPlace(NamedTuple):
     """Where a training will be.
 
     Attributes:

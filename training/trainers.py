@@ -19,7 +19,7 @@ from ..envs.foreign import importing
 from ..envs.recommended import default_trainer as recommended_trainer
 from ..envs.specs import split_spec
 from ..envs.task import load, transformed
-from .device import Place
+from .device import TrainingPlace
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
@@ -215,7 +215,7 @@ def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dic
 
 
 def device_settings(
-    name: str, task: Task, settings: Mapping[str, Any], given: Iterable[str], place: Place
+    name: str, task: Task, settings: Mapping[str, Any], given: Iterable[str], place: TrainingPlace
 ) -> dict[str, Any]:
     """Return the settings of a trainer that the device decides, other than those in `settings`; loads the algorithm.
 

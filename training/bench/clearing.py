@@ -8,7 +8,7 @@ from typing import Any
 
 from ...backends import default_num_envs
 from ...envs import find
-from ..device import Place
+from ..device import TrainingPlace
 from ..loading import GPU_ENVS
 from ..playing import evaluation_seed, play_episodes
 from ..trainers import device_settings, trainer_settings
@@ -48,7 +48,7 @@ def seconds_to_clear(device: str, limit: float, num_envs: int | None = None) -> 
 def _train(device: str, limit: float, num_envs: int, begun: float) -> Results:
     task, seed, unmeasured = find(TASK), 0, 0.0
     chosen = trainer_settings("ppo", task, {})
-    place = Place("cuda:0" if device == "cuda" else device, num_envs, device != "cpu")
+    place = TrainingPlace("cuda:0" if device == "cuda" else device, num_envs, device != "cpu")
     chosen |= device_settings("ppo", task, chosen, (), place)
 
     def spent() -> float:

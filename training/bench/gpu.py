@@ -19,7 +19,7 @@ from ...backends.core.layout import Layout
 from ...backends.device.budget import budget_of
 from ...backends.device.memory import DeviceMemory
 from ...envs import PacError, Task, find
-from ..device import Place
+from ..device import TrainingPlace
 from ..nets.line_convolution import VARIANT
 from ..trainers import device_settings, trainer_settings
 from .alone import started
@@ -227,7 +227,7 @@ def _ppo(task: Task, num_envs: int, device: str, seconds: float, variant: Mappin
         minibatch = min(decisions, max(SMALLEST, decisions // GRADIENT_STEPS))
         chosen = {"batch": decisions, "minibatch": minibatch, "epochs": 1} | chosen
     else:
-        place = Place("cuda:0" if device == "cuda" else policy, num_envs * task.players, resident=True)
+        place = TrainingPlace("cuda:0" if device == "cuda" else policy, num_envs * task.players, resident=True)
         chosen = device_settings("ppo", task, trainer_settings("ppo", task, {}), (), place)
     if device != HOST:
         torch.cuda.empty_cache()

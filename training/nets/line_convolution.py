@@ -17,7 +17,7 @@ from .precision import Prepared
 
 
 @dataclass
-class Variant:
+class BoardVariant:
     """How boards are computed on GPUs, for benchmarks that compare ways with the same results.
 
     Attributes:
@@ -34,7 +34,7 @@ class Variant:
     wide_sums: bool = False
 
 
-VARIANT = Variant()
+VARIANT = BoardVariant()
 
 
 def by_products(tensor: Tensor) -> bool:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...envs import Task
-from ..device import Place
+from ..device import TrainingPlace
 from ..nets.precision import precision_on
 from .policy import PpoPolicy
 from .settings import PpoSettings
@@ -22,7 +22,9 @@ copies. On an H200, a decision of `drmario` took 177 KB in float32, of which 82 
 ROWS = 4
 
 
-def device_defaults(task: Task, settings: Mapping[str, Any], given: frozenset[str], place: Place) -> dict[str, Any]:
+def device_defaults(
+    task: Task, settings: Mapping[str, Any], given: frozenset[str], place: TrainingPlace
+) -> dict[str, Any]:
     """Return settings that differ from `settings`, because the device decides them.
 
     On a GPU that has the environments, an update has about as many gradient steps as keep it busy, if the memory is

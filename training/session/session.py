@@ -19,7 +19,7 @@ from ...backends.core.status import usage
 from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
-from ..device import Place, envs_device, resolve_device
+from ..device import TrainingPlace, envs_device, resolve_device
 from ..diagnosis.of_run import FOUND
 from ..exits import FAILED
 from ..imports import importing
@@ -215,7 +215,7 @@ class Session:
         """Use the settings that follow from the device from now on, and keep them in the run."""
         setup, device, kind = self.setup, self.state.device, self.setup.kind
         rows = setup.planner.num_envs * setup.task.players * setup.ranks.size
-        place = Place(device, rows, envs_device(setup.config.backend, device) != "cpu")
+        place = TrainingPlace(device, rows, envs_device(setup.config.backend, device) != "cpu")
         given = setup.config.settings
         found = setup.ranks.from_writer(device_settings(kind.name, setup.task, self.record.settings, given, place))
         self.record.settings = {**self.record.settings, **found}

@@ -143,7 +143,7 @@ def _setting_origins(task: Task, trainer: str, settings: Mapping[str, Any]) -> d
 
 def _settings_of_device(config: Config, trainer: str, task: Task, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that follow from the device, where it has the environments, too; none without that device."""
-    from ...training.device import NoSuchDevice, Place, envs_device, resolve_device
+    from ...training.device import NoSuchDevice, TrainingPlace, envs_device, resolve_device
     from ...training.loading import num_envs_of
     from ...training.trainers import device_settings
 
@@ -153,7 +153,7 @@ def _settings_of_device(config: Config, trainer: str, task: Task, settings: Mapp
         device = resolve_device(config.device)
     except NoSuchDevice:
         return {}
-    place = Place(device, num_envs_of(config) * task.players, envs_device(config.backend, device) != "cpu")
+    place = TrainingPlace(device, num_envs_of(config) * task.players, envs_device(config.backend, device) != "cpu")
     return device_settings(trainer, task, settings, config.settings, place)
 
 

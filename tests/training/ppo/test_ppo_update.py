@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
-from pac.training.device import Place
+from pac.training.device import TrainingPlace
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import Adam, placed
@@ -87,7 +87,7 @@ def test_a_gpu_decides_what_nobody_has_chosen(monkeypatch: pytest.MonkeyPatch) -
 
     def decided(rows: int, *given: str, free: int = 140 << 30, device: str = "cuda:0", resident: bool = True) -> Any:
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (free, free))
-        return device_defaults(task, settings, frozenset(given), Place(device, rows, resident))
+        return device_defaults(task, settings, frozenset(given), TrainingPlace(device, rows, resident))
 
     assert decided(65_536) == {"precision": "bfloat16", "batch": 524_288, "minibatch": 16_384}
     assert decided(8_192) == {"precision": "bfloat16", "batch": 65_536, "minibatch": 2_048}

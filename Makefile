@@ -6,6 +6,7 @@ SHELL := bash
 
 GPU_PYTHON ?= 3.12
 GPU_CUDA ?= 13.0
+NEEDS_GPU = $(if $(shell nvidia-smi -L 2>/dev/null),,$(error make $@ needs an NVIDIA GPU and its driver, but nvidia-smi lists none))
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -21,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # mypy reads the four folders through links; show the paths of the real files.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
-.PHONY: help setup run quick test interpreters snapshots test-slow gpu gpu-pack check format bench screenshots clean
+.PHONY: help setup run quick test interpreters snapshots test-slow gpu gpu-table gpu-pack check format bench screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -68,9 +69,13 @@ lint: $(STAMP)  ## Check format, lint, types and layers
 	$(BIN)/mypy | $(REAL_PATHS)
 	$(BIN)/lint-imports
 
-gpu:  ## Run the tests and the benchmark that need a GPU, in less than ten minutes
-	$(if $(shell nvidia-smi -L 2>/dev/null),,$(error make gpu needs an NVIDIA GPU and its driver, but nvidia-smi lists none))
+gpu:  ## Run the tests that need a GPU and a short benchmark, in less than ten minutes
+	$(NEEDS_GPU)
 	.ci/gpu
+
+gpu-table:  ## Measure PPO on a GPU in all variants, for the tables of docs/device.md, in eight minutes
+	$(NEEDS_GPU)
+	.ci/gpu table
 
 gpu-pack: $(STAMP)  ## Pack sources and wheels into build/gpu.tar.xz, for make gpu without internet; GPU_PYTHON=3.12 GPU_CUDA=13.0
 	$(BIN)/python .ci/pack-gpu $(GPU_PYTHON) $(GPU_CUDA)

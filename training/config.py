@@ -110,7 +110,8 @@ class Config(StrictModel):
         None,
         ge=1,
         le=MAX_ENVS,
-        description="Number of environments. Default: 4 per core, at least 8. Poker solver: workers, 1 per core.",
+        description="Number of environments. Default: 4 per core, at least 8; 8,192 with --backend device --device "
+        "cuda. Poker solver: workers, 1 per core.",
     )
     backend: str = Field(
         "shm",

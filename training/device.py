@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from typing import NamedTuple
 
 from ..envs import BadParameter, PacError
 from .torchrun import local_rank
@@ -21,6 +22,20 @@ class NoSuchDevice(PacError):
     """This machine or this build of PyTorch does not have the device."""
 
     title = "No such device"
+
+
+class TrainingPlace(NamedTuple):
+    """Where a training will be.
+
+    Attributes:
+        device: The device of the policy.
+        rows: Rows of all processes.
+        resident: Whether the environments are on the device, too.
+    """
+
+    device: str
+    rows: int
+    resident: bool
 
 
 def resolve_device(name: str) -> str:

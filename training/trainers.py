@@ -6,7 +6,7 @@ The module of an algorithm is imported when a trainer is built; its settings are
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -19,6 +19,7 @@ from ..envs.foreign import importing
 from ..envs.recommended import default_trainer as recommended_trainer
 from ..envs.specs import split_spec
 from ..envs.task import load, transformed
+from .device import TrainingPlace
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
@@ -46,6 +47,8 @@ class TrainerKind:
         transform: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
             where the session steps the task itself.
         computes: Whether it uses PyTorch on a device.
+        device_defaults: `module:callable` that returns the settings that follow from the device, see
+            `ppo.device_defaults`; empty if none do.
     """
 
     name: str
@@ -59,6 +62,7 @@ class TrainerKind:
     metrics: tuple[str, ...] | None = None
     transform: str = ""
     computes: bool = True
+    device_defaults: str = ""
 
     @property
     def settings_class(self) -> type[TrainerSettings]:
@@ -80,6 +84,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".ppo.trainer:PPO",
             settings=".ppo.settings:PpoSettings",
             player=".ppo.evaluate:PpoPlayer",
+            device_defaults=".ppo.device_defaults:device_defaults",
             metrics=(
                 *("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm"),
                 *("explained_variance", "value_mean", "learning_rate", "entropy_coefficient", "clip", "reward_scale"),
@@ -207,6 +212,23 @@ def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dic
     kind = trainer_kind(name)
     merged = {**task.settings.get(name, {}), **overrides}
     return kind.settings_class.read(name, merged).model_dump(mode="json")
+
+
+def device_settings(
+    name: str, task: Task, settings: Mapping[str, Any], given: Iterable[str], place: TrainingPlace
+) -> dict[str, Any]:
+    """Return the settings of a trainer that the device decides, other than those in `settings`; loads the algorithm.
+
+    Args:
+        settings: All settings.
+        given: The names of those that somebody has chosen.
+        place: Where it will train.
+    """
+    kind = trainer_kind(name)
+    if not kind.device_defaults:
+        return {}
+    found: dict[str, Any] = _load(kind, kind.device_defaults)(task, settings, frozenset(given), place)
+    return found
 
 
 def build_trainer(name: str, context: Context) -> Trainer:

@@ -54,8 +54,9 @@ PARTS = {
     ),
     "gpu": Benchmark(
         "pac.training.bench.gpu:measure_gpu",
-        {"envs": (256,), "seconds": 1.0},
-        "Measure environments on a GPU: steps with random actions, and whole PPO, for several N.",
+        {"seconds": 0.5, "clearing": 10.0, "limit": 180.0},
+        "Measure environments on a GPU, alone, with inference and with training, and the time to a cleared bottle. "
+        "Takes up to 8 minutes. Without a GPU, it measures few environments on the CPU.",
     ),
     "app": Benchmark(
         "pac.training.bench.app:app_cost",

@@ -85,7 +85,7 @@ class GridRun:
         }
         ours = {"task": config.spec, "trainer": trainer_of(config), "seed": config.seed}
         changed = [f"{name} {ours[name]} instead of {value}" for name, value in known.items() if ours[name] != value]
-        changed += changed_settings(folder, effective_settings(config))
+        changed += changed_settings(folder, effective_settings(config), planned=True)
         if changed:
             raise BadParameter(f"{self.folder} is another run ({changed[0]}): choose another --name")
 

@@ -6,7 +6,7 @@ A torso is a base class and not a submodule, so the names of saved weights do no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 import torch
@@ -15,7 +15,8 @@ from torch.nn import functional
 
 from ...envs import Field
 from .decoding import ChannelsFirst, image_shape, is_image
-from .line_convolution import CrossConvolution, rectified_product
+from .line_convolution import VARIANT, CrossConvolution, by_products, joined, product_of_halves, rectified_product
+from .precision import Conv2d, Linear, Output
 
 LARGE_IMAGE = 36
 """Images of at least this side are for strided convolutions; smaller ones keep their resolution."""
@@ -31,14 +32,38 @@ class BoardTorso(nn.Module):
         super().__init__()
         self.lines = CrossConvolution(observation, channels)
         # Channels last, a 1x1 convolution is a matrix product, whose backward pass is several times faster.
-        self.mixing = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers - 1))
+        self.mixing = nn.ModuleList(Linear(channels, channels) for _ in range(layers - 1))
 
-    def features(self, board: Tensor) -> Tensor:
-        """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`."""
-        features: Tensor = self.lines(board).flatten(0, 2)
-        for layer in self.mixing:
-            assert isinstance(layer, nn.Linear)
-            features = rectified_product(features, layer.weight.t(), layer.bias, features.shape)
+    def takes_bits(self, stored: Tensor) -> bool:
+        """Return whether `features` takes boards as they are stored, so that they need not be decoded."""
+        return VARIANT.bits and by_products(stored) and self.lines.packed
+
+    def features(self, board: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`.
+
+        Args:
+            board: Decoded boards, or stored ones if `takes_bits`.
+            dtype: The type to compute in, of stored ones.
+        """
+        if not by_products(board):
+            return self._mixed(self.lines(board).flatten(0, 2), self.mixing)
+        halves = self.lines.products_of_bits(board, dtype) if board.dtype == torch.uint8 else self.lines.products(board)
+        return self.of_halves(*halves)
+
+    def of_halves(self, columns: Tensor, rows: Tensor) -> Tensor:
+        """Return the features of all cells of the outputs of both directions."""
+        if VARIANT.joined or not len(self.mixing):
+            return self._mixed(joined(columns, rows).flatten(0, 2), self.mixing)
+        first, *others = self.mixing
+        assert isinstance(first, Linear)
+        return self._mixed(product_of_halves(columns, rows, *first.parts(rows.dtype)), others)
+
+    @staticmethod
+    def _mixed(features: Tensor, layers: Iterable[nn.Module]) -> Tensor:
+        for layer in layers:
+            assert isinstance(layer, Linear)
+            weight, bias = layer.parts(features.dtype)
+            features = rectified_product(features, weight.t(), bias, features.shape)
         return features
 
 
@@ -55,17 +80,17 @@ class PixelTorso(nn.Module):
         factor = max(1, min(height, width) // REDUCED)
         self.convolutions = nn.Sequential(
             *([nn.AvgPool2d(factor, ceil_mode=True)] if factor > 1 else []),
-            nn.Conv2d(channels, 32, 8, stride=4, padding=(_border(height, factor), _border(width, factor))),
+            Conv2d(channels, 32, 8, stride=4, padding=(_border(height, factor), _border(width, factor))),
             nn.ReLU(inplace=True),
-            nn.Conv2d(32, 64, 4, stride=2),
+            Conv2d(32, 64, 4, stride=2),
             nn.ReLU(inplace=True),
-            nn.Conv2d(64, 64, 3),
+            Conv2d(64, 64, 3),
             nn.ReLU(inplace=True),
             nn.Flatten(),
         )
         with torch.no_grad():
             flat = self.convolutions(torch.zeros(1, channels, height, width)).shape[1]
-        self.joint = nn.Sequential(nn.Linear(flat, PIXEL_FEATURES), nn.ReLU(inplace=True))
+        self.joint = nn.Sequential(Linear(flat, PIXEL_FEATURES), nn.ReLU(inplace=True))
 
     def features(self, image: Tensor) -> Tensor:
         """Return the features `(rows, PIXEL_FEATURES)` of `(rows, C, H, W)`."""
@@ -110,8 +135,8 @@ class SmallImage(BoardTorso):
     def __init__(self, observation: Field, channels: int, layers: int, hidden: int) -> None:
         super().__init__(observation, channels, layers)
         _, height, width = image_shape(observation)
-        self.cell = nn.Linear(channels, CELL_FEATURES)
-        self.joint = nn.Sequential(nn.Linear(CELL_FEATURES * height * width, hidden), nn.ReLU(inplace=True))
+        self.cell = Linear(channels, CELL_FEATURES)
+        self.joint = nn.Sequential(Linear(CELL_FEATURES * height * width, hidden), nn.ReLU(inplace=True))
 
     def forward(self, image: Tensor) -> Tensor:
         """Return the features `(rows, hidden)` of `(rows, C, H, W)`."""
@@ -159,8 +184,8 @@ def tower(inputs: int, outputs: int, hidden: int, layers: int) -> nn.Sequential:
     widths = [inputs, *[hidden] * layers]
     modules: list[nn.Module] = []
     for before, after in pairwise(widths):
-        modules += [nn.Linear(before, after), nn.Tanh()]
-    return nn.Sequential(*modules, nn.Linear(widths[-1], outputs))
+        modules += [Linear(before, after), nn.Tanh()]
+    return nn.Sequential(*modules, Output(widths[-1], outputs))
 
 
 def is_large_image(observation: Field) -> bool:

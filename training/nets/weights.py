@@ -23,22 +23,34 @@ class Adam:
         fused: Whether to use the fused kernel, which the CPU and CUDA have.
 
     Attributes:
-        learning_rate: The learning rate of the next steps.
         parameters: The parameters, in the order of their gradients.
     """
 
     def __init__(
         self, network: nn.Module, *, learning_rate: float = 0.0, epsilon: float = EPSILON, fused: bool = True
     ) -> None:
-        self.learning_rate = learning_rate
         self._epsilon, self._fused = epsilon, fused
         self._names = [name for name, _ in network.named_parameters()]
         self.parameters: list[Tensor] = list(network.parameters())
+        # The kernel reads a tensor, so that a captured step gets the present rate. CUDA's needs float32.
+        device = self.parameters[0].device
+        self._rate = torch.zeros((), device=device, dtype=torch.float64 if device.type == "cpu" else torch.float32)
+        self.learning_rate = learning_rate
         self._moments = {
             "step": [torch.zeros((), device=each.device if fused else "cpu") for each in self.parameters],
             "exp_avg": [torch.zeros_like(each) for each in self.parameters],
             "exp_avg_sq": [torch.zeros_like(each) for each in self.parameters],
         }
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next steps."""
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._learning_rate = rate
+        self._rate.fill_(rate)
 
     @torch.no_grad()
     def step(self, gradients: list[Tensor]) -> None:
@@ -75,7 +87,7 @@ class Adam:
             [],
             steps,
             amsgrad=False,
-            lr=self.learning_rate,
+            lr=self._rate,
             beta1=BETA_1,
             beta2=BETA_2,
             weight_decay=0.0,

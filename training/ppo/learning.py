@@ -20,7 +20,7 @@ from .gae import gae, step_discounts
 from .policy import PpoPolicy
 from .settings import PpoSettings
 from .storage import RolloutData, RolloutStorage
-from .update import STATISTICS, Coefficients, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
+from .update import STATISTICS, Coefficients, NonFiniteRollout, Passes, PpoBatch, PpoLearner, explained_variance, update
 
 
 class RewardScale:
@@ -92,6 +92,7 @@ class RolloutLearner:
     Attributes:
         decisions: Decisions of active rows that were learned from so far.
         updates: Updates so far.
+        passes: What makes the passes of updates; None to make each gradient step by itself.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class RolloutLearner:
             statistics=len(STATISTICS) - 1,
         )
         self._learner = PpoLearner(policy, gradients, settings, shuffle)
+        self.passes: Passes | None = None
         self._reward_scale = None if policy.rewards is None else RewardScale(policy.rewards)
         self._shuffle_state = shuffle.get_state()
 
@@ -143,7 +145,8 @@ class RolloutLearner:
         lag = {"policy_lag": float(self.updates - rollout.version)} if settings.overlap else {}
         before = self.state() if ranks.size > 1 else None
         try:
-            metrics = lag | update(self._learner, batch, decisions, coefficients)
+            fresh = self.updates == rollout.version
+            metrics = lag | update(self._learner, batch, decisions, coefficients, fresh=fresh, passes=self.passes)
             if moments is not None and seen is not None:
                 moments.add(seen, ranks)
         except RankLost:

@@ -12,6 +12,7 @@ from torch.nn import functional
 from ...envs import BadParameter, Field, Task
 from ..nets.decoding import decoder, image_shape, is_image, mask_decoder
 from ..nets.distribution import distribution_of
+from ..nets.precision import GRUCell, Linear, Output
 from ..nets.running_moments import ImageMoments, RunningMoments
 from ..nets.torsos import (
     PIXEL_FEATURES,
@@ -51,23 +52,25 @@ class BoardNetwork(BoardTorso, ActorCritic):
 
     rows_at_once = 64
 
-    def __init__(self, task: Task, settings: PpoSettings) -> None:
+    def __init__(self, task: Task, settings: PpoSettings, dtype: torch.dtype) -> None:
         super().__init__(task.observation, settings.channels, settings.layers)
+        self.dtype = dtype
         _, height, width = image_shape(task.observation)
         self.spatial = len(task.action_shape) == 3 and task.action_shape[1:] == (height, width)
         self.per_cell = task.action_shape[0] if self.spatial else VALUE_CHANNELS
-        self.cell = nn.Linear(settings.channels, self.per_cell + VALUE_CHANNELS)
+        self.cell = Linear(settings.channels, self.per_cell + VALUE_CHANNELS)
         cells = height * width
-        self.action = nn.Identity() if self.spatial else nn.Linear(self.per_cell * cells, task.num_actions)
+        self.action = nn.Identity() if self.spatial else Output(self.per_cell * cells, task.num_actions)
         self.value = nn.Sequential(
-            nn.Linear(VALUE_CHANNELS * cells, settings.hidden), nn.ReLU(), nn.Linear(settings.hidden, 1)
+            Linear(VALUE_CHANNELS * cells, settings.hidden), nn.ReLU(), Output(settings.hidden, 1)
         )
 
     def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and values of `(rows, C, H, W)`."""
-        features = self.features(board)
+        """Return logits and values of `(rows, C, H, W)`, or of stored boards if `takes_bits`."""
+        features = self.features(board, self.dtype)
         # A product with few outputs and many cells is fastest with the cells last: `(outputs, rows, cells)`.
-        product = torch.addmm(self.cell.bias.unsqueeze(1), self.cell.weight, features.t())
+        weight, bias = self.cell.parts(features.dtype)
+        product = torch.addmm(bias.unsqueeze(1), weight, features.t())
         cells = product.view(len(product), len(board), -1).transpose(0, 1)
         logits = self.action(cells[:, : self.per_cell].flatten(1))
         value = self.value(functional.relu(cells[:, self.per_cell :].flatten(1)))
@@ -85,8 +88,8 @@ class PixelNetwork(PixelTorso, ActorCritic):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task.observation)
-        self.action = nn.Linear(PIXEL_FEATURES, task.num_actions)
-        self.value = nn.Linear(PIXEL_FEATURES, 1)
+        self.action = Output(PIXEL_FEATURES, task.num_actions)
+        self.value = Output(PIXEL_FEATURES, 1)
 
     def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, C, H, W)`."""
@@ -154,9 +157,9 @@ class RecurrentNetwork(ActorCritic):
         self.features, width = features_of(task.observation, *sizes)
         shared = is_image(task.observation) or task.observation.images
         self.value_features = None if shared else features_of(task.observation, *sizes)[0]
-        self.cells = nn.ModuleList(nn.GRUCell(width, settings.memory) for _ in range(2))
-        self.action = nn.Linear(settings.memory, task.num_actions)
-        self.value = nn.Linear(settings.memory, 1)
+        self.cells = nn.ModuleList(GRUCell(width, settings.memory) for _ in range(2))
+        self.action = Output(settings.memory, task.num_actions)
+        self.value = Output(settings.memory, 1)
 
     def forward(self, decoded: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits and values of `(rows, ...)`, and what is remembered after them, `(rows, memory)`."""
@@ -194,13 +197,13 @@ class RecurrentNetwork(ActorCritic):
         return {self.action: 0.01, self.value: 1.0}
 
 
-def build_network(task: Task, settings: PpoSettings) -> ActorCritic:
-    """Return the network for the task's observation and actions."""
+def build_network(task: Task, settings: PpoSettings, dtype: torch.dtype = torch.float32) -> ActorCritic:
+    """Return the network for the task's observation and actions, that computes in a type."""
     if settings.memory:
         return RecurrentNetwork(task, settings)
     if not is_image(task.observation):
         return PartsNetwork(task, settings) if task.observation.images else VectorNetwork(task, settings)
-    return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings)
+    return PixelNetwork(task) if is_large_image(task.observation) else BoardNetwork(task, settings, dtype)
 
 
 INITIAL_DEVIATION = 0.5
@@ -213,22 +216,25 @@ class PpoPolicy(nn.Module):
     Attributes:
         distribution: What the outputs mean.
         log_std: Logarithms of the standard deviations of continuous actions, for all observations; else None.
-        decode: Decodes stored rows to float32.
+        decode: Decodes stored rows.
         mask: Decodes stored masks to what is added to the logits; None if every action is always legal.
-        network: Maps float32 rows to logits and values.
+        network: Maps decoded rows to logits and values.
         observations: Moments of the decoded observations, which normalize them; None if they are not normalized.
         rewards: Moments of the discounted returns, whose deviation scales rewards; None if they are not scaled.
         memory: Numbers that a recurrent policy remembers of an episode; 0 for one that decides by the observation.
+        dtype: The type of products and activations. Outputs and what is remembered are float32 with all types.
     """
 
-    def __init__(self, task: Task, settings: PpoSettings, generator: torch.Generator) -> None:
+    def __init__(
+        self, task: Task, settings: PpoSettings, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> None:
         super().__init__()
-        self.distribution = distribution_of(task)
+        self.distribution, self.dtype = distribution_of(task), dtype
         first = torch.full((len(task.bounds),), math.log(INITIAL_DEVIATION))
         self.log_std = nn.Parameter(first) if task.bounds else None
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
-        self.network, self.memory = build_network(task, settings), 2 * settings.memory
+        self.network, self.memory = build_network(task, settings, dtype), 2 * settings.memory
         self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)
@@ -278,6 +284,7 @@ class PpoPolicy(nn.Module):
         return value
 
     def _outputs(self, logits: Tensor, mask: Tensor | None) -> Tensor:
+        logits = logits.float()
         if self.mask is not None and mask is not None:
             logits = logits + self.mask(mask)
         if self.log_std is not None:
@@ -285,10 +292,19 @@ class PpoPolicy(nn.Module):
         return logits
 
     def _inputs(self, observation: Tensor) -> Tensor:
+        if (
+            self.observations is None
+            and isinstance(self.network, BoardNetwork)
+            and self.network.takes_bits(observation)
+        ):
+            return observation
+        if self.observations is None:
+            return self.decode(observation, self.dtype)  # type: ignore[no-any-return]
         return self._normalized(self.decode(observation))
 
     def _normalized(self, decoded: Tensor) -> Tensor:
-        return decoded if self.observations is None else self.observations(decoded)
+        normalized: Tensor = decoded if self.observations is None else self.observations(decoded)
+        return normalized.to(self.dtype)
 
     @property
     def value_unit(self) -> float | Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -83,6 +83,11 @@ class PpoSettings(TrainerSettings):
         default=False,
         description="Capture the steps of a rollout as a CUDA graph and replay it; for environments on a GPU.",
     )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto",
+        description="Type of products and activations; weights and losses are float32. auto is bfloat16 on CUDA from "
+        "capability 8.0 on, else float32.",
+    )
     threads: int = Field(
         0,
         ge=0,
@@ -115,14 +120,28 @@ class PpoSettings(TrainerSettings):
         steps = max(MIN_STEPS, math.ceil(self.batch / rows))
         return steps if not self.memory else self.sequence * math.ceil(steps / self.sequence)
 
+    def for_gpu(self, rows: int, most: int = MAX_MINIBATCH) -> dict[str, int]:
+        """Return `batch` and `minibatch` for a GPU, if minibatches are too small for it; else nothing.
+
+        Args:
+            most: How large a minibatch there is memory for.
+        """
+        decisions = self.steps(rows) * rows
+        if decisions <= 4 * FEW_STEPS * self.minibatch or decisions > MAX_BATCH:
+            return {}
+        larger = 1 << round(math.log2(decisions / FEW_STEPS))
+        while larger > max(self.minibatch, min(most, MAX_MINIBATCH)):
+            larger //= 2
+        return {"batch": decisions, "minibatch": max(larger, self.minibatch)}
+
     def advice_for_gpu(self, rows: int) -> str:
         """Return a sentence if minibatches are too small for a GPU; else an empty text."""
-        decisions = self.steps(rows) * rows
-        if decisions <= 4 * FEW_STEPS * self.minibatch:
+        better, decisions = self.for_gpu(rows), self.steps(rows) * rows
+        if not better:
             return ""
-        larger = 1 << round(math.log2(decisions / FEW_STEPS))
         return (
             f"an update of {decisions:,} decisions takes {self.epochs * decisions // self.minibatch:,} gradient steps "
-            f"of {self.minibatch:,}, which leave a GPU mostly idle; --ppo.batch {decisions} --ppo.minibatch {larger} "
+            f"of {self.minibatch:,}, which leave a GPU mostly idle; --ppo.batch {decisions} --ppo.minibatch "
+            f"{better['minibatch']} "
             "would be faster, and changes what is learned"
         )

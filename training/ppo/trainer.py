@@ -17,10 +17,11 @@ from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.distribution import Gaussian, Product
 from ..nets.policy_trainer import PolicyTrainer
+from ..nets.precision import precision_on
 from ..nets.saliency import gradient_by_input
 from ..nets.weights import copied, load_weights
 from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Saliency, Stopped
-from .graph import CapturedRollout
+from .graph import CapturedPasses, CapturedRollout
 from .learning import Rollout, RolloutLearner
 from .overlap import OverlapTimes, Threaded, Updates
 from .policy import PpoPolicy
@@ -66,7 +67,8 @@ class PPO(PolicyTrainer[PpoPolicy]):
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
         shuffle = torch.Generator().manual_seed(context.seed)
-        policy = PpoPolicy(context.task, settings, shuffle)
+        dtype = getattr(torch, precision_on(settings.precision, device))
+        policy = PpoPolicy(context.task, settings, shuffle, dtype)
         super().__init__(context, policy, policy.distribution)
         self._actor = Actor(self.policy, threads)
         trained = self.policy
@@ -112,6 +114,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._memory = self._memory.to(buffer.device)
         if self.settings.cuda_graph:
             self._captured = self._new_graph(self._storages[0])
+            self.learner.passes = CapturedPasses(self._context.notify)
 
     def _new_graph(self, storage: RolloutStorage) -> CapturedRollout:
         if not storage.buffer.resident:
@@ -272,7 +275,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         self._release()
 
     def _release(self) -> None:
-        self._unlearned = self._values = self._captured = None
+        self._unlearned = self._values = self._captured = self.learner.passes = None
         self._storages.clear()
         super().detach()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -174,7 +175,75 @@ class Coefficients(NamedTuple):
     clip: float
 
 
-def update(learner: PpoLearner, batch: PpoBatch, decisions: int, coefficients: Coefficients) -> Metrics:
+@dataclass(frozen=True)
+class Pass:
+    """What the gradient steps of a pass over a batch read and write. What differs between passes is a tensor.
+
+    Attributes:
+        batch: The decisions of this rank.
+        order: `(units,)`, the parts of the batch in their order; minibatches are adjacent ones.
+        sizes: How many parts the minibatches of all ranks have.
+        fresh: Whether the weights are those that acted, as a tensor without axes.
+        entropy: Weight of the entropy bonus, as a tensor without axes.
+        clip: `(3,)`: the bounds of the probability ratio, and their distance from 1.
+        totals: `(STATISTICS,)`, sums over the gradient steps, to which the pass adds.
+    """
+
+    batch: PpoBatch
+    order: Tensor
+    sizes: tuple[int, ...]
+    fresh: Tensor
+    entropy: Tensor
+    clip: Tensor
+    totals: Tensor
+
+    @classmethod
+    def of(cls, batch: PpoBatch, sizes: Sequence[int], coefficients: Coefficients, *, fresh: bool) -> Pass:
+        """Return that of a batch, before the first pass."""
+        device, clip = batch.returns.device, coefficients.clip
+        return cls(
+            batch=batch,
+            order=torch.zeros(batch.units, dtype=torch.int64, device=device),
+            sizes=tuple(sizes),
+            fresh=torch.tensor(fresh, device=device),
+            entropy=torch.tensor(coefficients.entropy, dtype=torch.float32, device=device),
+            clip=torch.tensor((1 - clip, 1 + clip, clip), dtype=torch.float32, device=device),
+            totals=torch.zeros(len(STATISTICS), device=device),
+        )
+
+
+class Passes(Protocol):
+    """Makes the passes of one update after the other."""
+
+    def begin(self, learner: PpoLearner, first: Pass) -> Pass:
+        """Begin an update; return the tensors that `run` works on, which contain those of `first`."""
+
+    def run(self) -> None:
+        """Make a pass, in the order that the tensors have now."""
+
+
+class DirectPasses:
+    """Makes each gradient step when it is asked to."""
+
+    def begin(self, learner: PpoLearner, first: Pass) -> Pass:
+        """Begin an update."""
+        self._learner, self._pass = learner, first
+        return first
+
+    def run(self) -> None:
+        """Make a pass."""
+        take_steps(self._learner, self._pass)
+
+
+def update(
+    learner: PpoLearner,
+    batch: PpoBatch,
+    decisions: int,
+    coefficients: Coefficients,
+    *,
+    fresh: bool = False,
+    passes: Passes | None = None,
+) -> Metrics:
     """Train the policy by `epochs` passes over the batch; return means over the gradient steps.
 
     The host waits for the device once, at the end, and once per pass if there is a `target_kl`.
@@ -184,52 +253,72 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, coefficients: C
         batch: The decisions of this rank.
         decisions: The number of decisions of all ranks.
         coefficients: Weight of the entropy bonus, and the clipping of the probability ratio.
+        fresh: Whether the batch was collected with the weights that the update begins with.
+        passes: Makes the passes.
     """
     settings, ranks = learner.settings, learner.gradients.ranks
-    per_minibatch = settings.normalize_advantage and settings.normalize_per_minibatch
-    if settings.normalize_advantage and not per_minibatch:
+    if settings.normalize_advantage and not settings.normalize_per_minibatch:
         batch = replace(batch, advantages=normalized(batch.advantages, ranks))
     # All ranks take the same number of gradient steps, even one that has fewer decisions than steps.
     count = max(1, decisions // settings.minibatch)
     count = min(count, batch.units) if batch.sequences is not None else count
     sizes = ranks.totals([len(part) for part in torch.arange(batch.units).tensor_split(count)])
-    totals = torch.zeros(len(STATISTICS), device=batch.returns.device)
+    passes = passes or DirectPasses()
+    work = passes.begin(learner, Pass.of(batch, sizes, coefficients, fresh=fresh))
     steps = 0
     for _ in range(settings.epochs):
-        kl_before, steps_before = totals[KL].clone(), steps
-        parts = minibatches(batch.units, count, learner.shuffle, batch.index.device)
-        for rows, size in zip(parts, sizes, strict=True):
-            part = batch
-            if per_minibatch:
-                own = batch.decisions(rows)
-                scaled = normalized(batch.advantages[own], ranks)
-                part = replace(batch, advantages=batch.advantages.index_put((own,), scaled))
-            loss = partial(batch_loss, learner.policy, part, settings, coefficients)
-            totals += learner.gradients.take(loss, rows, size)
-            steps += 1
+        kl_before = work.totals[KL].clone()
+        work.order.copy_(random_order(batch.units, learner.shuffle, batch.index.device))
+        passes.run()
+        work.fresh.fill_(False)
+        steps += count
         limit = settings.target_kl
-        if limit and ranks.any(float(totals[KL] - kl_before) > limit * (steps - steps_before)):
+        if limit and ranks.any(float(work.totals[KL] - kl_before) > limit * count):
             break
-    return dict(zip(STATISTICS, (totals / steps).tolist(), strict=True))
+    return dict(zip(STATISTICS, (work.totals / steps).tolist(), strict=True))
+
+
+def take_steps(learner: PpoLearner, work: Pass) -> None:
+    """Take the gradient steps of a pass."""
+    settings, gradients, batch = learner.settings, learner.gradients, work.batch
+    per_minibatch = settings.normalize_advantage and settings.normalize_per_minibatch
+    fresh: Tensor | None = work.fresh
+    for rows, size in zip(work.order.tensor_split(len(work.sizes)), work.sizes, strict=True):
+        part = batch
+        if per_minibatch:
+            own = batch.decisions(rows)
+            scaled = normalized(batch.advantages[own], gradients.ranks)
+            part = replace(batch, advantages=batch.advantages.index_put((own,), scaled))
+        loss = partial(batch_loss, learner.policy, replace(work, batch=part), settings, fresh)
+        work.totals.add_(gradients.take(loss, rows, size))
+        fresh = None
 
 
 def batch_loss(
-    policy: PpoPolicy, batch: PpoBatch, settings: PpoSettings, coefficients: Coefficients, rows: Tensor
+    policy: PpoPolicy, work: Pass, settings: PpoSettings, fresh: Tensor | None, rows: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm."""
+    """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm.
+
+    Args:
+        fresh: In the first step of a pass, whether the weights are those that acted. Then the probability ratios are 1,
+            also where a product of other sizes was rounded otherwise when acting.
+    """
+    batch = work.batch
     logits, value, rows = outputs_of(policy, batch, rows)
     if not len(rows):  # in sequences in which no row took a decision
         return 0.0 * (logits.sum() + value.sum()), torch.zeros(len(STATISTICS) - 1, device=value.device)
     logprob, entropy = policy.distribution.log_probability_and_entropy(logits, batch.actions[rows])
-    log_ratio = logprob - batch.logprobs[rows]
-    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], coefficients.clip)
+    before = batch.logprobs[rows]
+    log_ratio = logprob - (before if fresh is None else torch.where(fresh, logprob.detach(), before))
+    low, high, distance = work.clip.unbind()
+    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], low, high)
     value_loss = value_error(value, batch.returns[rows], huber=settings.huber_value_loss)
     mean_entropy = entropy.mean()
-    loss = policy_loss + settings.value_coefficient * value_loss - coefficients.entropy * mean_entropy
+    loss = policy_loss + settings.value_coefficient * value_loss - work.entropy * mean_entropy
     with torch.no_grad():
         # The estimator k3 of http://joschu.net/blog/kl-approx.html: unbiased, never negative.
         kl = (ratio - 1 - log_ratio).mean()
-        clipped = ((ratio - 1).abs() > coefficients.clip).float().mean()
+        clipped = ((ratio - 1).abs() > distance).float().mean()
         return loss, torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped))
 
 
@@ -249,10 +338,10 @@ def outputs_of(policy: PpoPolicy, batch: PpoBatch, units: Tensor) -> tuple[Tenso
     return logits[taken], value[taken], decisions[taken]
 
 
-def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     """Return the policy loss, the negative of equation 7 of the paper, and the probability ratios."""
     ratio = log_ratio.exp()
-    objective = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
+    objective = torch.minimum(ratio * advantages, ratio.clamp(low, high) * advantages)
     return -objective.mean(), ratio
 
 
@@ -269,17 +358,15 @@ def normalized(advantages: Tensor, ranks: Ranks) -> Tensor:
     return (advantages - center) / (deviation + 1e-8)
 
 
-def minibatches(decisions: int, count: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, ...]:
-    """Return `0..decisions` in random order, in `count` parts of nearly equal length.
+def random_order(units: int, generator: torch.Generator, device: torch.device) -> Tensor:
+    """Return `0..units` in random order.
 
     A GPU draws the order itself, from a seed: to draw a million on the CPU and copy them takes it a tenth of an update.
     """
     if device.type == "cuda":
         seed = int(torch.randint(2**62, (), generator=generator))
-        order = torch.randperm(decisions, generator=torch.Generator(device).manual_seed(seed), device=device)
-    else:
-        order = torch.randperm(decisions, generator=generator).to(device)
-    return order.tensor_split(count)
+        return torch.randperm(units, generator=torch.Generator(device).manual_seed(seed), device=device)
+    return torch.randperm(units, generator=generator).to(device)
 
 
 def explained_variance(values: Tensor, returns: Tensor, ranks: Ranks) -> float:

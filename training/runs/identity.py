@@ -39,10 +39,27 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
         )
 
 
-def changed_settings(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
-    """Return a text for each setting of a run's trainer that has changed."""
-    before = folder.metadata().get("config", {}).get("settings", {})
+OF_DEVICE = "settings_of_device"
+"""The key of a run's metadata with the names of settings that followed from its device."""
+
+
+def settings_of_device(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a run's settings that followed from its device."""
+    names = metadata.get(OF_DEVICE)
+    return tuple(map(str, names)) if isinstance(names, list) else ()
+
+
+def changed_settings(folder: RunFolder, settings: Mapping[str, Any], *, planned: bool = False) -> list[str]:
+    """Return a text for each setting of a run's trainer that has changed.
+
+    Args:
+        planned: Whether `settings` are those of a run that was not started, which knows no device.
+    """
+    metadata = folder.metadata()
+    before, left_out = metadata.get("config", {}).get("settings", {}), settings_of_device(metadata) if planned else ()
     now = json.loads(json.dumps(settings))
     return [
-        f"{name} {now[name]} instead of {value}" for name, value in before.items() if name in now and now[name] != value
+        f"{name} {now[name]} instead of {value}"
+        for name, value in before.items()
+        if name in now and name not in left_out and now[name] != value
     ]

@@ -277,7 +277,7 @@ class CheckpointManager:
             self._continue_checkpoints(checkpoints, loaded)
         self._record.resumable = True
         resumed = f"resumed {folder.name} at {self._describe(point.counters)} with N={self._setup.planner.num_envs:,}"
-        self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._setup.settings))))
+        self._events.add(Level.GOOD, ", ".join((resumed, *changed_settings(folder, self._record.settings))))
 
     def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:
         """Continue counters, time and curves of a run."""
@@ -290,7 +290,7 @@ class CheckpointManager:
         metadata = folder.metadata()
         self._record.first_started = metadata.get("started")
         before, counters = metadata.get("config", {}).get("settings", {}), point.counters
-        now = changes_between(before, self._setup.settings, counters["steps"], point.seconds, counters["frames"])
+        now = changes_between(before, self._record.settings, counters["steps"], point.seconds, counters["frames"])
         self._record.changes = (*changes_in(metadata), *now)
 
     def _continue_checkpoints(self, directory: FolderEntry, loaded: Checkpoint) -> None:

@@ -17,7 +17,7 @@ from ..machine import machine_facts
 from ..past.filming import check_films
 from ..past.recorder import EpisodeRecorder
 from ..runs.folder import EPISODES, LAST, PLAYING, RunFolder, new_name
-from ..runs.identity import run_identity
+from ..runs.identity import OF_DEVICE, run_identity, settings_of_device
 from ..runs.metrics import DISCARDED
 from ..runs.tensorboard_log import TensorBoardLog
 from ..telemetry.changes import CHANGED, Change
@@ -49,6 +49,7 @@ class RunRecord:
         identity: The task and trainer of the run, as its files name them.
         resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
         settings: The settings of the trainer, a mapping that is replaced.
+        of_device: The names of those that follow from the device.
         changes: Changes of the settings, a tuple that is replaced.
         reason: Which limit ended the run; empty if none did.
         first_started: When the run was first started, in s since the epoch; None if this session is the first.
@@ -68,6 +69,7 @@ class RunRecord:
         self.first_started: float | None = None
         self.resumable = not self._config.resume
         self.folder = self._open_folder() if self._config.learn and self._ranks.is_writer else None
+        self.of_device = settings_of_device(self.folder.metadata()) if self.folder and self._config.resume else ()
         self._name = self._ranks.from_writer(self.folder.name if self.folder else self._config.resume or "")
         self._findings = FindingLines()
         self._curves = TensorBoardLog(self.folder.entry() if self.folder else None)
@@ -164,6 +166,7 @@ class RunRecord:
             **counts.totals(),
             **self._evaluation(),
             FOUND: [finding.as_json() for finding in self._debugger.diagnosis.findings],
+            **({OF_DEVICE: [*self.of_device]} if self.of_device else {}),
             **({CHANGED: [change.as_json() for change in self.changes]} if self.changes else {}),
             "config": self._full_config(),
         }

@@ -19,7 +19,7 @@ from ...backends.core.status import usage
 from ...envs import PacError
 from ...envs.task import LOOKED_AT
 from ..config import Config
-from ..device import resolve_device
+from ..device import TrainingPlace, envs_device, resolve_device
 from ..diagnosis.of_run import FOUND
 from ..exits import FAILED
 from ..imports import importing
@@ -28,12 +28,13 @@ from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import WORKERS
 from ..runs.last_telemetry import keep_last_telemetry
 from ..runs.worker_output import WorkerOutput
+from ..settings import setting_text
 from ..telemetry.declared import encode_clipped
 from ..telemetry.findings import Finding
 from ..telemetry.processes import ProcessRole, ProcessStatus
 from ..telemetry.records import MESSAGE_BYTES, Level, Phase
 from ..trainer import Context, Interrupted, Metrics, Stopped, Trainer
-from ..trainers import build_player, build_trainer
+from ..trainers import build_player, build_trainer, device_settings
 from ..units import plural
 from .action_trial import ActionTrial
 from .baseline import SessionBaseline
@@ -191,9 +192,11 @@ class Session:
         loading = "loading PyTorch" if kind.computes else kind.units.translate("loading the environments")
         self.services.set_phase(Phase.STARTING, loading)
         self.state.device = resolve_device(config.device) if kind.computes else "cpu"
+        if config.learn:
+            self._settings_of_device()
         context = Context(
             task=setup.task,
-            settings=setup.settings,
+            settings=self.record.settings,
             device=self.state.device,
             seed=config.seed,
             timer=self.timer,
@@ -207,6 +210,19 @@ class Session:
         if config.learn:
             return build_trainer(kind.name, context)
         return build_player(kind.name, context, greedy=config.greedy)
+
+    def _settings_of_device(self) -> None:
+        """Use the settings that follow from the device from now on, and keep them in the run."""
+        setup, device, kind = self.setup, self.state.device, self.setup.kind
+        rows = setup.planner.num_envs * setup.task.players * setup.ranks.size
+        place = TrainingPlace(device, rows, envs_device(setup.config.backend, device) != "cpu")
+        given = setup.config.settings
+        found = setup.ranks.from_writer(device_settings(kind.name, setup.task, self.record.settings, given, place))
+        self.record.settings = {**self.record.settings, **found}
+        self.record.of_device = (*self.record.of_device, *found)
+        if device != "cpu" and found:
+            texts = [f"{kind.name}.{name} {setting_text(value)}" for name, value in found.items()]
+            self.events.add(Level.INFO, f"because of the device {device}: {', '.join(texts)}")
 
     def _notify(self, text: str) -> None:
         """Show a sentence of the trainer, now: what it does next may take long."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...backends import backend_names, default_num_envs
+from ...backends import backend_names
 from ...envs import BadParameter, Task, UnknownName, find
 from ...envs.spaces.infos import ADAPTED, LATE_INFOS
 from ...envs.task import transformed
 from ..config import Config
+from ..loading import usual_num_envs
 from ..ranks import Ranks, SingleRank
 from ..torchrun import join_ranks, started_by_torchrun
 from ..trainers import TrainerKind, trainer_kind, trainer_settings, transformed_task
@@ -63,6 +64,6 @@ def set_up(config: Config) -> TrainingSetup:
         raise BadParameter(f"{kind.name} trains in one process; train in several with {' or '.join(IN_SEVERAL)}")
     ranks = join_ranks() if config.learn else SingleRank()
     silent = {"eval_every": None, "until": None, "alarm_exit": False, "on_finding": None, "on_end": None}
-    planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
+    planner = NumEnvsPlanner(config.num_envs or usual_num_envs(config, task), kind.units)
     config = config.model_copy(update={"trainer": kind.name, **({} if ranks.is_writer else silent)})
     return TrainingSetup(config, kind, settings, task, ranks, planner, Until.of(config, kind, task))

@@ -99,7 +99,43 @@ def traces(result: Results) -> None:
         console.print(f"{compared}: all identical.")
 
 
+def gpu(result: Results) -> None:
+    """Print the steps per second of environments and of PPO, and the seconds until the bottle was cleared."""
+    console.print(result["device"], style="bold")
+    if "note" in result:
+        console.print(result["note"])
+    table = plain_table("task", "N", "", "steps/s", "GPU memory")
+    for name in ("N", "steps/s", "GPU memory"):
+        next(column for column in table.columns if column.header == name).justify = "right"
+    for row in result["rows"]:
+        shown = {"environments": row.get("steps_per_second"), "with inference": row.get("with_inference")}
+        shown |= {f"PPO, {name}": found["steps_per_second"] for name, found in row["with_training"].items()}
+        for name, rate in shown.items():
+            peak = row["with_training"].get(name.removeprefix("PPO, "), {}).get("peak_gpu_bytes")
+            memory = f"{peak / 1e9:.1f} GB" if peak else ""
+            if rate is not None:
+                table.add_row(row["task"], f"{row['num_envs']:,}", name, f"{rate:,.0f}", memory)
+    show_table(table)
+    for row in result["rows"]:
+        for error in row.get("errors", ()):
+            console.print(f"{row['task']}, N = {row['num_envs']:,}: {error}", style="bold red")
+    for device, found in result["cleared"].items():
+        console.print(f"Bottle cleared on {device}: {_clearing(found)}")
+    if result["left_out"]:
+        console.print(f"There was no time for: {'; '.join(result['left_out'])}.")
+
+
+def _clearing(found: Results) -> str:
+    if "error" in found:
+        return str(found["error"])
+    counts = f"N = {found['num_envs']:,}, {found['decisions']:,} decisions, {found['viruses']:.2f} of 4 viruses"
+    if found["seconds"] is None:
+        return f"not in this time ({counts})."
+    return f"{found['seconds']:.1f} s, of which starting took {found['first_step']:.1f} s ({counts})."
+
+
 FORMS: dict[str, Callable[[Results], None]] = {
+    "gpu": gpu,
     "scaling": scaling,
     "transports": transports,
     "traces": traces,

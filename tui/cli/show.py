@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...envs import Task
+from ...training.config import Config
 from ...training.loading import Loaded
 from ..terminal.console import PrintableConsole
 from ..terminal.output import json_text
@@ -111,6 +112,9 @@ def show_config(loaded: Loaded, *, json: bool) -> int:
     task, settings = task_of(config), effective_settings(config)
     origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
+    if of_device := _settings_of_device(config, trainer, task, settings):
+        settings |= of_device
+        origins |= {f"{trainer}.{key}": f"device {config.device}" for key in of_device}
     config = config.model_copy(update={"num_envs": num_envs_of(config), "workers": config.workers or usable_cores()})
     values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
     if task.wrappers and not config.wrap:
@@ -135,6 +139,22 @@ def _setting_origins(task: Task, trainer: str, settings: Mapping[str, Any]) -> d
     recommended = task.settings.get(trainer, {})
     source = f"recommended for {task.settings_for.get(trainer, task.spec)}"
     return {f"{trainer}.{key}": source if key in recommended else "default" for key in settings}
+
+
+def _settings_of_device(config: Config, trainer: str, task: Task, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that follow from the device, where it has the environments, too; none without that device."""
+    from ...training.device import NoSuchDevice, TrainingPlace, envs_device, resolve_device
+    from ...training.loading import num_envs_of
+    from ...training.trainers import device_settings
+
+    if config.backend != "device":  # else PyTorch need not be loaded
+        return {}
+    try:
+        device = resolve_device(config.device)
+    except NoSuchDevice:
+        return {}
+    place = TrainingPlace(device, num_envs_of(config) * task.players, envs_device(config.backend, device) != "cpu")
+    return device_settings(trainer, task, settings, config.settings, place)
 
 
 def _show_line(key: str, value: Any, origin: str, description: str | None) -> None:

@@ -1,34 +1,45 @@
 """The benchmark of environments on a GPU, run on the CPU."""
 
 import sys
+from dataclasses import asdict
 
 import pytest
-import torch
 
-from pac.envs import PacError
+from pac.training.bench.clearing import seconds_to_clear
 from pac.training.bench.gpu import measure_gpu
+from pac.training.nets.line_convolution import VARIANT
 
 from ...programs import python
 
 
 @pytest.mark.session
 def test_the_program_runs_in_memory_apart() -> None:
-    """Every figure is there, and random actions are legal."""
+    """Every figure is there, random actions are legal, and without a GPU the results say so."""
+    before = asdict(VARIANT)
+    names = ("bfloat16", "default settings")
     found = measure_gpu(
-        device="apart", tasks=("drmario",), envs=(16,), seconds=0.1, progress=lambda _text, _share: None
+        device="apart", envs=(32,), seconds=0.01, clearing=0, variants=names, progress=lambda _text, _share: None
     )
     (row,) = found["rows"]
+    assert (row["task"], found["left_out"], found["cleared"]) == ("drmario", [], {})
     assert row["steps_per_second"] > 0
-    assert row["ppo_steps_per_second"] > 0
-    assert row["ppo_graph_steps_per_second"] > 0
-    assert "N=16 needs about" in row["memory"]
+    assert row["with_inference"] > 0
+    assert tuple(row["with_training"]) == names
+    assert all(variant["steps_per_second"] > 0 for variant in row["with_training"].values())
+    assert row["with_training"]["default settings"]["precision"] == "float32"
+    assert "N=32 needs about" in row["memory"]
+    assert "errors" not in row
+    assert found["note"].startswith("There is no GPU")
+    assert asdict(VARIANT) == before
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_the_reason_is_named() -> None:
-    """One sentence, before anything is measured."""
-    with pytest.raises(PacError, match="finds no GPU"):
-        measure_gpu(progress=lambda _text, _share: None)
+@pytest.mark.slow
+def test_a_training_that_does_not_clear_the_bottle_ends() -> None:
+    """Within the limit, with the viruses of the last evaluation; the start of the process counts."""
+    found = seconds_to_clear("cpu", 3.0, num_envs=8)
+    assert found["seconds"] is None
+    assert found["first_step"] > 0.1
+    assert found["decisions"] > 0
 
 
 @pytest.mark.session

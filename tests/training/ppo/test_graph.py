@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from pac.envs import BadParameter
+from pac.training.ppo.graph import CapturedPasses, DirectGraph
 from pac.training.ppo.trainer import PPO
 
 from .device_training import training
@@ -32,7 +33,7 @@ class Tape(TorchDispatchMode):
         given = dict(kwargs or {})
         for argument, value in zip(func._schema.arguments, args, strict=False):
             if argument.alias_info is not None and argument.alias_info.is_write:
-                self._before.append((value, value.clone()))
+                self._before += [(tensor, tensor.clone()) for tensor in (value if isinstance(value, list) else [value])]
         result = func(*args, **given)
 
         def again() -> None:
@@ -43,6 +44,7 @@ class Tape(TorchDispatchMode):
         self.calls.append(again)
         return result
 
+    @torch.no_grad()
     def undo(self) -> None:
         """Restore what the operations overwrote."""
         for tensor, before in reversed(self._before):
@@ -66,6 +68,7 @@ class TapedGraph:
         tape.undo()
         self._calls = tape.calls
 
+    @torch.no_grad()
     def replay(self) -> None:
         """Do it again."""
         for call in self._calls:
@@ -97,12 +100,14 @@ def learned(trainer: PPO) -> tuple[dict[str, float], dict[str, Tensor]]:
 
 
 def check_equal(spec: str, device: str = "apart", policy: str = "cpu", **settings: Any) -> None:
-    """Check that replayed rollouts lead to the same weights as those that are made step by step."""
+    """Check that replayed rollouts and updates lead to the same weights as those that are made step by step."""
     found = []
     for graph in (False, True):
         with training(spec, device, policy=policy, cuda_graph=graph, **settings) as trainer:
             found.append(learned(trainer))
             assert graph == (trainer._captured is not None and trainer._captured._captured)
+            passes = trainer.learner.passes
+            assert graph == (isinstance(passes, CapturedPasses) and passes.captured is not None)
     (here, weights), (there, others) = found
     assert here == there
     assert all(torch.equal(weights[name], others[name]) for name in weights)
@@ -116,10 +121,16 @@ def test_replayed_rollouts_change_nothing() -> None:
 
 @pytest.mark.session
 @pytest.mark.usefixtures("taped")
-@pytest.mark.parametrize("spec", ["drmario:level=2", "treasure:turns=10"])
-def test_a_replay_needs_nothing_from_the_host(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "settings"),
+    [
+        ("drmario:level=2", {"precision": "bfloat16", "epochs": 2, "entropy_coefficient": "0:0.1,256:0.0"}),
+        ("treasure:turns=10", {"normalize_observation": True, "learning_rate": "0:1e-3,256:1e-4", "target_kl": 1.0}),
+    ],
+)
+def test_a_replay_needs_nothing_from_the_host(spec: str, settings: dict[str, Any]) -> None:
     """Made again with the arguments of the capture, operations and launches lead to the same weights."""
-    check_equal(spec, normalize_observation=spec.startswith("treasure"))
+    check_equal(spec, **settings)
 
 
 @pytest.mark.session
@@ -132,6 +143,37 @@ def test_rollouts_step_by_step_can_come_between_replays(monkeypatch: pytest.Monk
     with training("drmario:level=2", "apart", cuda_graph=True) as trainer:
         found = learned(trainer)[1]
     assert all(torch.equal(expected[name], found[name]) for name in found)
+
+
+def test_an_update_that_cannot_be_captured_is_made_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its weights are the same, and its reason is told once."""
+
+    class Refusing(DirectGraph):
+        def capture(self, _launch: Callable[[], None]) -> None:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    told: list[str] = []
+    with training("drmario:level=2", "apart") as trainer:
+        expected = learned(trainer)[1]
+    with training("drmario:level=2", "apart") as trainer:
+        monkeypatch.setattr("pac.training.ppo.graph.DirectGraph", Refusing)
+        trainer.learner.passes = CapturedPasses(told.append)
+        found = learned(trainer)[1]
+    assert all(torch.equal(expected[name], found[name]) for name in found)
+    (text,) = told
+    assert "made step by step: operation not permitted" in text
+
+
+@pytest.mark.thorough
+def test_other_settings_and_sizes_are_captured_anew_or_made_step_by_step() -> None:
+    """A coefficient is a number in the graph, so a change of it needs another one; sizes belong to one rollout."""
+    found = []
+    for graph in (False, True):
+        with training("staghunt", "apart", cuda_graph=graph, batch=128) as trainer:
+            learned(trainer)
+            trainer.change_settings(trainer.settings.model_copy(update={"value_coefficient": 2.0}).model_dump())
+            found.append(learned(trainer)[1])
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
 
 
 @pytest.mark.thorough
@@ -164,7 +206,8 @@ def test_what_cannot_be_captured_is_refused(device: str, overlap: bool, reported
 
 @pytest.mark.gpu
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("spec", ["drmario:level=2", "treasure:turns=10"])
-def test_a_cuda_graph_changes_nothing(spec: str) -> None:
-    """The same on a GPU, where the kernels and the network of all steps are one launch."""
-    check_equal(spec, "cuda", "cuda")
+def test_a_cuda_graph_changes_nothing(spec: str, precision: str) -> None:
+    """The same on a GPU, where the kernels and the network of all steps are one launch, and those of a pass."""
+    check_equal(spec, "cuda", "cuda", precision=precision)

@@ -16,9 +16,9 @@ from ..alone import context, started
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: str) -> Array:
+def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: str, **settings: Any) -> Array:
     """Return `fields` at the end of every episode, in their order, `(fields, episodes)`."""
-    given: Any = context(find(spec), trainer="ppo" if trainer_class is PPO else "random")
+    given: Any = context(find(spec), trainer="ppo" if trainer_class is PPO else "random", **settings)
     found: list[Array] = []
     with started(trainer_class, given, 16) as trainer:
         buffer, done = trainer.owner.envs.buffer, 0.0
@@ -29,6 +29,7 @@ def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: st
     return np.concatenate(found, axis=1)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     ("spec", "field", "decisions", "first", "last"),
     [
@@ -38,16 +39,18 @@ def at_ends(trainer_class: type[Trainer], spec: str, decisions: int, *fields: st
         ("MountainCar-v0", "episode_return", 40_000, -199, -170),
     ],
 )
-def test_it_learns(spec: str, field: str, decisions: int, first: float, last: float) -> None:
+def test_it_learns(spec: str, field: str, decisions: int, first: float, last: float, *, precision: str) -> None:
     """Anybody's environment, packed pixels, a continuous action, and a goal that random actions never reach."""
-    (found,) = at_ends(PPO, spec, decisions, field)
+    (found,) = at_ends(PPO, spec, decisions, field, precision=precision)
     assert found[:16].mean() < first
     assert found[-20:].mean() > last
 
 
-def test_learns_the_bottle_game() -> None:
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_learns_the_bottle_game(precision: str) -> None:
     """Three times the viruses of random legal play, with a wide margin, within 90,000 decisions."""
-    ((random,), (learned,)) = (at_ends(kind, "drmario", 90_000, "cleared") for kind in (RandomPolicy, PPO))
+    (random,) = at_ends(RandomPolicy, "drmario", 90_000, "cleared")
+    (learned,) = at_ends(PPO, "drmario", 90_000, "cleared", precision=precision)
     assert learned[-100:].mean() > 4 * random.mean()
 
 

@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
+from pac.training.device import TrainingPlace
 from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import Adam, placed
+from pac.training.ppo.device_defaults import bytes_per_decision, device_defaults
 from pac.training.ppo.gae import gae, step_discounts
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
@@ -19,8 +21,8 @@ from pac.training.ppo.update import (
     PpoBatch,
     PpoLearner,
     explained_variance,
-    minibatches,
     normalized,
+    random_order,
     update,
 )
 from pac.training.ranks import SingleRank
@@ -59,7 +61,8 @@ def test_an_episode_cut_short_while_idle_reaches_the_decision_before() -> None:
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_minibatches_are_a_partition_in_random_order(device: str) -> None:
     """Every decision once, in parts of nearly equal length, in an order that follows from the generator."""
-    parts, again = (minibatches(103, 4, torch.Generator().manual_seed(0), torch.device(device)) for _ in range(2))
+    orders = [random_order(103, torch.Generator().manual_seed(0), torch.device(device)) for _ in range(2)]
+    parts, again = (order.tensor_split(4) for order in orders)
     assert [len(part) for part in parts] == [26, 26, 26, 25]
     assert sorted(torch.cat(parts).tolist()) == list(range(103))
     assert torch.cat(parts).tolist() != list(range(103))
@@ -74,6 +77,27 @@ def test_minibatches_that_are_too_small_for_a_gpu_are_named() -> None:
     assert advice.startswith("an update of 524,288 decisions takes 4,096 gradient steps of 256")
     assert "--ppo.batch 524288 --ppo.minibatch 16384" in advice
     assert not PpoSettings(batch=524_288, minibatch=16_384).advice_for_gpu(rows=65_536)
+
+
+def test_a_gpu_decides_what_nobody_has_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch and minibatch follow from N, as far as there is memory, and are those of the task on the CPU."""
+    task = find("drmario")
+    settings = PpoSettings.for_task(task).model_dump(mode="json")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+
+    def decided(rows: int, *given: str, free: int = 140 << 30, device: str = "cuda:0", resident: bool = True) -> Any:
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (free, free))
+        return device_defaults(task, settings, frozenset(given), TrainingPlace(device, rows, resident))
+
+    assert decided(65_536) == {"precision": "bfloat16", "batch": 524_288, "minibatch": 16_384}
+    assert decided(8_192) == {"precision": "bfloat16", "batch": 65_536, "minibatch": 2_048}
+    assert decided(64) == decided(65_536, resident=False) == decided(65_536, "batch") == {"precision": "bfloat16"}
+    assert decided(65_536, device="cpu") == {"precision": "float32"}
+    needed = bytes_per_decision(task, PpoSettings.for_task(task), torch.bfloat16)
+    assert decided(65_536, free=4 * 8_192 * needed)["minibatch"] == 8_192
+    exact = bytes_per_decision(task, PpoSettings.for_task(task), torch.float32)
+    assert 177_000 < exact < 2 * 177_000  # what an H200 needed
+    assert exact / 3 < needed < exact
 
 
 def test_rows_that_took_no_decision_change_nothing() -> None:

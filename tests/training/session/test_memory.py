@@ -33,7 +33,8 @@ def test_each_array_of_a_trainer_counts_once_as_what_it_is():
     buffer: dict[str, Any] = {"reward": np.zeros((4, 8), np.float32), "last": np.broadcast_to(np.zeros(3), (4, 3))}
     found = {part.name: part.size for part in trainer_parts(Kept(buffer), buffer)}
     weights = 4 * 101 * 50
-    assert found == {"weights": weights, "optimizer": 3 * weights + 2 * 4, "other arrays": 8000 + 1000}
+    assert 3 * weights < found.pop("optimizer") < 3 * weights + 100  # two moments, a momentum, and counts of steps
+    assert found == {"weights": weights, "other arrays": 8000 + 1000}
 
 
 def test_the_line_that_keeps_memory_is_named_first():

@@ -70,3 +70,4 @@ def test_what_is_not_known_is_said():
     about = describe(toy(action_names=("a", "b", "c")), **FACTS)
     assert target(about, Saliency(np.zeros(2), "logit", np.array(1))) == "of the logit of b"
     assert target(about, Saliency(np.zeros(2), "value")) == "of the value"
+    assert target(about, Saliency(np.zeros(2), "Q", np.zeros(6))) == "of the Q of the action"

@@ -106,7 +106,7 @@ def _when(seconds: float) -> str:
 def _task_of(folder: RunFolder, metadata: Mapping[str, Any], vouch: Vouch) -> Task | None:
     """Return the task of a run; None if it is not known or not trusted."""
     spec = metadata.get("task")
-    if not isinstance(spec, str) or "script" in metadata.get("config", {}):
+    if not isinstance(spec, str) or "arguments" in metadata.get("config", {}):  # a script's
         return None
     try:
         check_trusted("task", spec, Names.TASK, str(folder.entry("run.json")), vouch)

@@ -28,7 +28,7 @@ def target(about: Description, found: Saliency) -> str:
     """Return of what the gradient is."""
     if found.action is None:
         return f"of the {found.of}" if found.of else ""
-    return f"of the {found.of} of {action_text(about, found.action)}"
+    return f"of the {found.of} of {action_text(about, found.action) if found.action.size == 1 else 'the action'}"
 
 
 def salient(about: Description, moment: Moment, found: Saliency, width: int, height: int) -> list[Row]:

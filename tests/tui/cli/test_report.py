@@ -178,6 +178,14 @@ def test_what_files_contain_is_text(run):
     assert "nan" not in text.lower().replace("the loss is nan", "")
 
 
+def test_a_watched_script_is_reported_with_its_command(run):
+    """Its task names no code that is imported."""
+    config = {"arguments": ["train.py", "--name", "a b"], "cwd": "/work", "settings": {}}
+    run.write_metadata({"task": "os:getcwd", "trainer": "script", "state": "completed", "config": config})
+    page, _ = report("--trust")
+    assert "In /work: pac-tui watch train.py --name 'a b'" in page.text
+
+
 def test_the_command_means_the_same_configuration(run):
     """Parsed, it gives the options and settings of the run."""
     config = {

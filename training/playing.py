@@ -283,8 +283,10 @@ class EvaluatedRun:
     played: Sequence[PlayedEpisode]
 
 
-def load_policy(config: Config, run: RunFolder) -> tuple[str, Task, dict[str, Any], Checkpoint]:
-    """Return the trainer of a run, its task and settings, and its checkpoint that is configured.
+def load_policy(
+    config: Config, run: RunFolder, folder: str = CHECKPOINTS
+) -> tuple[str, Task, dict[str, Any], Checkpoint]:
+    """Return the trainer of a run, its task and settings, and its checkpoint in `folder` that is configured.
 
     Raises:
         BadParameter: The run has another task or trainer.
@@ -299,7 +301,7 @@ def load_policy(config: Config, run: RunFolder) -> tuple[str, Task, dict[str, An
         with closing(build_player(name, Context(task, settings, "cpu", 0, Timer()), greedy=config.greedy)) as player:
             player.load_state(found.tensors, found.data["data"])
 
-    return name, task, settings, load_newest(run.entry(CHECKPOINTS), identity, {"data": dict}, take, config.checkpoint)
+    return name, task, settings, load_newest(run.entry(folder), identity, {"data": dict}, take, config.checkpoint)
 
 
 def evaluate_run(

@@ -61,7 +61,7 @@ def test_the_command_prints_the_paired_differences(tmp_path, capsys):
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
 async def test_a_seed_is_stepped_side_by_side(size):
     """Enter opens a seed; keys step, jump to the parting, ask B at A's states, and branch off, and no line is cut."""
-    app = CompareApp(compare(TASK, (policy(0), policy(1)), seeds=2, seed=0))
+    app = CompareApp(lambda: SeedList(compare(TASK, (policy(0), policy(1)), seeds=2, seed=0)))
     async with run(app, size) as pilot:
         await until(lambda: isinstance(app.screen, SeedList), "the list")
         await pilot.press("enter")

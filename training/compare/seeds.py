@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,19 @@ from numpy.typing import NDArray
 
 from ...envs import BadParameter, Task
 from ...envs.errors import brief
+from ...envs.trust import Vouch
 from ..config import Config
+from ..loading import load, task_of
 from ..playing import PlayedEpisode, evaluation_seed, load_policy, play_episodes, reset_seed
-from ..runs.folder import RunFolder
+from ..runs.folder import CHECKPOINTS, PAST, RunFolder
 from ..trainer import Context, Trainer
 from ..trainers import trainer_kind
-from .pairing import RANDOM, SavedPolicy
+from .pairing import RANDOM, SavedPolicy, random_policy
 from .statistics import Paired, paired
 
 MOST_SEEDS = 1_000
+PAUSED = "paused"
+"""The checkpoint that a paused session has written beside an episode, see `as_keep_past`."""
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -29,7 +34,21 @@ def split_name(name: str) -> tuple[str, str]:
     return (run, checkpoint) if at and run else (name, "last")
 
 
-def policy_of(config: Config, label: str) -> tuple[SavedPolicy, Task]:
+def saved_policy(name: str, runs_dir: Path, vouch: Vouch, *, greedy: bool = True) -> tuple[SavedPolicy, Task]:
+    """Return the policy that `RUN`, `RUN@best` or `RUN@40960` names, and its task.
+
+    Raises:
+        NotTrusted: `vouch` refused what the run names.
+        PacError: There is no such run, or see `policy_of`.
+    """
+    run, checkpoint = split_name(name)
+    paused = checkpoint == PAUSED
+    flags = {"runs_dir": runs_dir, "checkpoint": "last" if paused else checkpoint}
+    config = load(flags, vouch=vouch, resume=run, learn=False, greedy=greedy).config
+    return policy_of(config, f"{Path(run).name}@{checkpoint}" if Path(run).name != run else name, paused=paused)
+
+
+def policy_of(config: Config, label: str, *, paused: bool = False) -> tuple[SavedPolicy, Task]:
     """Return the policy of a run's checkpoint, and its task.
 
     Raises:
@@ -37,9 +56,11 @@ def policy_of(config: Config, label: str) -> tuple[SavedPolicy, Task]:
         NoCheckpoint: There is no valid checkpoint.
     """
     run = RunFolder.find(config.runs_dir, str(config.resume))
-    if config.trainer == RANDOM or (config.trainer and not trainer_kind(config.trainer).player):
+    if config.trainer == RANDOM:
+        return random_policy(label), task_of(config)
+    if config.trainer and not trainer_kind(config.trainer).player:
         raise BadParameter(f"{label} is a run of {config.trainer}, whose policy plays no episodes: compare other runs")
-    trainer, task, settings, loaded = load_policy(config, run)
+    trainer, task, settings, loaded = load_policy(config, run, PAST if paused else CHECKPOINTS)
     return SavedPolicy(label, trainer, settings, (loaded.tensors, loaded.data["data"]), loaded.step), task
 
 

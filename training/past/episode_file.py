@@ -140,7 +140,7 @@ def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
         run=str(header["run"]),
         replays=bool(header["replays"]),
         steps=tuple(_step(task, _line(line), begun=index > 0) for index, line in enumerate(lines)),
-        state=_from_text(header["state"], task.state) if task.state and task.saves and "state" in header else None,
+        state=_from_text(header["state"], task.state) if task.state and "state" in header else None,
     )
     return episode, end["trajectory"]
 

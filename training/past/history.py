@@ -375,6 +375,27 @@ class History:
             first = int(ends[index - 1]) if index else 0
             return self._span(env, episode, first, int(ends[index]), None)
 
+    def passages(self, env: int, step: int) -> list[RerunSpan]:
+        """Return the steps of the episode that goes on in state `step`, to its end or the newest one; best first.
+
+        From the beginning of the episode, if it is kept; and from the oldest state of it that is.
+        """
+        with self._lock:
+            oldest = self._oldest
+            if not oldest <= step <= self.now:
+                return []
+            ends = oldest + 1 + np.flatnonzero(self._ends[self._places(oldest, self.now), env])
+            before, after = ends[ends <= step], ends[ends > step]
+            begins, last = int(before[-1]) if len(before) else 0, int(after[0]) if len(after) else self.now
+            number, found = int(self._episodes[env]) - len(after), []
+            if len(before) or (oldest == 0 and not self._first_lengths[env] and not self.resumed):
+                found.append(self._span(env, number, begins, last, None))
+            for keyframe in self._keyframes:
+                if max(begins, oldest) <= keyframe.step <= step and keyframe.states[env].any():
+                    found.append(self._span(env, number, keyframe.step, last, keyframe))
+                    break
+            return found
+
     def _span(self, env: int, episode: int, first: int, step: int, keyframe: Keyframe | None) -> RerunSpan:
         """Return the steps `first + 1 .. step` of an environment, which are kept, and the keyframe at `first`."""
         players, count = self._task.players, len(self._task.reward_terms)

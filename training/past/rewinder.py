@@ -22,14 +22,13 @@ from ..ranks import Ranks, SingleRank
 from ..telemetry.declared import encode_clipped
 from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
 from .history import History, RerunSpan
-from .rebuilding import rerun_state
+from .rebuilding import TOO_OLD, rerun_state
 from .rerun import RerunEnv, RerunImpossible, RerunMismatch, go_to_start, rerun_step
 
 MAX_SECONDS = 10.0  # s for one replay
 PROGRESS_SECONDS = 0.2  # s between two reports of progress
 WINDOW = 32
 """Moments up to the requested one that are kept, for the next steps back."""
-TOO_OLD = "its episode began before the oldest step that is kept"
 BARS = "bars"
 """The board that shows the numbers that a script's environment observes."""
 MAX_CACHE_BYTES = 64 * 2**20  # bytes

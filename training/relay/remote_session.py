@@ -103,7 +103,7 @@ START_LIMIT = 60.0
 ANSWER_LIMIT = 8.0
 REPEATED = ("join", "look")
 """Commands that are sent again on a new connection: who the viewer is, and what it shows."""
-WITH_FILES = frozenset({"keep_episode"})
+WITH_FILES = frozenset({"keep_episode", "keep_past"})
 """Commands whose answer names a file on the other machine, which is never opened here."""
 WITH_PATHS = frozenset({"save_state"})
 """Commands whose answer only names files on the other machine. The answer gets the name of that machine."""

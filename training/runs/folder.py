@@ -1,6 +1,6 @@
 """Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`.
 
-There may also be `episodes/`, `states/`, `tensorboard/` and `last/`.
+There may also be `episodes/`, `states/`, `past/`, `tensorboard/` and `last/`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 STATES = "states"
+PAST = "past"
+"""The folder of what a paused session was asked for last: the steps around the shown one, and its policy."""
 LOG = "session.log"
 WORKERS = "workers.log"
 LAST = "last"
@@ -47,7 +49,7 @@ MAX_TASK_LENGTH = 40  # characters of the task's name in a run's name
 FILES = frozenset(
     {METADATA, f".{METADATA}", METRICS, notes.FILE, f".{notes.FILE}", LOG, WORKERS, f"{WORKERS}.1", CLAIM}
 )
-FOLDERS = frozenset({CHECKPOINTS, EPISODES, STATES, LAST, tensorboard_log.FOLDER})
+FOLDERS = frozenset({CHECKPOINTS, EPISODES, STATES, PAST, LAST, tensorboard_log.FOLDER})
 """All folders that a run's folder may contain."""
 
 

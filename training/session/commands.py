@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 from ...backends.profiling import allocations
 from ...backends.profiling.asking import MOST_SECONDS
@@ -20,8 +20,11 @@ from ...envs.errors import brief
 from ...envs.schema import Bounds, InvalidValue, Length, checked_arguments
 from ..diagnosis.rules import ENVIRONMENTS, LEARNING, SPEED
 from ..limits import MAX_ENVS
+from ..past.episode_file import SUFFIX, write
+from ..past.rebuilding import passage
 from ..past.rewinder import save_state
-from ..runs.folder import STATES
+from ..runs.checkpoint import save as save_checkpoint
+from ..runs.folder import PAST, STATES
 from ..telemetry.declared import MOST_SECONDS as MOST_TIME
 from ..telemetry.records import MAX_STEPS_BACK
 from ..telemetry.segment_layout import MAX_PROCESSES
@@ -36,6 +39,7 @@ from .tracing import Tracing
 from .viewers import Viewer
 
 if TYPE_CHECKING:  # a watched script need not import them
+    from ..trainer import Trainer
     from .checkpoint_manager import CheckpointManager
     from .environments import SessionEnvs
     from .live_settings import LiveSettings
@@ -230,8 +234,8 @@ class Commands(BaseCommands):
         live: LiveSettings,
     ) -> None:
         super().__init__(services)
-        self._live = live
         self._looked, self._kept = -math.inf, list[Part]()
+        self._live, self._seed = live, setup.config.seed
         self._ranks, self._planner = setup.ranks, setup.planner
         self._envs, self._record, self._checkpoints = envs, record, checkpoints
 
@@ -284,6 +288,34 @@ class Commands(BaseCommands):
         if now > self._looked + PARTS_PERIOD:
             self._looked, self._kept = now, trainer_parts(self._debugger.policy, buffer)
         return [buffer_part(buffer, buffer.order, shared=backend.segment is not None), *self._kept]
+
+    def as_keep_past(self, _viewer: Viewer, /, env: Whole, back: Back = 0) -> Mapping[str, Any]:
+        """Write the steps around that of `back` steps ago of a paused environment, and the policy, into the run.
+
+        Nothing of the training changes. The answer has the file, and the number of that step in it.
+        """
+        task, history, policy = self._services.task, self._debugger.history, self._debugger.policy
+        if not self._gate.paused:
+            raise CommandRefused("pause the session first (Space)")
+        self._check_env(env)
+        number = self._ranks.first_env(history.num_envs) + env
+        step, run = max(0, history.now - back), self._record.source
+        try:
+            episode, at = passage(task, self._seed, history, env, step, number=number, run=run.name)
+            folder = run.entry(PAST)
+            folder.mkdir()
+            path = folder / f"env{number + 1}{SUFFIX}"
+            write(path, episode)
+            if policy is not None:
+                tensors, data = cast("Trainer", policy).policy_state()
+                save_checkpoint(folder, self._services.counter.counts.steps, tensors, self._policy(data), keep=1)
+        except (PacError, OSError) as error:
+            raise CommandRefused(f"these steps cannot be played again: {error}") from error
+        return {"path": str(path.path.resolve()), "at": at, "policy": policy is not None}
+
+    def _policy(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is saved with the weights of the policy."""
+        return {**self._record.identity, "data": data}
 
     def do_restart(self, num_envs: NumEnvs) -> None:
         """Restart with another number of environments."""

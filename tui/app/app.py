@@ -21,7 +21,9 @@ from ...envs.files import UnreadableFile
 from ...envs.printable import printable
 from ...envs.titles import Titled, set_title
 from ...envs.trust import accept
+from ...training.config import RUNS
 from ...training.exits import DONE
+from ...training.imports import importing
 from ...training.past.episode_file import read
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Event, Snapshot, ViewRequest
@@ -68,7 +70,7 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 RATES: dict[str, Rate] = {"summary": "grid", "environment": "environment"}
 """How often snapshots are requested, by view; elsewhere as often as figures are drawn."""
 TRACE_SECONDS = 5.0
-RUNS = 2.0
+OTHER_RUNS = 2.0
 """Seconds between two readings of the curves of other runs."""
 
 
@@ -156,10 +158,18 @@ class PacApp(TerminalApp):
 
     def unavailable(self, command: str) -> str:
         """Return why a command of `keys.py` cannot be executed; an empty text if it can."""
-        return why_unavailable(command, self.state)
+        return why_unavailable(command, self.state) or self._why_no_copy(command)
+
+    def _why_no_copy(self, command: str) -> str:
+        """Return why the steps around the shown one cannot be played again in a copy, for a command that does so."""
+        if command == "against" or (command == "play" and self.debugger.in_past):
+            return self.debugger.why_no_copy
+        return ""
 
     def title_of(self, command: str) -> str:
         """Return what a command does, in the words of the session's trainer."""
+        if command == "play" and self.debugger.in_past:
+            return "Branch: take another action at this step, and play on in a copy"
         return self.state.units.translate(table()[command].title)
 
     def change_preferences(self, wanted: Preferences) -> None:
@@ -223,7 +233,7 @@ class PacApp(TerminalApp):
         self._follow_script()
         self.state.starting = self.connection.starting.text
         self._request()
-        if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
+        if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", OTHER_RUNS):
             self._read_runs()
         if self.scheduler.due("system", interval("system")) or counting_down:
             self.draw_footer()
@@ -371,6 +381,39 @@ class PacApp(TerminalApp):
             self.post_message(EpisodeKept(read(FolderEntry(path.parents[1], *path.parts[-2:]), accept), path))
         except Exception as error:
             self.post_message(Refused("keep_episode", foreseen(error)))
+
+    def branch(self) -> None:
+        """Ask for another action at the shown step, and show the future that follows beside the original one."""
+        self.notify("playing the steps again", title="Branch", timeout=2)
+        self._open_past(self.state.env, self.debugger.back, "")
+
+    def against(self, name: str) -> None:
+        """Show what another policy would do at the steps around the shown one."""
+        self.notify("asking it at every step", title=name, timeout=2)
+        self._open_past(self.state.env, self.debugger.back, name)
+
+    @work(thread=True, exclusive=True, group="past")
+    def _open_past(self, env: int, back: int, name: str) -> None:
+        """Have the session write the steps around one, and compare the policy there with another, or with itself."""
+        try:
+            answer = self.connection.call("keep_past", env=env, back=back)
+            path, at = Path(answer["path"]), int(answer["at"])
+            with importing():
+                from ...training.compare.seeds import PAUSED
+                from ..compare.app import Lockstep, choose_branch
+                from ..compare.past import Kept, owner_of
+            episode = read(FolderEntry(path.parents[1], *path.parts[-2:]), accept)
+            owner = owner_of(episode, path, RUNS)
+            runs_dir = Path(owner).parent if owner else RUNS
+            kept = Kept(episode, f"{owner}@{PAUSED}" if answer.get("policy") else owner, runs_dir, accept)
+            if name:
+                pairing = kept.against(name)
+                pairing.play(at)
+                self.call_from_thread(self.push_screen, Lockstep(pairing, min(at, pairing.length)))
+            else:
+                self.call_from_thread(choose_branch, self, kept.branching(at), at)
+        except Exception as error:
+            self.post_message(Refused("keep_past", foreseen(error)))
 
     def save_state(self) -> None:
         """Save the shown state of the selected environment."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections import OrderedDict
 from dataclasses import replace
@@ -121,6 +122,27 @@ class EnvironmentDebugger:
         line = self._line
         ended = line is not None and self.can_travel and self._ended_episode(line)
         return ended and not self.after_end and not self.playing
+
+    @property
+    def in_past(self) -> bool:
+        """Whether an earlier step is shown."""
+        return self.can_travel and self.back > 0
+
+    @property
+    def why_no_copy(self) -> str:
+        """Why the steps around the shown one cannot be played again in a copy; empty if they can, as far as known."""
+        snapshot, moment = self._state.snapshot, self.moment
+        if not self.can_travel or snapshot is None:
+            return "pause the session and open an environment first"
+        if snapshot.description.host not in {"", socket.gethostname()}:
+            return f"the session runs on {snapshot.description.host}: attach there"
+        if self.shows_an_end:
+            return "this is the end of an episode: go one step back or forward"
+        if self.back and (moment is None or moment.back != self.back or moment.source is MomentSource.WORKING):
+            return "this step is still being replayed"
+        if self.back and moment is not None and moment.source is not MomentSource.REBUILT:
+            return moment.note or "this step cannot be replayed"
+        return ""
 
     @property
     def _line(self) -> RecentSteps | None:

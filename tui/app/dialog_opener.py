@@ -65,6 +65,12 @@ class DialogApp(Protocol):
     def keep_episode(self, env: int, episode: int, length: int) -> object:
         """Have the session write an episode to a file, and replay it."""
 
+    def branch(self) -> None:
+        """Ask for another action at the shown step, and show the future that follows."""
+
+    def against(self, name: str) -> None:
+        """Show what another policy would do at the steps around the shown one."""
+
     def action_run_command(self, key: str) -> None:
         """Execute a command."""
 
@@ -167,8 +173,20 @@ class DialogOpener:
         if self._app.state.snapshot is not None:
             self._app.push_screen(SweepDialog(self._app.training.send, self._app.state.snapshot))
 
+    def ask_against(self) -> None:
+        """Ask for a policy, and show what it would do at the steps around the shown one."""
+
+        def answered(text: str | None) -> None:
+            if text is not None and text.strip():
+                self._app.against(text.strip())
+
+        self._app.push_screen(Prompt("what would it do here? RUN, RUN@best, RUN@STEPS, random:", "text"), answered)
+
     def play_by_hand(self) -> None:
-        """Pause the training and let the user play the selected environment."""
+        """Pause the training and let the user play the selected environment; on an earlier step, branch off."""
+        if self._app.debugger.in_past:
+            self._app.branch()
+            return
         self._app.navigation.open_selected()
         if self._app.state.snapshot is None:
             return

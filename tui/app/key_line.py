@@ -53,11 +53,16 @@ RUNNING: dict[str, Hints] = {
     "logs": ("logs.search", SCROLL, PAGES, "travel.last", "pause", *BROWSE[:-1]),
 }
 PAUSED: Hints = (RESUME, "step", "steps", "accept", "inspect", "breaks", *BROWSE, *RESIZE)
-PAUSED_ENVIRONMENT: Hints = (TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, "breaks", "steps", "cancel")
+PAUSED_ENVIRONMENT: Hints = (
+    *(TIME, RESUME, *EPISODE, "inspect", "step", OLDEST, "against", "breaks", "steps", "cancel"),
+)
+PAST: Hints = (TIME, ("play", "branch"), "against", OLDEST, "inspect", RESUME, "state", "breaks", "cancel")
 STARTING: Hints = ("view.logs", "view.summary", "settings")
 OVER: Hints = ("view.logs", "view.learning", "runs", *BROWSE[:2], "screenshot")
 MEMBERS: Hints = (("member.previous member.next", "switch"), "members")
-REPLAY: Hints = (STEP, PLAY, FIRST, "inspect", ("record", "film"), SPEED, TEN_STEPS, "screenshot")
+REPLAY: Hints = (
+    *(STEP, PLAY, FIRST, "inspect", ("play", "branch"), "against", ("record", "film"), SPEED, TEN_STEPS, "screenshot"),
+)
 
 
 class Situation(NamedTuple):
@@ -70,6 +75,7 @@ class Situation(NamedTuple):
         replay: Whether a recorded episode is shown.
         pages: Number of pages of the view.
         members: Whether several sessions are shown.
+        past: Whether an earlier step is shown.
     """
 
     phase: Phase
@@ -79,6 +85,7 @@ class Situation(NamedTuple):
     replay: bool = False
     pages: int = 1
     members: bool = False
+    past: bool = False
 
 
 def hints(situation: Situation) -> Hints:
@@ -91,7 +98,7 @@ def hints(situation: Situation) -> Hints:
     if phase.over or phase is Phase.STOPPING:
         return (*CURVES, *OVER) if view == "learning" else OVER
     if situation.travels:
-        return PAUSED_ENVIRONMENT
+        return PAST if situation.past else PAUSED_ENVIRONMENT
     if phase is Phase.PAUSED and view == "summary":
         return PAUSED
     if phase is Phase.PAUSED:

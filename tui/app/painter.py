@@ -271,7 +271,8 @@ class Painter:
         low, width, state = not self._status.display, self._keys.size.width, self._state
         travels, pages = self._debugger.can_travel, self.view.pages[1]
         several = bool(state.members)
-        situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages, several)
+        past = self._debugger.in_past
+        situation = Situation(state.phase, state.view, state.units.env, travels, state.replay, pages, several, past)
         machine = system(self._state.snapshot, self._scheduler.cost, width, controller)
         self._status.show([note if note and not low else machine])
         self._keys.show([note if note and low else key_line(width, situation, unavailable)])

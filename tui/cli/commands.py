@@ -524,6 +524,9 @@ def replay(
     video: Path | None = None,
     fps: Fps = None,
     scale: Enlarged = None,
+    against: str | None = None,
+    policy: str | None = None,
+    runs_dir: Path = RUNS,
     trust: bool = False,
 ) -> int:
     """Show a recorded episode. Space plays it, and the arrow keys step through it.
@@ -537,11 +540,14 @@ def replay(
         video: Write the board with a caption to this file: FILE.mp4, FILE.webm, FILE.gif or FILE.cast.
         fps: With --video, steps per second. Default: so many that the film takes ten seconds, but from 4 to 30.
         scale: With --video, by what the board is enlarged.
+        against: What this policy would do at each step: a run, RUN@best, RUN@STEPS or random. See docs/compare.md.
+        policy: With --against, whose episode it is. Default: the run in whose folder it is, or whose name it has.
+        runs_dir: Folder that contains the runs.
         trust: Use the task of the episode, even if it runs code or names a file.
     """
     from ...envs import BadParameter
     from .film import film_episodes
-    from .replay import replay_episode
+    from .replay import replay_against, replay_episode
 
     if video is not None:
         if headless or json or export is not None:
@@ -549,6 +555,12 @@ def replay(
         return film_episodes((file, *more), video, fps=fps, scale=scale, trust=trust)
     if more or fps is not None or scale is not None:
         raise BadParameter("several episodes, --fps and --scale are for films: add --video FILE.mp4")
+    if against is not None and export is None:
+        return replay_against(
+            file, against, policy=policy, runs_dir=runs_dir, headless=headless, json=json, trust=trust
+        )
+    if against is not None or policy is not None:
+        raise BadParameter("--policy needs --against RUN, which is used without --export")
     return replay_episode(file, headless=headless, json=json, export=export, trust=trust)
 
 

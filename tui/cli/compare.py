@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...envs import BadParameter
-from ...training.loading import load
 from ..drawing.numbers import readable
 from ..terminal.modes import check_terminal
 from ..terminal.progress import progress_bar
@@ -40,20 +39,18 @@ def compare_policies(
         NoTerminal: There is no terminal for the screen.
     """
     from ...training.compare.pairing import RANDOM, random_policy
-    from ...training.compare.seeds import common_task, compare, policy_of, split_name
+    from ...training.compare.seeds import common_task, compare, saved_policy
 
     headless = headless or json
     if not headless:
         check_terminal("add --headless to print the table")
     if set(names) == {RANDOM}:
         raise BadParameter("the task is that of a run: name at least one run")
-    found = {}
-    for name in dict.fromkeys(names):
-        if name != RANDOM:
-            run, checkpoint = split_name(name)
-            flags = {"runs_dir": runs_dir, "checkpoint": checkpoint}
-            loaded = load(flags, vouch=asking(trust=trust), resume=run, learn=False, greedy=not sample)
-            found[name] = policy_of(loaded.config, name)
+    found = {
+        name: saved_policy(name, runs_dir, asking(trust=trust), greedy=not sample)
+        for name in dict.fromkeys(names)
+        if name != RANDOM
+    }
     tasks = [found[name][1] for name in names if name != RANDOM]
     task = common_task([name for name in names if name != RANDOM], tasks) if len(tasks) > 1 else tasks[0]
     one, other = (found[name][0] if name != RANDOM else random_policy() for name in names)

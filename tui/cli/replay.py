@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ...envs.unknown import is_unknown
 from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check
 from ...training.past.episode_file import read
 from ...training.past.rerun import RerunMismatch
+from ..drawing.numbers import readable
 from ..terminal.modes import check_terminal
 from ..trust import asking
-from .show import show_json
+from .show import console, plain_table, show_json, show_table
+
+if TYPE_CHECKING:
+    from ...training.compare.pairing import Pairing
+
+ROWS = 10
+"""How many steps are printed: those at which two policies are most apart."""
 
 
 def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None, trust: bool = False) -> int:
@@ -36,6 +46,77 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
     from ..terminal.terminal_app import run_in_terminal
 
     return run_in_terminal(lambda: ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path))))
+
+
+def replay_against(
+    path: Path, against: str, *, policy: str | None, runs_dir: Path, headless: bool, json: bool, trust: bool
+) -> int:
+    """Show what another policy would do at each step of an episode, or print where it differs most; return the code.
+
+    Args:
+        policy: Whose episode it is; by default the run in whose folder it is, or whose name it has.
+
+    Raises:
+        BadEpisode: The file is not a recorded episode.
+        NotTrusted: What it names can run code, and neither `trust` nor the user allows that.
+        PacError: A policy cannot be loaded, or the episode cannot be played again.
+    """
+    from ..compare.app import show_pairing
+    from ..compare.past import Kept, owner_of
+
+    if not (headless or json):
+        check_terminal("add --json to print it")
+    vouch = asking(trust=trust)
+    episode = read(path, vouch)
+    kept = Kept(episode, policy or owner_of(episode, path, runs_dir), runs_dir, vouch)
+    pairing = kept.against(against)
+    if not (headless or json):
+        return show_pairing(pairing)
+    with closing(pairing):
+        pairing.play(episode.length)
+        if json:
+            show_json({"file": str(path), "task": episode.task.spec, **disagreement(pairing)})
+        else:
+            _print_disagreement(pairing)
+    return DONE
+
+
+def disagreement(pairing: Pairing) -> dict[str, Any]:
+    """Return how far two policies are apart at each step, and at which ones most, for JSON."""
+    steps: list[dict[str, Any]] = []
+    for at, divergence in enumerate(pairing.divergences):
+        one, other = pairing.decisions(at)
+        if one is not None and other is not None:
+            known = None if is_unknown(divergence) else divergence
+            steps.append({"step": at, "divergence": known, "differs": not one.agrees(other)})
+            for name, side in (("a", one), ("b", other)):
+                value = None if is_unknown(side.value) else side.value
+                steps[-1][name] = {"action": side.actions[side.seat].tolist(), "value": value}
+    return {
+        "policies": [side.policy.label for side in (pairing.a, pairing.b)],
+        "differ": len(pairing.partings),
+        "most_apart": pairing.apart[:ROWS],
+        "steps": steps,
+    }
+
+
+def _print_disagreement(pairing: Pairing) -> None:
+    """Print the steps at which two policies are most apart."""
+    from ..compare.app import described
+    from ..views.environment_rows import action_text
+
+    table = plain_table("step", "KL", "action A", "B", "value A", "B")
+    about = described(pairing)
+    for at in pairing.apart[:ROWS]:
+        one, other = pairing.decisions(at)
+        assert one is not None
+        assert other is not None
+        actions = (action_text(about, side.actions[side.seat]) for side in (one, other))
+        values = (readable(side.value) for side in (one, other))
+        table.add_row(f"{at:,}", readable(pairing.divergences[at]), *actions, *values)
+    console.print(f"A: {pairing.a.policy.label}   B: {pairing.b.policy.label}", markup=False)
+    show_table(table)
+    console.print(f"The actions differ at {len(pairing.partings):,} of {pairing.length + 1:,} states.")
 
 
 def check_episode(episode: Episode, path: Path, *, json: bool) -> int:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
-from ...envs import PacError
-from ...training.compare.pairing import Pairing
+from ...envs import BadParameter, PacError
+from ...training.compare.pairing import HUMAN, RECORDED, Pairing
 from ...training.compare.seeds import Comparison, Pair
-from ...training.telemetry.description import describe
+from ...training.telemetry.description import Description, describe
 from ..app.app import PacApp
 from ..dialogs.dialog import ListDialog
 from ..drawing.numbers import readable
@@ -32,6 +33,8 @@ from .lockstep import PairView, render
 
 TICK, SHARE = 1 / 30, 0.7
 """Seconds between two looks at the clock; the share of them in which steps are made."""
+SAMPLED = -1
+"""In a list of actions: the one that is drawn."""
 LEAST_RATE, MOST_RATE = 0.25, 256.0
 COLUMNS = (("return A", 10), ("B", 10), ("B - A", 10), ("length A", 10), ("B", 7), ("parts at", 10))
 ENDS = (("end A", 16), ("end B", 16))
@@ -39,23 +42,32 @@ ENDS = (("end A", 16), ("end B", 16))
 
 def show_comparison(found: Comparison) -> int:
     """Show the seeds and both policies on this terminal; return the exit code."""
-    return run_in_terminal(lambda: CompareApp(found))
+    return run_in_terminal(lambda: CompareApp(lambda: SeedList(found)))
+
+
+def show_pairing(pairing: Pairing, seeds: Sequence[int] = ()) -> int:
+    """Show two policies in lockstep on this terminal; return the exit code."""
+    return run_in_terminal(lambda: CompareApp(lambda: Lockstep(pairing, seeds=seeds)))
 
 
 class CompareApp(TerminalApp):
-    """Lists the seeds; one of them is shown in lockstep."""
+    """Shows a screen: the list of seeds, or two policies in lockstep.
+
+    Args:
+        first: Makes the screen, with whose end the app ends.
+    """
 
     CSS_PATH = PacApp.CSS_PATH
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "exit", "Leave", priority=True)]
 
-    def __init__(self, found: Comparison) -> None:
+    def __init__(self, first: Callable[[], Screen[None]]) -> None:
         super().__init__()
-        self._found = found
+        self._first = first
 
     def on_mount(self) -> None:
-        """Open the list."""
+        """Open the screen."""
         super().on_mount()
-        self.push_screen(SeedList(self._found), lambda _none: self.exit(0))
+        self.push_screen(self._first(), lambda _none: self.exit(0))
 
     def action_exit(self) -> None:
         """Leave."""
@@ -125,15 +137,19 @@ class SeedList(ListDialog[Pair, None]):
     def _take(self, item: Pair) -> None:
         found = self.found
         pairing = Pairing(found.task, found.policies, found.seed, item.env, greedy=found.greedy)
-        self.app.push_screen(Lockstep(found, pairing))
+        self.app.push_screen(Lockstep(pairing, seeds=[pair.env for pair in found.ranked]))
 
 
 class ActionList(ListDialog[int, int]):
-    """Lists the legal actions of a decision; the result is the one to take instead."""
+    """Lists the legal actions of a decision; the result is the one to take instead.
 
-    def __init__(self, heading: str, names: Sequence[tuple[int, str, float]]) -> None:
+    Args:
+        names: The name and the probability of each action; that of `SAMPLED` is to draw one.
+    """
+
+    def __init__(self, heading: str, names: Mapping[int, tuple[str, str]]) -> None:
         super().__init__()
-        self.heading, self._names = heading, {action: (name, share) for action, name, share in names}
+        self.heading, self._names = heading, names
 
     @property
     def shown(self) -> Sequence[int]:
@@ -146,10 +162,56 @@ class ActionList(ListDialog[int, int]):
     def _row(self, item: int, width: int, *, selected: bool) -> Row:
         name, share = self._names[item]
         mark = styled("▌ " if selected else "  ", ACCENT)
-        return (mark, styled(fit(name, max(1, width - 10))), styled(f"{share:>7.1%}", SOFT))
+        return (mark, styled(fit(name, max(1, width - 10))), styled(f"{share:>7}", SOFT))
 
     def _take(self, item: int) -> None:
         self.dismiss(item)
+
+
+def choose_branch(app: App[Any], pairing: Pairing, at: int) -> None:
+    """Ask for the action that the branch takes at a step, and show both futures; `pairing` is there.
+
+    Raises:
+        BadParameter: There is no action to choose.
+    """
+    decision, own = pairing.b.steps[-1].decision, pairing.a.steps[-1].decision
+    if decision is None or own is None or pairing.length != at:
+        raise BadParameter("no branch: the episode has ended here")
+    if pairing.task.action.shape:
+        raise BadParameter("no branch: actions that are several numbers cannot be chosen")
+    taken = int(own.actions[own.seat]) if at < (pairing.a.limit or math.inf) else SAMPLED
+    legal = decision.legal if decision.legal is not None else np.ones(pairing.task.num_actions, np.bool_)
+    shares = decision.probabilities if decision.probabilities is not None else legal / legal.sum()
+    order = [action for action in np.argsort(-shares, kind="stable").tolist() if legal[action] and action != taken]
+    about = described(pairing)
+    names = {action: (action_name(about, action), f"{shares[action]:.1%}") for action in order}
+    names[SAMPLED] = ("draw one of all, by these probabilities", "")
+
+    def chosen(action: int | None) -> None:
+        if action is None:
+            pairing.close()
+            return
+        if action == SAMPLED:
+            action = int(np.random.default_rng().choice(len(shares), p=shares / shares.sum()))
+        pairing.part(np.array(action))
+        app.push_screen(Lockstep(pairing, at, branch=True))
+
+    instead = f" instead of {action_name(about, taken)}" if taken != SAMPLED else ""
+    app.push_screen(ActionList(f"Step {at:,}: take another action{instead}", names), chosen)
+
+
+def described(pairing: Pairing) -> Description:
+    """Return the description of what is played."""
+    return describe(
+        pairing.task,
+        run="",
+        trainer="",
+        backend="",
+        device="cpu",
+        seed=pairing.seed,
+        version=version("pac-tui"),
+        pid=os.getpid(),
+    )
 
 
 class Lockstep(Modal[None]):
@@ -159,6 +221,7 @@ class Lockstep(Modal[None]):
         pairing: What is shown; this closes it.
         at: The step that is shown first.
         branch: Whether it is a branch, which other seeds and modes would leave.
+        seeds: The numbers of the environments that Tab shows, in their order.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -172,7 +235,7 @@ class Lockstep(Modal[None]):
         Binding("end,f", "finish", "Last", priority=True),
         Binding("d", "parting(1)", "Next parting"),
         Binding("D", "parting(-1)", "Previous parting"),
-        Binding("k", "apart", "Most apart"),
+        Binding("k,enter", "apart", "Most apart"),
         Binding("w", "follow", "B at A's states"),
         Binding("b", "branch", "Branch"),
         Binding("tab", "next_seed(1)", "Next seed", priority=True),
@@ -181,21 +244,11 @@ class Lockstep(Modal[None]):
         Binding("minus", "scale_rate(0.5)", "Slower"),
     ]
 
-    def __init__(self, found: Comparison, pairing: Pairing, at: int = 0, *, branch: bool = False) -> None:
+    def __init__(self, pairing: Pairing, at: int = 0, *, branch: bool = False, seeds: Sequence[int] = ()) -> None:
         super().__init__()
-        self.lines, self._found, self._branch = TextLines(), found, branch
-        self._goal, self._until, self._played = float(at), "", 0.0
-        description = describe(
-            found.task,
-            run="",
-            trainer="",
-            backend="",
-            device="cpu",
-            seed=found.seed,
-            version=version("pac-tui"),
-            pid=os.getpid(),
-        )
-        self.view = PairView(pairing, description, at)
+        self.lines, self._branch, self._seeds = TextLines(), branch, seeds
+        self._goal, self._until, self._played, self._apart = float(at), "", 0.0, -1
+        self.view = PairView(pairing, described(pairing), at)
 
     def compose(self) -> ComposeResult:
         """All lines."""
@@ -235,12 +288,15 @@ class Lockstep(Modal[None]):
         try:
             while self._waits() and time.perf_counter() < end:
                 pairing.step()
+            known = pairing.length
+            while pairing.a.limit is not None and not pairing.ended and time.perf_counter() < end:
+                pairing.step()  # what was recorded, and a branch of it, are seen whole
         except PacError as error:  # the environment or a policy has failed
             self.notify(str(error), severity="error")
             self.dismiss(None)
             return
         reached = self._reached()
-        if (reached, self._waits()) != (view.at, view.waiting):
+        if (reached, self._waits()) != (view.at, view.waiting) or pairing.length > known:
             self._set(at=reached, waiting=self._waits(), note="")
         if view.playing and pairing.ended and self.view.at >= pairing.length:
             self._set(playing=False)
@@ -250,7 +306,7 @@ class Lockstep(Modal[None]):
         pairing = self.view.pairing
         if self._until == "parting" and any(at > self.view.at for at in pairing.partings):
             self._goal, self._until = min(at for at in pairing.partings if at > self.view.at), ""
-        return not pairing.ended and (bool(self._until) or pairing.length < self._goal)
+        return not pairing.ended and not pairing.waits and (bool(self._until) or pairing.length < self._goal)
 
     def _reached(self) -> int:
         """Return the step to show now: the wanted one, or the present one until that was made."""
@@ -258,8 +314,10 @@ class Lockstep(Modal[None]):
         if self._waits():
             return self.view.at
         if self._until == "apart":
-            known = [-math.inf if math.isnan(value) else value for value in pairing.divergences]
-            self._goal = int(np.argmax(known))
+            most = pairing.apart or [self.view.at]
+            again = self.view.at == self._apart and self.view.at in most
+            self._apart = most[(most.index(self.view.at) + 1) % len(most) if again else 0]
+            self._goal = self._apart
         elif self._until == "parting":
             self._goal = self.view.at
             self.notify("the actions do not differ from here on")
@@ -304,7 +362,7 @@ class Lockstep(Modal[None]):
         self._go_to(before[-1] if before else self.view.at)
 
     def action_apart(self) -> None:
-        """Go to the step of the episode at which the policies are most apart in the same state."""
+        """Go to the step of the episode at which the policies are most apart in the same state; then to the next."""
         self._go_to(self.view.at, "apart")
 
     def action_scale_rate(self, factor: float) -> None:
@@ -321,15 +379,15 @@ class Lockstep(Modal[None]):
 
     def action_next_seed(self, by: int) -> None:
         """Show the seed that differs most after this one."""
-        if self._branch:
-            self.notify("press q to leave the branch")
+        if self._branch or not self._seeds:
+            self.notify("press q to leave the branch" if self._branch else "there is only this episode")
             return
-        envs = [pair.env for pair in self._found.ranked]
-        self._open(envs[(envs.index(self.view.pairing.env) + by) % len(envs)], follow=self.view.pairing.follow)
+        here = self._seeds.index(self.view.pairing.env)
+        self._open(self._seeds[(here + by) % len(self._seeds)], follow=self.view.pairing.follow)
 
     def _open(self, env: int, *, follow: bool, at: int = 0) -> None:
-        found, old = self._found, self.view.pairing
-        made = Pairing(found.task, found.policies, found.seed, env, greedy=found.greedy, follow=follow)
+        old = self.view.pairing
+        made = old.again(env=env, follow=follow)
         old.close()
         self.view = replace(self.view, pairing=made, at=0, playing=False)
         self._go_to(at)
@@ -337,32 +395,11 @@ class Lockstep(Modal[None]):
     def action_branch(self) -> None:
         """Ask for an action that A takes instead, and show both futures."""
         pairing, at = self.view.pairing, self.view.at
-        decision = pairing.decisions(at)[0]
-        if decision is None or self._branch or decision.probabilities is None:
-            reason = "A has ended here" if decision is None else "actions that are several numbers cannot be chosen"
-            self.notify("press q to leave the branch first" if self._branch else f"no branch: {reason}")
-            return
-        shares, own = decision.probabilities, int(decision.actions[decision.seat])
-        legal = self._legal(at, decision.seat)
-        order = [action for action in np.argsort(-shares, kind="stable").tolist() if legal[action] and action != own]
-        names = [(action, action_name(self.view.description, action), float(shares[action])) for action in order]
-        self.app.push_screen(ActionList(f"A plays on from step {at:,} with another action", names), self._branched)
-
-    def _legal(self, at: int, seat: int) -> Sequence[bool]:
-        task, moment = self._found.task, self.view.pairing.a.steps[at].moment
-        if not task.masked or moment is None or seat:
-            return [True] * task.num_actions
-        bits = np.unpackbits(moment["mask"], count=task.num_actions, bitorder="little")
-        legal: list[bool] = (bits > 0).tolist()
-        return legal
-
-    def _branched(self, action: int | None) -> None:
-        if action is None:
-            return
-        at = self.view.at
         try:
-            made = self.view.pairing.branch(at, np.array(action))
+            if self._branch:
+                raise BadParameter("press q to leave the branch first")
+            if pairing.a.policy.trainer in {HUMAN, RECORDED}:
+                raise BadParameter("no branch: the policy of A is not known, so it cannot play on")
+            choose_branch(self.app, pairing.branching(at), at)
         except PacError as error:
             self.notify(str(error), severity="warning")
-            return
-        self.app.push_screen(Lockstep(self._found, made, at, branch=True))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from rich.cells import cell_len
 
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN, is_unknown
-from ...training.compare.pairing import Decision, Pairing, Side
+from ...training.compare.pairing import HUMAN, Decision, Pairing, Side
 from ...training.telemetry.description import Description, ShapedPanel
 from ..boards import Renderer, Scale, renderer_for
 from ..boards.layout import GridLayout, best_layout, cut_layout
@@ -44,7 +46,7 @@ LABEL, TOP = 12, 4
 STRIPS = 4
 """Lines for the strips and their border."""
 KEYS = (
-    *(("Space", "play"), ("→←", "step"), ("d D", "partings"), ("k", "top KL"), ("w", "B at A's states")),
+    *(("Space", "play"), ("→←", "step"), ("d D", "partings"), ("Enter", "top KL"), ("w", "B at A's states")),
     *(("b", "branch"), ("Tab", "seed"), ("q", "back"), ("Home End", "ends"), ("+ -", "speed")),
 )
 
@@ -59,6 +61,7 @@ class PairView:
         rate: Steps/s.
         note: A sentence for the user.
         waiting: Whether steps are still being computed.
+        turn: The keys of a person who plays.
     """
 
     pairing: Pairing
@@ -68,6 +71,7 @@ class PairView:
     rate: float = 8.0
     note: str = ""
     waiting: bool = False
+    turn: str = ""
 
 
 def render(view: PairView, width: int, height: int, *, colors: bool = True) -> list[Row]:
@@ -75,18 +79,30 @@ def render(view: PairView, width: int, height: int, *, colors: bool = True) -> l
     room = height - STRIPS - 2
     wide = WIDE if width >= 2 * WIDE + 8 else NARROW
     boards = _boards(view, max(1, width - wide), room, colors=colors)
+    if view.pairing.waits and not view.note:
+        keys: Row = (styled(fit(view.turn, width), YELLOW),)
+    else:
+        keys = (styled(fit(view.note, width), YELLOW),) if view.note else _keys(width)
     figures = bordered(_seat(view), _figures(view, wide - BORDER), wide, room, f"step {view.at:,}")
     return [
         _title(view, width),
         *beside([boards, figures], [max(1, width - wide), wide])[:room],
         *_strips(view, width),
-        (styled(fit(view.note, width), YELLOW),) if view.note else _keys(width),
+        keys,
     ]
 
 
 def _seat(view: PairView) -> str:
     seats = {decision.seat for decision in view.pairing.decisions(view.at) if decision is not None}
     return f"Seat {min(seats) + 1}" if view.pairing.task.players > 1 and seats else "Both"
+
+
+def _place(pairing: Pairing) -> str:
+    """Return what is played."""
+    recorded = pairing.recorded
+    if recorded is None:
+        return f"seed {pairing.env + 1:,}"
+    return f"env {pairing.env + 1:,}, episode {recorded.number + 1:,}"
 
 
 def _title(view: PairView, width: int) -> Row:
@@ -98,7 +114,9 @@ def _title(view: PairView, width: int) -> Row:
     state = "computing" if view.waiting else f"playing, {view.rate:g} steps/s" if view.playing else "paused"
     names = f" A {pairing.a.policy.label}  B {pairing.b.policy.label}"
     follows = ", B is asked at A's states" if pairing.follow else ""
-    right = f"seed {pairing.env + 1:,}  {parted}  {state} "
+    if pairing.waits:
+        state = "your turn"
+    right = f"{_place(pairing)}  {parted}  {state} "
     left = fit(names + follows, max(1, width - len(right) - 1)).rstrip()
     return spread((styled(left, BRIGHT, bold=True),), (styled(right, GREEN if view.playing else SOFT),), width)
 
@@ -141,9 +159,13 @@ def _board(view: PairView, letter: str, renderer: Renderer, scale: Scale, name: 
         ]
     left_top, right_top, left_bottom, right_bottom = SIGNS.corners
     color = YELLOW if view.pairing.differs(view.at) else FAINT
-    head = fit(f"{letter} {sign or side.policy.label}", max(0, scale.columns - 2))
+    head = fit(f"{letter} {sign or side.policy.label}", max(0, scale.columns - 2)).rstrip()
     return [
-        (styled(f"{left_top}─", color), styled(head, BRIGHT, bold=True), styled(f"─{right_top}", color)),
+        (
+            styled(f"{left_top}─", color),
+            styled(head, BRIGHT, bold=True),
+            styled("─" * (scale.columns - 1 - cell_len(head)) + right_top, color),
+        ),
         *((styled("│", color), *line, styled("│", color)) for line in lines),
         (styled(left_bottom + "─" * scale.columns + right_bottom, color),),
     ]
@@ -153,18 +175,18 @@ def _end(task: Task, side: Side, at: int) -> str:
     """Return how the episode ended; empty before its end."""
     step = side.steps[at]
     if not step.end:
-        return ""
+        return "no further" if side.cut and at == len(side.steps) - 1 else ""
     return task.outcomes[step.outcome - 1].name if step.outcome else "ended"
 
 
 def _figures(view: PairView, width: int) -> list[Row]:
     """Return the figures of both sides; a figure that differs is marked."""
-    pairing, description, at = view.pairing, view.description, view.at
+    pairing, at = view.pairing, view.at
     sides = (pairing.a, pairing.b)
     steps = [side.steps[min(at, len(side.steps) - 1)] for side in sides]
     decisions = [step.decision if at < len(side.steps) else None for side, step in zip(sides, steps, strict=True)]
     rows: list[tuple[str, ...]] = [
-        ("action", *(action_text(description, _action(decision)) if decision else "-" for decision in decisions)),
+        ("action", *("-" if text is None else text for text in map(partial(_taken, view), sides, decisions))),
     ]
     outputs = [decision.output if decision else None for decision in decisions]
     for name in ("value", "entropy"):
@@ -182,6 +204,14 @@ def _figures(view: PairView, width: int) -> list[Row]:
     shown: list[Row] = [(styled(fit("", LABEL)), *(styled(fit(f"{name:>{room}}", room), FAINT) for name in "AB"))]
     shown += [_figure(row, room) for row in rows]
     return [*shown, (), *_probabilities(view, decisions, room)]
+
+
+def _taken(view: PairView, side: Side, decision: Decision | None) -> str | None:
+    """Return the action of a side; None if it has none, or a person has not chosen it yet."""
+    pairing = view.pairing
+    if decision is None or (pairing.waits and side.policy.trainer == HUMAN and view.at == pairing.length):
+        return None
+    return action_text(view.description, _action(decision))
 
 
 def _figure(row: tuple[str, ...], room: int) -> Row:
@@ -242,6 +272,8 @@ def _strips(view: PairView, width: int) -> list[Row]:
         apart.append(styled(block, CYAN, ground=ground))
     rows: list[Row] = [(styled(fit("differ", LABEL), SOFT), *marks), (styled(fit("KL", LABEL), SOFT), *apart)]
     note = f"{len(partings):,} of {count:,} differ" + (f", highest KL {readable(max(known))}" if known else "")
+    if pairing.ended and not pairing.follow:
+        note += ", returns " + " and ".join(readable(side.steps[-1].gained) for side in (pairing.a, pairing.b))
     return bordered("Steps", rows, width, STRIPS, note)
 
 

@@ -32,6 +32,7 @@ class EpisodeSession(ForeignSession):
 
     Attributes:
         length: Number of steps.
+        path: Its file.
         directory: The folder of its file.
         pid: This process.
         episode: The episode.
@@ -40,7 +41,7 @@ class EpisodeSession(ForeignSession):
 
     def __init__(self, episode: Episode, path: Path) -> None:
         self.length = episode.length
-        self.directory, self.pid = path.parent, os.getpid()
+        self.path, self.directory, self.pid = path, path.parent, os.getpid()
         self.episode, self.name, self._seats = episode, path.stem, {0: episode_moments(episode)}
         self._blank = _blank(episode, path.stem)
         newest = snapshot_at(self._blank, self.moment(self.length))
@@ -109,12 +110,14 @@ class EpisodeConnection(SessionConnection):
         return self._shown[1]
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """Accept the command that announces a request.
+        """Accept the command that announces a request, and the one that asks for the file.
 
         Raises:
             CommandRefused: It is any other command.
         """
-        del arguments
+        if command == "keep_past":
+            session = cast("EpisodeSession", self.wait())
+            return {"path": str(session.path.resolve()), "at": max(0, session.length - arguments["back"])}
         if command != "look":
             raise CommandRefused("a recorded episode cannot be changed: Space plays it, the arrow keys step")
         return {}

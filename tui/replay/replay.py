@@ -37,6 +37,8 @@ class ReplayApp(PacApp):
         "faster": "scale_rate(2.0)",
         "slower": "scale_rate(0.5)",
         "record": "film",
+        "play": "branch",
+        "against": "dialogs.ask_against",
         "runs": "refer_to_runs",
         "quit": "ending.leave",
         "interrupt": "leave_at_once",
@@ -92,6 +94,8 @@ class ReplayApp(PacApp):
         self.notify(f"press {shown('quit')} to leave the episode; pac-tui runs lists the runs", title="Runs")
 
     def unavailable(self, command: str) -> str:
+        if command in {"play", "against"}:
+            return self.debugger.why_no_copy
         return "" if command in self.INSTEAD else super().unavailable(command)
 
     def title_of(self, command: str) -> str:

@@ -15,7 +15,8 @@ from pac.training.runs.identity import run_identity
 from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_player, trainer_settings
 from pac.tui.cli.commands import main
-from pac.tui.compare.app import CompareApp, Lockstep, SeedList
+from pac.tui.compare.app import CompareApp, SeedList
+from pac.tui.dialogs.lockstep import Lockstep
 
 from .fake_session import run, screen_text, until
 

@@ -399,9 +399,9 @@ class PacApp(TerminalApp):
             answer = self.connection.call("keep_past", env=env, back=back)
             path, at = Path(answer["path"]), int(answer["at"])
             with importing():
+                from ...training.compare.recorded import Kept, owner_of
                 from ...training.compare.seeds import PAUSED
-                from ..compare.app import Lockstep, choose_branch
-                from ..compare.past import Kept, owner_of
+                from ..dialogs.lockstep import Lockstep, choose_branch
             episode = read(FolderEntry(path.parents[1], *path.parts[-2:]), accept)
             owner = owner_of(episode, path, RUNS)
             runs_dir = Path(owner).parent if owner else RUNS

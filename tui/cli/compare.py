@@ -14,6 +14,8 @@ from .eval import printing_to_stderr
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
+    from ...envs import Task
+    from ...training.compare.pairing import SavedPolicy
     from ...training.compare.seeds import Comparison
 
 ROWS = 20
@@ -38,22 +40,29 @@ def compare_policies(
         NotTrusted: The user refused what a run names.
         NoTerminal: There is no terminal for the screen.
     """
-    from ...training.compare.pairing import RANDOM, random_policy
+    from ...training.compare.pairing import HUMAN, RANDOM, random_policy, unknown_policy
     from ...training.compare.seeds import common_task, compare, saved_policy
+    from ...training.compare.strategies import is_solver
 
-    headless = headless or json
+    headless, apart = headless or json, {RANDOM: random_policy(), HUMAN: unknown_policy(HUMAN)}
+    if any(is_solver(name, runs_dir) for name in names):
+        return _compare_strategies(names, seed=seed, runs_dir=runs_dir, trust=trust, json=json)
     if not headless:
         check_terminal("add --headless to print the table")
-    if set(names) == {RANDOM}:
+    if set(names) <= set(apart):
         raise BadParameter("the task is that of a run: name at least one run")
+    if HUMAN in names and headless:
+        raise BadParameter("a person plays on the screen: leave out --headless and --json")
     found = {
         name: saved_policy(name, runs_dir, asking(trust=trust), greedy=not sample)
         for name in dict.fromkeys(names)
-        if name != RANDOM
+        if name not in apart
     }
-    tasks = [found[name][1] for name in names if name != RANDOM]
-    task = common_task([name for name in names if name != RANDOM], tasks) if len(tasks) > 1 else tasks[0]
-    one, other = (found[name][0] if name != RANDOM else random_policy() for name in names)
+    tasks = [found[name][1] for name in names if name in found]
+    task = common_task(names, tasks) if len(tasks) > 1 else tasks[0]
+    one, other = (found[name][0] if name in found else apart[name] for name in names)
+    if HUMAN in names:
+        return _play_against(task, (one, other), seeds=seeds, seed=seed, greedy=not sample)
     total = 2 * seeds
     with progress_bar(f"compare {names[0]} {names[1]}") as progress, printing_to_stderr():
         comparison = compare(
@@ -72,6 +81,48 @@ def compare_policies(
     from ..compare.app import show_comparison
 
     return show_comparison(comparison)
+
+
+def _play_against(task: Task, policies: tuple[SavedPolicy, SavedPolicy], *, seeds: int, seed: int, greedy: bool) -> int:
+    """Let a person play the seeds beside a policy; return the exit code.
+
+    Raises:
+        BadParameter: A person cannot play the task here.
+    """
+    from ...training.compare.pairing import Pairing
+    from ...training.playing import evaluation_seed
+    from ..compare.app import show_pairing
+
+    if task.players > 1 or task.action.shape:
+        why = f"{task.players} seats" if task.players > 1 else "actions of several numbers"
+        raise BadParameter(f"a person cannot play {task.name} beside a policy, since it has {why}")
+    return show_pairing(Pairing(task, policies, evaluation_seed(seed), 0, greedy=greedy), range(seeds))
+
+
+def _compare_strategies(names: tuple[str, str], *, seed: int, runs_dir: Path, trust: bool, json: bool) -> int:
+    """Print where two strategies of a poker game differ; return the exit code."""
+    from ...training.compare.strategies import compare_strategies
+
+    with progress_bar(f"compare {names[0]} {names[1]}") as progress, printing_to_stderr():
+        found = compare_strategies(names, runs_dir, asking(trust=trust), seed=seed, on_progress=progress)
+    if json:
+        return show_json(found.plain())
+    for letter, name, count in zip("AB", found.names, found.iterations, strict=True):
+        trained = f", after {count:,} iterations" if count else ""
+        console.print(f"{letter}: {name}{trained}", markup=False)
+    won = f"{readable(found.won.mean)} ± {readable(found.won.margin)}" if found.won.hands else readable(found.won.mean)
+    deals = "all deals" if found.exact else f"{found.deals:,} drawn deals"
+    console.print(f"{found.task}: B wins {won} chips per hand against A")
+    if found.nash_conv is not None:
+        console.print(f"gains of best responses: {' against A, '.join(map(readable, found.nash_conv))} against B")
+    console.print(f"They decide differently {readable(found.distance)} times per hand, over {deals}:\n")
+    table = plain_table("weighted", "reach", "distance", "seat", "hand", "history", "action: A, B")
+    for spot in found.spots[:ROWS]:
+        actions = "   ".join(f"{name}: {a:.0%}, {b:.0%}" for name, (a, b) in spot.actions.items())
+        numbers = (f"{spot.weighted:.3%}", f"{spot.reach:.2%}", f"{spot.distance:.0%}")
+        table.add_row(*numbers, str(spot.player + 1), spot.hand, spot.history, actions)
+    show_table(table)
+    return 0
 
 
 def print_comparison(found: Comparison) -> None:

@@ -61,8 +61,8 @@ def replay_against(
         NotTrusted: What it names can run code, and neither `trust` nor the user allows that.
         PacError: A policy cannot be loaded, or the episode cannot be played again.
     """
+    from ...training.compare.recorded import Kept, owner_of
     from ..compare.app import show_pairing
-    from ..compare.past import Kept, owner_of
 
     if not (headless or json):
         check_terminal("add --json to print it")
@@ -102,7 +102,7 @@ def disagreement(pairing: Pairing) -> dict[str, Any]:
 
 def _print_disagreement(pairing: Pairing) -> None:
     """Print the steps at which two policies are most apart."""
-    from ..compare.app import described
+    from ..dialogs.lockstep import described
     from ..views.environment_rows import action_text
 
     table = plain_table("step", "KL", "action A", "B", "value A", "B")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import comb
 from typing import Protocol, TypeAlias
@@ -97,6 +97,24 @@ def _rank(name: str) -> str:
     return str("⚀⚁⚂⚃⚄⚅".index(name) + 1) if name in "⚀⚁⚂⚃⚄⚅" else name[0]
 
 
+def histories(game: PokerGame) -> Callable[[int], list[str]]:
+    """Return a function that returns the names of the actions before a node."""
+    tree = game.tree
+    parents = {int(child): edge for edge, child in enumerate(tree.child)}
+    above = np.repeat(np.arange(len(tree.kind)), tree.degree)
+
+    def before(node: int) -> list[str]:
+        edge = parents.get(node)
+        return [] if edge is None else [*before(int(above[edge])), tree.actions[edge].name]
+
+    return before
+
+
+def shortened(names: list[str]) -> str:
+    """Return actions and deals in short, with a slash between streets."""
+    return "/".join(map(history, _streets(names)))
+
+
 class StreetStrategy:
     """The strategy of a street of a small game: a row for each hand without suits, a column for each history.
 
@@ -105,18 +123,10 @@ class StreetStrategy:
     """
 
     def __init__(self, game: PokerGame, street: int, actions: int) -> None:
-        tree, buckets = game.tree, names_of(game, street)
+        tree, buckets, before = game.tree, names_of(game, street), histories(game)
         self.rows = tuple(dict.fromkeys(buckets))
-        parents = {int(child): edge for edge, child in enumerate(tree.child)}
-        above = np.repeat(np.arange(len(tree.kind)), tree.degree)
-
-        def before(node: int) -> list[str]:
-            edge = parents.get(node)
-            return [] if edge is None else [*before(int(above[edge])), tree.actions[edge].name]
-
         nodes = map(int, np.flatnonzero((tree.kind == DECISION) & (tree.street == street)))
-        histories = [(_streets(before(node)), node) for node in nodes]
-        shown = sorted(_shortest(histories), key=_order)
+        shown = sorted(_shortest([(_streets(before(node)), node) for node in nodes]), key=_order)
         self.columns = tuple("/".join(map(history, streets)) for streets, _ in shown)
         self._shape = len(self.rows), len(shown), actions
         cells = [

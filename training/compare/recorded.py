@@ -9,10 +9,10 @@ from typing import Any
 
 from ...envs import BadParameter, PacError
 from ...envs.trust import Vouch
-from ...training.compare.pairing import RANDOM, RECORDED, Pairing, SavedPolicy, random_policy, unknown_policy
-from ...training.compare.seeds import common_task, saved_policy
-from ...training.past.episode import Episode
-from ...training.runs.folder import RunFolder
+from ..past.episode import Episode
+from ..runs.folder import RunFolder
+from .pairing import RANDOM, RECORDED, Pairing, SavedPolicy, random_policy, unknown_policy
+from .seeds import common_task, saved_policy
 
 
 @dataclass(frozen=True)

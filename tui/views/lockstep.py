@@ -37,7 +37,7 @@ from ..drawing.styles import (
     spread,
     styled,
 )
-from ..views.environment_rows import action_name, action_text
+from .environment_rows import action_name, action_text
 
 WIDE, NARROW = 46, 34
 """Columns for the figures, in a wide terminal and in others."""

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pac.envs import find
-from pac.training.compare.pairing import SavedPolicy
+from pac.training.compare.pairing import HUMAN, Pairing, SavedPolicy, unknown_policy
 from pac.training.compare.seeds import compare
 from pac.training.runs.checkpoint import save
 from pac.training.runs.folder import RunFolder
@@ -90,3 +90,32 @@ async def test_a_seed_is_stepped_side_by_side(size):
         await pilot.press("q", "q")
         await until(lambda: isinstance(app.screen, SeedList), "the list again")
         assert "Mean over the seeds" in screen_text(app)
+
+
+async def test_a_person_plays_beside_a_policy():
+    """Keys play the actions of that name, one step of both sides each; Tab begins the next seed."""
+    pairing = Pairing(TASK, (policy(0), unknown_policy(HUMAN)), 0, 0)
+    app = CompareApp(lambda: Lockstep(pairing, seeds=range(2)))
+    async with run(app, (120, 40)) as pilot:
+        await until(lambda: isinstance(app.screen, Lockstep), "the seed")
+        lockstep = app.screen
+        assert isinstance(lockstep, Lockstep)
+        assert "your turn" in screen_text(app)
+        await pilot.press("right", "left")
+        await until(lambda: lockstep.view.at == 2, "two steps")
+        decisions = [step.decision for step in lockstep.view.pairing.b.steps[:2]]
+        taken = [TASK.action_names[int(decision.actions[0])] for decision in decisions if decision is not None]
+        assert taken == ["right", "left"]
+        await pilot.press("a")
+        await until(lambda: app.screen is not lockstep, "the actions")
+        await pilot.press("enter")
+        await until(lambda: lockstep.view.at == 3, "the third step")
+        await pilot.press("tab")
+        await until(lambda: lockstep.view.pairing.env == 1 and lockstep.view.at == 0, "the next seed")
+
+
+def test_a_person_needs_the_screen(tmp_path, capsys):
+    """Errors say what cannot be compared, and why."""
+    saved(tmp_path, "one")
+    assert main(["compare", "one", "human", "--json", "--runs-dir", str(tmp_path)]) == 2
+    assert "a person plays on the screen" in capsys.readouterr().err

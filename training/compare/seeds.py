@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import BadParameter, Task
+from ...envs import BadParameter, PacError, Task
 from ...envs.errors import brief
 from ...envs.trust import Vouch
 from ..config import Config
@@ -32,6 +32,15 @@ def split_name(name: str) -> tuple[str, str]:
     """Return the run and the checkpoint that `RUN@best`, `RUN@40960` or `RUN` names."""
     run, at, checkpoint = name.rpartition("@")
     return (run, checkpoint) if at and run else (name, "last")
+
+
+def is_solver(name: str, runs_dir: Path) -> bool:
+    """Whether a name is that of a run of a poker solver."""
+    try:
+        config = RunFolder.find(runs_dir, split_name(name)[0]).metadata().get("config", {})
+    except PacError:
+        return False
+    return bool(config.get("trainer") == "mccfr")
 
 
 def saved_policy(name: str, runs_dir: Path, vouch: Vouch, *, greedy: bool = True) -> tuple[SavedPolicy, Task]:
@@ -132,7 +141,8 @@ class Comparison:
         found = {}
         for name, values in columns.items():
             both: NDArray[np.float64] = np.array(values, np.float64)
-            found[name] = float(both[:, 0].mean()), float(both[:, 1].mean()), paired(both[:, 1] - both[:, 0])
+            differences = paired(both[:, 1] - both[:, 0], shares=name == "success")
+            found[name] = float(both[:, 0].mean()), float(both[:, 1].mean()), differences
         return found
 
     def outcome(self, episode: PlayedEpisode) -> str:

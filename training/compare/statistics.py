@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.unknown import UNKNOWN
-
-RESAMPLES, LEVEL = 2_000, 0.95
-STREAM = 0x7061_6972
-"""Seed of the resampling, so that the same differences have the same interval."""
+from ..runs.statistics import interval_of_mean, interval_of_share
 
 
 @dataclass(frozen=True)
@@ -37,30 +34,15 @@ class Paired:
     worse: float
 
 
-def paired(differences: NDArray[np.float64]) -> Paired:
-    """Return what differences B - A say about their mean, from at least one pair."""
+def paired(differences: NDArray[np.float64], *, shares: bool = False) -> Paired:
+    """Return what differences B - A say about their mean, from at least one pair.
+
+    Args:
+        shares: Whether it is a difference of shares: each pair differs by -1, 0 or 1.
+    """
     mean = float(differences.mean())
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else UNKNOWN
     effect = mean / deviation if deviation else math.copysign(math.inf, mean) if mean else 0.0
-    low, high = interval(differences)
+    low, high = (interval_of_share if shares else interval_of_mean)(differences)
     better, worse = float((differences > 0).mean()), float((differences < 0).mean())
     return Paired(mean, low, high, effect, better, worse)
-
-
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % confidence interval of the mean of `values`: a symmetric bootstrap-t interval.
-
-    Each resample has its own standard error. So the interval also covers the mean of few and skewed values, whose
-    t interval is too short.
-    """
-    count = len(values)
-    if count < 2:
-        return UNKNOWN, UNKNOWN
-    mean, deviation = values.mean(), values.std(ddof=1)
-    if deviation == 0:
-        return float(mean), float(mean)
-    drawn = values[np.random.default_rng(STREAM).integers(0, count, (RESAMPLES, count))]
-    deviations = drawn.std(1, ddof=1)
-    varied = deviations > 1e-9 * deviation
-    margin = np.quantile(np.abs(drawn.mean(1) - mean)[varied] / deviations[varied], LEVEL) * deviation
-    return float(mean - margin), float(mean + margin)

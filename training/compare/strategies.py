@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...envs import BadParameter, PacError, UnknownName
+from ...envs import BadParameter, UnknownName
 from ...envs.fields import Array
 from ...envs.poker.cards.notation import CLASSES
 from ...envs.poker.cards.parallel import Progress, no_progress
@@ -121,15 +121,6 @@ class Found(NamedTuple):
     bucket: int
     mass: float
     distance: float
-
-
-def is_solver(name: str, runs_dir: Path) -> bool:
-    """Whether a name is that of a run of a poker solver."""
-    try:
-        config = RunFolder.find(runs_dir, split_name(name)[0]).metadata().get("config", {})
-    except PacError:
-        return False
-    return bool(config.get("trainer") == "mccfr")
 
 
 def compare_strategies(

@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...envs.unknown import UNKNOWN
 
 Reals: TypeAlias = NDArray[np.float64]
 Strata: TypeAlias = Sequence[Reals]
@@ -21,6 +24,9 @@ RESAMPLES, LEVEL = 2_000, 0.95
 STREAM = 0x7365_6564
 """Seed of the resampling, so that the same scores have the same interval."""
 TRIMMED = 0.25
+NORMAL_QUANTILE = NormalDist().inv_cdf((1 + LEVEL) / 2)
+SAME = 1e-9
+"""Resamples whose deviation is less than so much of the whole one's have equal values."""
 LARGEST_QUANTILE = 1_000.0
 
 
@@ -85,6 +91,43 @@ def interval_of_improvement(better: Strata, worse: Strata) -> tuple[float, float
     return max(0.0, found[0]), min(1.0, found[1])
 
 
+def interval_of_mean(values: Reals) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the mean of `values`; NaN of a single one, one point if all are equal.
+
+    It contains three intervals, because each of them is too short for some values: that of Student's t, and two of the
+    studentised bootstrap, in which each resample has its own error: one symmetric, one with equal tails.
+    """
+    count, mean = len(values), float(values.mean())
+    if count < 2:
+        return UNKNOWN, UNKNOWN
+    deviation = float(values.std(ddof=1))
+    if deviation == 0:
+        return mean, mean
+    (drawn,) = _resamples([values])
+    deviations = drawn.std(1, ddof=1)
+    varied = deviations > SAME * deviation
+    errors = (drawn.mean(1) - mean)[varied] / deviations[varied] * deviation
+    margin = max(student_quantile(count - 1) * deviation / math.sqrt(count), np.quantile(np.abs(errors), LEVEL))
+    low, high = np.quantile(errors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(mean - max(margin, high)), float(mean + max(margin, -low))
+
+
+def interval_of_share(differences: Reals) -> tuple[float, float]:
+    """Return the 95 % interval of a difference of shares, of pairs that differ by -1, 0 or 1 (Bonett and Price, 2012).
+
+    One more pair of either kind is added, so the interval is no point if all pairs are equal.
+    """
+    more = np.append(differences, [1.0, -1.0])
+    margin = NORMAL_QUANTILE * float(more.std()) / math.sqrt(len(more))
+    return max(-1.0, float(more.mean()) - margin), min(1.0, float(more.mean()) + margin)
+
+
+def _resamples(scores: Strata) -> Strata:
+    """Return resamples of each stratum, `(RESAMPLES, runs)` each."""
+    generator = np.random.default_rng(STREAM)
+    return [stratum[generator.integers(0, len(stratum), (RESAMPLES, len(stratum)))] for stratum in scores]
+
+
 def _interval(scores: Strata, statistic: Callable[[Strata], Reals]) -> tuple[float, float] | None:
     """Return the interval of a statistic: its error over resamples of each stratum, times a quantile of Student's t.
 
@@ -94,9 +137,7 @@ def _interval(scores: Strata, statistic: Callable[[Strata], Reals]) -> tuple[flo
     several = [len(stratum) for stratum in scores if len(stratum) > 1]
     if not several:
         return None
-    generator = np.random.default_rng(STREAM)
-    drawn = [stratum[generator.integers(0, len(stratum), (RESAMPLES, len(stratum)))] for stratum in scores]
-    error = float(statistic(drawn).std()) * math.sqrt(min(several) / (min(several) - 1))
+    error = float(statistic(_resamples(scores)).std()) * math.sqrt(min(several) / (min(several) - 1))
     centre, margin = float(statistic(scores)), error * student_quantile(sum(several) - len(several))
     return centre - margin, centre + margin
 

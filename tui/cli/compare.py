@@ -41,8 +41,7 @@ def compare_policies(
         NoTerminal: There is no terminal for the screen.
     """
     from ...training.compare.pairing import HUMAN, RANDOM, random_policy, unknown_policy
-    from ...training.compare.seeds import common_task, compare, saved_policy
-    from ...training.compare.strategies import is_solver
+    from ...training.compare.seeds import common_task, compare, is_solver, saved_policy
 
     headless, apart = headless or json, {RANDOM: random_policy(), HUMAN: unknown_policy(HUMAN)}
     if any(is_solver(name, runs_dir) for name in names):

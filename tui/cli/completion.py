@@ -8,13 +8,17 @@ from ...training.trainers import BUILT_IN, trainer_names
 
 VALUES = """
 _pac_tui_values() {{
-    local names run runs=() here="${{COMP_WORDS[COMP_CWORD]}}"
-    case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+    local names run runs=() here="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    [[ ${{COMP_WORDS[1]}} == compare && $COMP_CWORD == 3 ]] && before=compare
+    case "$before" in
         --task) names="{tasks}" ;;
         --trainer) names="{trainers}" ;;
         --backend) names="{backends}" ;;
         --device) names="auto cpu cuda mps" ;;
         --resume|--run|attach|compare|eval|memory|profile|stacks|trace) names="latest"; runs=(runs/*/) ;;
+        compare|--against|--policy) names="latest random human"; runs=(runs/*/) ;;
+        --resume|--run|attach|eval|profile|stacks|trace|tag|note|show) names="latest"; runs=(runs/*/) ;;
+        rename|rm) names=" "; runs=(runs/*/) ;;
     esac
     if [[ $here == --*.* ]]; then
         COMPREPLY=($(compgen -W "{settings}" -- "$here"))

@@ -147,6 +147,7 @@ def compare(
     runs_dir: Folder = RUNS,
     where: Where = "",
     sort: Sort = "",
+    columns: str = "",
     csv: Path | None = None,
     svg: Path | None = None,
     json: Json = False,
@@ -158,6 +159,7 @@ def compare(
         runs_dir: Folder that contains the runs.
         where: Only runs that fulfil this, such as "return > 100 and task == 'CartPole-v1'".
         sort: Name to sort by, the highest first; -NAME for the lowest first.
+        columns: Show these settings and results, such as learning_rate,steps,return. Default: all that differ.
         csv: Write a table with a row per run to this file.
         svg: Write a picture of the curves to this file, of several seeds with their mean and standard deviation.
         json: Print one JSON object and nothing else on stdout.
@@ -175,7 +177,7 @@ def compare(
     if len(runs) < 2:
         missing = " that fulfil --where" if where else ", or --where or --sort for all"
         raise BadParameter(f"compare expects two or more runs{missing}, got {len(runs)}; `pac-tui runs` lists them")
-    return compare_runs(runs, csv=csv, svg=svg, json=json)
+    return compare_runs(runs, columns=split_names(columns), csv=csv, svg=svg, json=json)
 
 
 @app.command

@@ -18,7 +18,7 @@ from ...training.runs.overview import RunOverview
 from ...training.units import STEPPED, Units
 from ..drawing.numbers import readable
 from ..drawing.spark import sparkline
-from ..run_table import OPTIONS, Against, RunGroup, groups_of, sheet_of
+from ..run_table import OPTIONS, Against, RunGroup, check_names, groups_of, sheet_of, value_of
 from ..terminal.report_file import check_writable
 from .run_words import label_of, shown_value
 from .show import console, plain_table, show_json, show_table
@@ -27,8 +27,17 @@ OF_ONE_RUN = frozenset({"id", "started", "written", "config.name", "run"})
 """Keys that differ in any two runs and are not worth comparing."""
 
 
-def compare_runs(runs: Sequence[RunOverview], *, csv: Path | None, svg: Path | None, json: bool) -> int:
-    """Print what differs between runs, and write files of it; return the exit code."""
+def compare_runs(
+    runs: Sequence[RunOverview], *, columns: Sequence[str] = (), csv: Path | None, svg: Path | None, json: bool
+) -> int:
+    """Print what differs between runs, and write files of it; return the exit code.
+
+    Args:
+        columns: Names of settings and results to print instead of those that differ.
+
+    Raises:
+        UnknownName: No run has anything under one of these names.
+    """
     for option, file in (("--csv", csv), ("--svg", svg)):
         if file is not None:
             check_writable(option, file)
@@ -37,6 +46,7 @@ def compare_runs(runs: Sequence[RunOverview], *, csv: Path | None, svg: Path | N
         run.folder: RunFolder(run.folder).read_metrics() for run in runs if run.folder is not None and not run.error
     }
     sheets = [_with_best(run, groups[0], read) for run in runs]
+    check_names(columns, sheets, "column")
     if csv is not None:
         write_whole(csv, _csv(runs, groups, sheets))
     if svg is not None:
@@ -44,14 +54,19 @@ def compare_runs(runs: Sequence[RunOverview], *, csv: Path | None, svg: Path | N
 
         write_whole(svg, picture_of(groups))
     if json:
-        keys = _differing(sheets)
+        shown = (
+            {name: value_of(sheet, name) for name in columns}
+            if columns
+            else {key: sheet.get(key) for key in _differing(sheets)}
+            for sheet in sheets
+        )
         return show_json(
             {
-                "runs": {run.name: {key: one.get(key) for key in keys} for run, one in zip(runs, sheets, strict=True)},
+                "runs": {run.name: one for run, one in zip(runs, shown, strict=True)},
                 "groups": [_facts(group, groups[0]) for group in groups],
             }
         )
-    show_table(_table(groups, dict(zip((run.name for run in runs), sheets, strict=True))))
+    show_table(_table(groups, dict(zip((run.name for run in runs), sheets, strict=True)), columns))
     for run in runs:
         if run.folder is not None and run.folder in read and (damaged := read[run.folder].damaged):
             warn_of_damage(RunFolder(run.folder), damaged)
@@ -81,7 +96,7 @@ def _differing(sheets: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(found, key=lambda key: (not key.startswith(OPTIONS), key if key.startswith(OPTIONS) else ""))
 
 
-def _table(groups: Sequence[RunGroup], sheets: Mapping[str, Mapping[str, Any]]) -> Table:
+def _table(groups: Sequence[RunGroup], sheets: Mapping[str, Mapping[str, Any]], columns: Sequence[str] = ()) -> Table:
     """Return a table with a column per group."""
     words = {run.units for group in groups for run in group.runs}
     units: Units = words.pop() if len(words) == 1 else STEPPED
@@ -94,6 +109,10 @@ def _table(groups: Sequence[RunGroup], sheets: Mapping[str, Mapping[str, Any]]) 
             if any(cells):
                 table.add_row(name, *cells)
     own = [group.sheet(sheets) for group in groups]
+    for name in columns:
+        table.add_row(name, *(shown_value(value_of(sheet, name)) for sheet in own))
+    if columns:
+        return table
     for key in _differing(own):
         if (name := label_of(key, units)) and any(shown_value(sheet.get(key)) for sheet in own):
             table.add_row(name, *(shown_value(sheet.get(key)) for sheet in own))

@@ -148,6 +148,9 @@ def test_seeds_of_the_same_settings_are_one_column(runs, capsys, tmp_path):
     slow, fast = json.loads(capsys.readouterr().out)["groups"]
     assert (fast["seeds"], fast["mean"], fast["iqm"], fast["better"]["than"]) == (4, 25.0, 25.0, slow["name"])
     assert fast["better"]["probability"] == 15 / 16
+    assert main(["runs", "compare", *where, "--columns", "learning_rate,state"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["learning_rate", "state"]
+    assert main(["runs", "compare", *where, "--columns", "no_such"]) == 2
     assert fast["low"] < 25 < fast["high"]
 
 

@@ -165,3 +165,18 @@ def test_a_breakpoint_that_hits_is_reported_once(debugger, state, change):
     change(environments=environments, breakpoints=hit)
     assert debugger.new_break(state.snapshot) == 4
     assert debugger.new_break(state.snapshot) is None
+
+
+def test_what_cannot_be_replayed_cannot_branch(state, change, debugger, pause, fake):
+    """The reason is that of the shown step, or that it is the end of an episode."""
+    assert "pause the session" in debugger.why_no_copy
+    pause(2)
+    assert not debugger.in_past
+    debugger.travel(-1)
+    assert debugger.why_no_copy == "this step is still being replayed"
+    for source, reason in ((MomentSource.REBUILT, ""), (MomentSource.MISSING, "not deterministic")):
+        change(moment=_moment(fake, step=NOW - 1, source=source, note=reason.encode()))
+        debugger.as_shown(state.snapshot)
+        assert debugger.why_no_copy == reason
+    change(description=replace(state.snapshot.description, begins_at_once=True, host="elsewhere"))
+    assert "the session runs on elsewhere" in debugger.why_no_copy

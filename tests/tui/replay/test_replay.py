@@ -24,6 +24,7 @@ from pac.training.trainer import Context, Timer
 from pac.training.trainers import build_trainer, trainer_settings
 from pac.tui.cli.commands import main
 from pac.tui.dialogs.leave import LeaveDialog
+from pac.tui.dialogs.lockstep import Lockstep
 from pac.tui.replay.episode_session import EpisodeConnection, EpisodeSession
 from pac.tui.replay.evaluation import EvaluationApp
 from pac.tui.replay.export import SCREEN, export_episode
@@ -322,3 +323,30 @@ async def test_the_episodes_of_an_evaluation_are_listed_best_first():
     steps = played[app.replay.number - 1].steps
     assert steps is not None
     assert rebuilt(task, 3, steps.env, steps, "a-run").length == second.length
+
+
+async def test_another_policy_is_asked_at_each_step(path):
+    """`A` asks for its name; what it would do is beside what was done, which is certain if its policy is unknown."""
+    async with opened(path) as (app, pilot):
+        await pilot.press("A")
+        await pilot.press(*"random", "enter")
+        await until(lambda: isinstance(app.screen, Lockstep), "both")
+        assert isinstance(app.screen, Lockstep)
+        pairing = app.screen.view.pairing
+        await until(lambda: pairing.length == read(path).length, "the whole episode")
+        assert pairing.divergences[0] == pytest.approx(np.log(2))
+        await pilot.press("q")
+        await pilot.press("p")
+        await until(partial(has_text, app, "the run of this episode is not known"), "the reason")
+
+
+def test_a_recorded_episode_is_compared_without_the_app(path, capsys):
+    """`--against` lists the steps at which both are most apart; --json has all of them."""
+    assert main(["replay", str(path), "--against", "random", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["steps"]) == read(path).length
+    assert found["steps"][0]["divergence"] == pytest.approx(np.log(2))
+    assert found["policies"] == ["recorded", "random"]
+    assert main(["replay", str(path), "--against", "random", "--check"]) == 0
+    assert "The actions differ at" in capsys.readouterr().out
+    assert main(["replay", str(path), "--policy", "one"]) == 2

@@ -139,7 +139,7 @@ TABLE: dict[str, tuple[Key, ...]] = {
             help="paused: save the state", needs=SESSION | Needs.STATE),
         Key("breaks", "b", "Breakpoints: pause when a condition holds", "dialogs.breakpoints",
             help="breakpoints, play", needs=Needs.TRAINING),
-        Key("play", "p", "Play the shown environment by hand; on an earlier step, branch off with another action",
+        Key("play", "p", "Play the shown environment by hand; on a past step, branch",
             "dialogs.play_by_hand", needs=OWN_EPISODES),
         Key("against", "A", "While paused: what another policy would do at these steps", "dialogs.ask_against",
             help="paused: ask another", word="ask another", needs=EPISODES | Needs.OWN),

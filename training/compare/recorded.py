@@ -16,7 +16,7 @@ from .seeds import common_task, saved_policy
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptPast:
     """A recording whose steps two policies are shown at.
 
     Attributes:

@@ -113,7 +113,7 @@ class StrategyComparison:
         }
 
 
-class Found(NamedTuple):
+class RankedSpot(NamedTuple):
     """An information set, ordered by the weighted distance."""
 
     weighted: float
@@ -193,7 +193,7 @@ def spots_of(
         weights: `(deals,)`, the probability of each.
     """
     nodes, tree = tree_nodes(game), game.tree
-    found: list[Found] = []
+    found: list[RankedSpot] = []
     total, largest = 0.0, 0.0
     waiting = [(0, np.stack([weights, weights]))]
     while waiting:
@@ -213,7 +213,7 @@ def spots_of(
         total += float((masses * distances).sum())
         for bucket in np.flatnonzero(masses * distances > largest / MOST).tolist():
             mass, distance = float(masses[bucket]), float(distances[bucket])
-            found.append(Found(mass * distance, node, bucket, mass, distance))
+            found.append(RankedSpot(mass * distance, node, bucket, mass, distance))
         if len(found) > 4 * MOST:
             found = nlargest(MOST, found)
             largest = found[0][0]

@@ -85,12 +85,14 @@ def _checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(path: Place, vouch: Vouch = refuse) -> Episode:
+def read(path: Place, vouch: Vouch = refuse, *, own: bool = False) -> Episode:
     """Read an episode.
 
     Args:
         path: The file.
         vouch: Asked whether to trust a task that may run code.
+        own: Whether a session of this user has just written it. Only then is the state of a compiled game read, which
+            would compute with whatever a file says.
 
     Raises:
         NotTrusted: `vouch` refused the task.
@@ -102,7 +104,7 @@ def read(path: Place, vouch: Vouch = refuse) -> Episode:
     except UnreadableFile as error:
         raise BadEpisode(f"{error}; {HOW_TO_RECORD}") from error
     try:
-        episode, end = _parsed(path, data, vouch)
+        episode, end = _parsed(path, data, vouch, own=own)
     except PacError:  # it says what is wrong: another version, or a task that is not trusted, known or installed
         raise
     except MALFORMED as error:
@@ -112,7 +114,7 @@ def read(path: Place, vouch: Vouch = refuse) -> Episode:
     return episode
 
 
-def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
+def _parsed(path: Place, data: bytes, vouch: Vouch, *, own: bool) -> tuple[Episode, Any]:
     first, *lines, last = data.splitlines()
     header, end = _line(first), _line(last)
     if (header["format"], header["version"]) != (FORMAT, VERSION):
@@ -132,6 +134,7 @@ def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
             f"{path} was recorded with {seats} seats, and {task.spec} has {task.players}: replay it with the pac-tui "
             "that recorded it"
         )
+    known = task.saves or own
     episode = Episode(
         task=task,
         seed=_number(header["seed"], 2**64),
@@ -140,7 +143,7 @@ def _parsed(path: Place, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
         run=str(header["run"]),
         replays=bool(header["replays"]),
         steps=tuple(_step(task, _line(line), begun=index > 0) for index, line in enumerate(lines)),
-        state=_from_text(header["state"], task.state) if task.state and "state" in header else None,
+        state=_from_text(header["state"], task.state) if task.state and known and "state" in header else None,
     )
     return episode, end["trajectory"]
 

@@ -399,13 +399,14 @@ class PacApp(TerminalApp):
             answer = self.connection.call("keep_past", env=env, back=back)
             path, at = Path(answer["path"]), int(answer["at"])
             with importing():
-                from ...training.compare.recorded import Kept, owner_of
+                from ...training.compare.recorded import KeptPast, owner_of
                 from ...training.compare.seeds import PAUSED
                 from ..dialogs.lockstep import Lockstep, choose_branch
-            episode = read(FolderEntry(path.parents[1], *path.parts[-2:]), accept)
+            live = bool(answer.get("policy"))
+            episode = read(FolderEntry(path.parents[1], *path.parts[-2:]), accept, own=live)
             owner = owner_of(episode, path, RUNS)
             runs_dir = Path(owner).parent if owner else RUNS
-            kept = Kept(episode, f"{owner}@{PAUSED}" if answer.get("policy") else owner, runs_dir, accept)
+            kept = KeptPast(episode, f"{owner}@{PAUSED}" if live else owner, runs_dir, accept)
             if name:
                 pairing = kept.against(name)
                 pairing.play(at)

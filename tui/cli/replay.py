@@ -61,14 +61,14 @@ def replay_against(
         NotTrusted: What it names can run code, and neither `trust` nor the user allows that.
         PacError: A policy cannot be loaded, or the episode cannot be played again.
     """
-    from ...training.compare.recorded import Kept, owner_of
+    from ...training.compare.recorded import KeptPast, owner_of
     from ..compare.app import show_pairing
 
     if not (headless or json):
         check_terminal("add --json to print it")
     vouch = asking(trust=trust)
     episode = read(path, vouch)
-    kept = Kept(episode, policy or owner_of(episode, path, runs_dir), runs_dir, vouch)
+    kept = KeptPast(episode, policy or owner_of(episode, path, runs_dir), runs_dir, vouch)
     pairing = kept.against(against)
     if not (headless or json):
         return show_pairing(pairing)

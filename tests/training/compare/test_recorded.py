@@ -8,7 +8,7 @@ import pytest
 from pac.envs import BadParameter
 from pac.envs.trust import accept
 from pac.training.compare.pairing import RECORDED, Pairing, random_policy, unknown_policy
-from pac.training.compare.recorded import Kept, owner_of
+from pac.training.compare.recorded import KeptPast, owner_of
 from pac.training.past.episode_file import read
 from pac.training.past.rebuilding import passage
 from pac.training.past.rerun import RerunMismatch
@@ -82,7 +82,8 @@ def test_the_past_of_a_paused_session_changes_nothing(tmp_path):
         try:
             answer = commands.as_keep_past(Viewer(), env=1, back=100)
             path, at = tmp_path / "asked" / "past" / "env2.jsonl", answer["at"]
-            kept = Kept(read(path), f"{owner_of(read(path), path, tmp_path)}@paused", tmp_path, accept)
+            episode = read(path, own=True)
+            kept = KeptPast(episode, f"{owner_of(episode, path, tmp_path)}@paused", tmp_path, accept)
             branch = kept.branching(at)
             branch.part(another_action(branch))
             branch.play(at + 20)
@@ -111,4 +112,4 @@ def test_who_has_no_policy_cannot_play_on(journey, tmp_path):
     """The error says how to name one."""
     episode, at = passage(journey.task, SEED, journey.history, 0, STEPS, number=0, run="a-run")
     with pytest.raises(BadParameter, match="--policy RUN"):
-        Kept(episode, "", tmp_path, accept).branching(at)
+        KeptPast(episode, "", tmp_path, accept).branching(at)

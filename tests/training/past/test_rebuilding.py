@@ -1,12 +1,14 @@
 """Episodes that have ended, made again from the actions that a session keeps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pac.envs import find
 from pac.training.episode_choice import EpisodeChoice
 from pac.training.past.episode import check
-from pac.training.past.episode_file import read
+from pac.training.past.episode_file import read, write
 from pac.training.past.rebuilding import rebuilt
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.past.rerun import RerunImpossible, RerunMismatch
@@ -45,6 +47,21 @@ def test_an_episode_is_the_one_that_was_played(journey, number):
     played = [float(journey.truth[step][1]["reward"]) for step in range(before + 1, last + 1)]
     assert [step.reward for step in episode.steps[1:]] == played
     check(episode)
+
+
+def test_the_steps_around_a_state_begin_with_the_oldest_one_that_is_kept(journey, tmp_path):
+    """With the first state of the episode, or with a state that was stored, which only an own file restores."""
+    passages = (journey.history.passages(1, step) for step in range(1, 400))
+    whole, part = next(found for found in passages if len(found) == 2 and found[1].first > found[0].first)
+    longer, shorter = (rebuilt(journey.task, SEED, 1, span, "a-run") for span in (whole, part))
+    assert [step.prints for step in shorter.steps[1:-1]] == [step.prints for step in longer.steps[1:-1]][
+        part.first - whole.first :
+    ]
+    write(tmp_path / "past.jsonl", replace(shorter, state=part.state))
+    again = read(tmp_path / "past.jsonl", own=True)
+    assert again.state is not None
+    check(again)
+    assert read(tmp_path / "past.jsonl").state is None
 
 
 @pytest.mark.thorough

@@ -132,8 +132,10 @@ class EnvironmentDebugger:
     def why_no_copy(self) -> str:
         """Why the steps around the shown one cannot be played again in a copy; empty if they can, as far as known."""
         snapshot, moment = self._state.snapshot, self.moment
-        if not self.can_travel or snapshot is None:
-            return "pause the session and open an environment first"
+        if snapshot is None or self._state.phase is not Phase.PAUSED:
+            return "pause first"
+        if not self.can_travel:
+            return "open an environment first"
         if snapshot.description.host not in {"", socket.gethostname()}:
             return f"the session runs on {snapshot.description.host}: attach there"
         if self.shows_an_end:

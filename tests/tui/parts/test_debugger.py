@@ -169,7 +169,7 @@ def test_a_breakpoint_that_hits_is_reported_once(debugger, state, change):
 
 def test_what_cannot_be_replayed_cannot_branch(state, change, debugger, pause, fake):
     """The reason is that of the shown step, or that it is the end of an episode."""
-    assert "pause the session" in debugger.why_no_copy
+    assert debugger.why_no_copy == "pause first"
     pause(2)
     assert not debugger.in_past
     debugger.travel(-1)

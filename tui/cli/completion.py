@@ -15,9 +15,8 @@ _pac_tui_values() {{
         --trainer) names="{trainers}" ;;
         --backend) names="{backends}" ;;
         --device) names="auto cpu cuda mps" ;;
-        --resume|--run|attach|compare|eval|memory|profile|stacks|trace) names="latest"; runs=(runs/*/) ;;
         compare|--against|--policy) names="latest random human"; runs=(runs/*/) ;;
-        --resume|--run|attach|eval|profile|stacks|trace|tag|note|show) names="latest"; runs=(runs/*/) ;;
+        --resume|--run|attach|eval|memory|profile|stacks|trace|tag|note|show) names="latest"; runs=(runs/*/) ;;
         rename|rm) names=" "; runs=(runs/*/) ;;
     esac
     if [[ $here == --*.* ]]; then

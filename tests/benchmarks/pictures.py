@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import pty
+import random
 import re
 import select
 import signal
@@ -43,6 +44,10 @@ PLAY = "--num-envs", "1", "--trainer", "random"
 """Steps without pauses for learning."""
 PICTURE = b"a=T,U=1"
 SETTINGS, SHOWN = b",", b"s saves"
+DOWN = b"\x1b[B"
+DESCRIBED = b"auto uses ASCII", b"Use colors", b"Board of one env", b"Boards in the sum"
+"""How the descriptions of the settings begin that DOWN selects one after the other."""
+SELECTIONS = len(DESCRIBED)
 ESCAPE = b"\x1b[27u"
 BUFFER = 64 * 1024
 """Bytes that wait in front of the line before the app has to wait."""
@@ -162,7 +167,13 @@ def measure_pictures(
         local = _rate(terminal, seconds)
     progress("slow line", 0.2)
     with TemporaryDirectory() as folder, shown(SLOW, Path(folder), *PLAY) as terminal:
-        slow = {**_rate(terminal, seconds), "key": _answers(terminal, presses)}
+        slow = {**_rate(terminal, seconds), **_answers(terminal, presses)}
+    progress("slow line, half blocks", 0.3)
+    with TemporaryDirectory() as folder, shown(SLOW, Path(folder), *PLAY, kitty=False) as terminal:
+        assert terminal.run(START, lambda: b"Env 1" in terminal.received), "nothing is shown"
+        terminal.press(b"1")
+        terminal.run(6.0)
+        half_blocks = _answers(terminal, presses)
     rates: dict[bool, list[float]] = {True: [], False: []}
     for at in range(2 * rounds):
         progress("training", 0.4 + 0.6 * at / (2 * rounds))
@@ -171,7 +182,7 @@ def measure_pictures(
             rates[kitty].append(_training(Path(folder), steps, kitty=kitty))
     with_pictures, without = median(rates[True]), median(rates[False])
     training = {"with": with_pictures, "without": without, "ratio": with_pictures / without, "rates": rates}
-    return {"task": TASK, "local": local, "slow": slow, "training": training}
+    return {"task": TASK, "local": local, "slow": slow, "slow_half_blocks": half_blocks, "training": training}
 
 
 def _rate(terminal: Terminal, seconds: float) -> Results:
@@ -187,16 +198,27 @@ def _rate(terminal: Terminal, seconds: float) -> Results:
 
 
 def _answers(terminal: Terminal, presses: int) -> Results:
-    """Return the seconds from a key that opens a dialog until the dialog is on the screen."""
-    took = []
-    for _ in range(presses):
-        terminal.received, begun = b"", time.monotonic()
-        terminal.press(SETTINGS)
-        assert terminal.run(10.0, lambda: SHOWN in terminal.received), "the dialog is not shown"
-        took.append(time.monotonic() - begun)
+    """Return the seconds from keys to the screen: of one that opens a dialog, and of ones that select in it."""
+    opened, selected = [], []
+    for _ in range(-(-presses // SELECTIONS)):
+        opened.append(_answer(terminal, SETTINGS, SHOWN))
+        selected += [_answer(terminal, DOWN, DESCRIBED[at]) for at in range(SELECTIONS)]
         terminal.press(ESCAPE)
-        terminal.run(0.7)
-    return {"median": median(took), "p95": quantiles(took, n=20)[-1]}
+        terminal.run(1.5)
+    return {"key": _spread(selected), "dialog": _spread(opened)}
+
+
+def _answer(terminal: Terminal, key: bytes, shown: bytes) -> float:
+    """Return the seconds from a key until something is on the screen that only this key shows."""
+    terminal.run(random.uniform(0.2, 0.6))
+    terminal.received, begun = b"", time.monotonic()
+    terminal.press(key)
+    assert terminal.run(10.0, lambda: shown in terminal.received), f"{shown!r} is not shown"
+    return time.monotonic() - begun
+
+
+def _spread(seconds: list[float]) -> Results:
+    return {"median": median(seconds), "p95": quantiles(seconds, n=20)[-1] if len(seconds) > 1 else seconds[0]}
 
 
 def _training(folder: Path, steps: int, *, kitty: bool) -> float:

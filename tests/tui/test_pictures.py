@@ -180,7 +180,8 @@ def test_pictures_fill_a_connection_but_do_not_wait_in_it(rate, delay):
             free = max(free, now) + size / rate
             waits += [free - now] if now > 5 else []
             answers.append(free + delay)
-            pacing.sent(size)
+            pacing.wrote(size)
+            pacing.asked()
             sent += size
         now += 1 / 120
     assert sent / 30 > 0.7 * min(rate, 120 * size)
@@ -193,9 +194,10 @@ def test_an_unanswering_terminal_gets_little():
     pacing = Pacing(lambda: now)
     for _ in range(200):
         if pacing.room:
-            pacing.sent(8_000)
+            pacing.wrote(8_000)
+            pacing.asked()
         now += 0.5
-    assert pacing.limit == LEAST
+    assert pacing.limit() == LEAST
 
 
 ANSWERS = {"cell": b"\x1b[6;20;10t", "window": b"\x1b[4;600;800t"}

@@ -225,6 +225,8 @@ class PacApp(TerminalApp):
         self.training.restart_if_due()
         self._follow_script()
         self.state.starting = self.connection.starting.text
+        if self.canvas.busy:
+            return  # what is on its way comes first, so that a key's answer does not wait behind newer text
         self._request()
         if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", RUNS):
             self._read_runs()

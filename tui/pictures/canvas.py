@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,8 +21,10 @@ COARSEST = 8
 """A picture is reduced to at most one of so many pixels in both directions if the connection is slow."""
 SHARE = 0.15
 """Of a core, at most, for encoding pictures."""
-SPARE = 4
-"""How often a picture must fit into the limit for being sent in finer pixels again."""
+LONGEST, SPARE = 0.25, 4
+"""Seconds that one picture may take, or it is sent in fewer pixels; how much less it must take for finer ones."""
+PART_LINES = 6
+"""Lines of text that a piece of a picture in sixels is high."""
 TMUX_RATE = 256 * 1024
 """Bytes per second through tmux: it answers itself, so nothing is known of the connection behind it."""
 
@@ -111,6 +114,8 @@ class Canvas:
         self._wanted: dict[int, Picture] = {}
         self._drawn: dict[int, Drawn] = {}
         self._pacing = Pacing()
+        self._pieces: deque[bytes] = deque()
+        self._open = False
         self._coarse = 1
         self._turns: dict[int, int] = {}
         self._turn = 0
@@ -127,6 +132,21 @@ class Canvas:
         return self.mode != "off" and bool(self._wanted)
 
     @property
+    def busy(self) -> bool:
+        """Whether so much is on its way to the terminal that text which no key has asked for should wait."""
+        return self.mode != "off" and self._pacing.busy
+
+    def wrote(self, count: int) -> None:
+        """Count bytes of text on their way to the terminal."""
+        if self.mode != "off" and self._pacing.wrote(count):
+            self._ask()
+
+    def _ask(self) -> None:
+        self._write(STATUS)
+        self._pacing.asked()
+        self._asked()
+
+    @property
     def process(self) -> int:
         """The highest byte of the ids of pictures."""
         return self._process if self._tmux else 0
@@ -137,7 +157,7 @@ class Canvas:
         self.mode, self.cell = mode, cell
         self._registers, self._tmux = abilities.registers, abilities.tmux and mode == "kitty"
         if changed:
-            self._pacing = Pacing(rate=TMUX_RATE if self._tmux else None)
+            self._pacing = Pacing(most=TMUX_RATE if self._tmux else None)
             self.forget()
         return changed
 
@@ -164,19 +184,25 @@ class Canvas:
     def forget(self) -> None:
         """Draw everything again when it is shown next: the terminal shows none of it any more."""
         self._wanted = {}
-        for drawn in self._drawn.values():
-            drawn.pixels = drawn.indices = None
+        self._draw_again(self._drawn)
+
+    def _draw_again(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._drawn[number].pixels = self._drawn[number].indices = None
+        if self.mode == "sixel":
+            self._pieces.clear()  # their places may show something else; a picture of kitty has no place
 
     def overwritten(self, places: Sequence[Rect]) -> None:
         """Note that text was drawn over these places; that removes sixels."""
         if self.mode != "sixel":
             return
-        lost = False
-        for number, picture in self._wanted.items():
-            if any(all(picture.place.within(place)[2:]) for place in places) and number in self._drawn:
-                self._drawn[number].pixels = self._drawn[number].indices = None
-                lost = True
+        lost = [
+            number
+            for number, picture in self._wanted.items()
+            if number in self._drawn and any(all(picture.place.within(place)[2:]) for place in places)
+        ]
         if lost:
+            self._draw_again(self._wanted if self._pieces else lost)
             self.pump()
 
     @property
@@ -185,13 +211,14 @@ class Canvas:
         if self.mode != "kitty":
             return b""
         ids = (kitty.picture_id(number, self.process) for number in self._drawn)
-        return self._wrapped(b"".join(map(kitty.removed, ids)))
+        return self._wrapped((kitty.BROKEN_OFF if self._open else b"") + b"".join(map(kitty.removed, ids)))
 
     def removal(self) -> bytes:
         """Return these commands, and forget the pictures."""
         commands = self.removing
         self.forget()
-        self._drawn = {}
+        self._drawn, self._open = {}, False
+        self._pieces.clear()
         return commands
 
     def pump(self) -> None:
@@ -205,23 +232,26 @@ class Canvas:
         self._rested = self._clock() + (time.thread_time() - begun) / SHARE
 
     def _send(self) -> None:
-        pending = [number for number, picture in self._wanted.items() if self._changed(number, picture)]
-        pending.sort(key=lambda number: self._turns.get(number, 0))
-        room, written, count = self._pacing.room, b"", 0
-        for number in pending:
-            if len(written) >= room:
-                break
-            data = self._encoded(number, self._wanted[number])
-            if data:
-                self._choose_pixels(len(data))
+        """Send pieces of pictures. A changed picture is encoded only when there is room for it now."""
+        room, written = self._pacing.room, b""
+        pending = sorted(self._wanted, key=lambda number: self._turns.get(number, 0))
+        while len(written) < room:
+            if not self._pieces:
+                number = next((one for one in pending if self._changed(one, self._wanted[one])), None)
+                if number is None:
+                    break
+                pending.remove(number)
                 self._turns[number] = self._turn = self._turn + 1
-                written += data
-                count += 1
+                self._pieces.extend(self._encoded(number, self._wanted[number]))
+                self._choose_pixels(sum(map(len, self._pieces)))
+                self.sent += bool(self._pieces)
+                continue
+            written += self._pieces.popleft()
+            self._open = self.mode == "kitty" and bool(self._pieces)
         if written:
-            self.sent += count
-            self._write(written + STATUS)
-            self._pacing.sent(len(written))
-            self._asked()
+            self._write(written)
+            self._pacing.wrote(len(written))
+            self._ask()
 
     def _changed(self, number: int, picture: Picture) -> bool:
         drawn = self._drawn.setdefault(number, Drawn())
@@ -232,27 +262,31 @@ class Canvas:
 
     def _choose_pixels(self, count: int) -> None:
         """Send fewer pixels if a picture of so many bytes is too large for the connection; more if it is small."""
-        if count > self._pacing.limit and self._coarse < COARSEST:
+        most = self._pacing.rate * LONGEST
+        if not most:
+            return
+        if count > most and self._coarse < COARSEST:
             self._coarse *= 2
-        elif count * SPARE * SPARE < self._pacing.limit and self._coarse > 1:
+        elif count * SPARE * SPARE < most and self._coarse > 1:
             self._coarse //= 2
             for drawn in self._drawn.values():
                 drawn.pixels = drawn.indices = None
 
-    def _encoded(self, number: int, picture: Picture) -> bytes:
-        """Return the commands that show a picture, and note that the terminal shows it."""
+    def _encoded(self, number: int, picture: Picture) -> list[bytes]:
+        """Return the commands that show a picture, in pieces, and note that the terminal shows it."""
         drawn = self._drawn[number]
         pixels = picture.pixels[:: self._coarse, :: self._coarse]
         if self.mode == "kitty":
             drawn.pixels, drawn.place = picture.pixels, picture.place
             _, _, columns, lines = picture.place
-            return self._wrapped(kitty.shown(pixels, kitty.picture_id(number, self.process), columns, lines))
+            pieces = kitty.shown(pixels, kitty.picture_id(number, self.process), columns, lines)
+            return list(map(self._wrapped, pieces))
         return self._sixels(drawn, picture, pixels)
 
     def _wrapped(self, commands: bytes) -> bytes:
         return kitty.passed_through(commands) if self._tmux else commands
 
-    def _sixels(self, drawn: Drawn, picture: Picture, pixels: NDArray[np.uint8]) -> bytes:
+    def _sixels(self, drawn: Drawn, picture: Picture, pixels: NDArray[np.uint8]) -> list[bytes]:
         """Return those visible parts of a picture that have changed, as sixels at their places."""
         if drawn.colors.most != self._registers:
             drawn.colors = Colors(self._registers)
@@ -264,14 +298,15 @@ class Canvas:
         drawn.pixels, drawn.place, drawn.indices, drawn.version = picture.pixels, place, indices, colors.version
         wide, high = self.cell
         size = place.height * high, place.width * wide
-        data = b""
+        pieces = []
         for visible in self._visible(self._owner, place):
-            part = visible.within(changed)
-            if part.width and part.height:
+            whole = visible.within(changed)
+            for y in range(whole.y, whole.y + whole.height if whole.width else whole.y, PART_LINES):
+                part = whole.within(Rect(whole.x, y, whole.width, PART_LINES))
                 area = (part.y - place.y) * high, (part.x - place.x) * wide, part.height * high, part.width * wide
-                at = b"\x1b[%d;%dH" % (part.y + 1, part.x + 1)
-                data += at + drawn.encoder.encode(indices, colors, size, area)
-        return b"\x1b7" + data + b"\x1b8" if data else b""
+                at = b"\x1b7\x1b[%d;%dH" % (part.y + 1, part.x + 1)
+                pieces.append(at + drawn.encoder.encode(indices, colors, size, area) + b"\x1b8")
+        return pieces
 
 
 def _changed_cells(differs: NDArray[np.bool_], place: Rect) -> Rect:

@@ -71,8 +71,12 @@ def picture_id(number: int, process: int) -> int:
     return process << 24 | number
 
 
-def shown(pixels: NDArray[np.uint8], ident: int, columns: int, lines: int) -> bytes:
-    """Return the commands that show pixels `(H, W, 3)` in the cells with the placeholders of a picture.
+BROKEN_OFF = b"\x1b_Gq=2,m=0;\x1b\\"
+"""Ends a picture of which not all pieces were sent; the terminal cannot decode it, and shows none."""
+
+
+def shown(pixels: NDArray[np.uint8], ident: int, columns: int, lines: int) -> list[bytes]:
+    """Return the commands that show pixels `(H, W, 3)` in the cells with the placeholders of a picture: one per piece.
 
     The terminal enlarges the picture to these cells, and answers nothing.
     """
@@ -80,9 +84,9 @@ def shown(pixels: NDArray[np.uint8], ident: int, columns: int, lines: int) -> by
     data = standard_b64encode(zlib.compress(pixels.tobytes(), LEVEL))
     head = b"a=T,U=1,q=2,f=24,o=z,i=%d,s=%d,v=%d,c=%d,r=%d," % (ident, width, height, columns, lines)
     parts = [data[at : at + CHUNK] for at in range(0, len(data), CHUNK)]
-    return b"".join(
+    return [
         b"\x1b_G%sm=%d;%s\x1b\\" % (b"q=2," if at else head, at < len(parts) - 1, part) for at, part in enumerate(parts)
-    )
+    ]
 
 
 def removed(ident: int) -> bytes:

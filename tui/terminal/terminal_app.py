@@ -12,14 +12,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar
 
-from rich.console import Console, RenderableType
-from rich.control import Control
+from rich.console import RenderableType
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
@@ -35,6 +34,7 @@ from ..pictures.canvas import Canvas, Rect, uncovered
 from ..preferences import preferences
 from .console import PrintableConsole
 from .modes import Leaving, borrowed_terminal, end_soon
+from .written import ChangesUpdate, Written
 
 CLEARED = "\x1b[0m\x1b[2J"
 """Clears the app's screen before it is left: tmux shows parts of it again if the window has grown meanwhile."""
@@ -66,6 +66,7 @@ class TerminalDriver(LinuxDriver):
         writer = self._writer_thread
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._active = self._writer_thread is not writer  # a process in the background does not start
+        self._do("forget_screen")
         if self._active and os.isatty(self.fileno) and os.environ.get("TERM") != "linux":
             self.answers.ask()
 
@@ -94,10 +95,16 @@ class TerminalDriver(LinuxDriver):
                 for event in (*(parser.feed(decode(typed)) if typed else ()), *parser.tick()):
                     self.process_message(event)
 
+    def write(self, data: str) -> None:
+        """Write text, and count it."""
+        super().write(data)
+        if self._active and (canvas := getattr(self._app, "canvas", None)) is not None:
+            canvas.wrote(len(data.encode()))
+
     def write_bytes(self, data: bytes) -> None:
         """Write pictures or questions, unless the terminal is left."""
         if self._active:
-            self.write(data.decode("ascii"))
+            super().write(data.decode("ascii"))
 
     def _pictures_removed(self) -> str:
         canvas = getattr(self._app, "canvas", None)
@@ -113,7 +120,10 @@ class TerminalDriver(LinuxDriver):
     def _call(self, name: str, *arguments: object) -> None:
         """Have the app do something in its own thread, which may have ended."""
         with contextlib.suppress(RuntimeError):
-            self._events.call_soon_threadsafe(getattr(self._app, name, lambda *_: None), *arguments)
+            self._events.call_soon_threadsafe(self._do, name, *arguments)
+
+    def _do(self, name: str, *arguments: object) -> None:
+        getattr(self._app, name, lambda *_: None)(*arguments)
 
     def _sigcont_application(self, *_: object) -> None:
         if self._active and self._auto_restart:
@@ -121,20 +131,6 @@ class TerminalDriver(LinuxDriver):
             self._must_signal_resume = True
         if self._must_signal_resume:  # otherwise the app is ending
             super()._sigcont_application()
-
-
-class SpansUpdate(ChopsUpdate):
-    """An update that writes only what it says. Textual writes from the left edge of the widget, also over pictures."""
-
-    def render_segments(self, console: Console) -> str:
-        """Return the text that is written, with its escape sequences."""
-        written: list[str] = []
-        for y, first, last in self.spans:
-            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
-                left, right = max(x, first), min(end, last)
-                if strip is not None and left < right:
-                    written += Control.move_to(left, y).segment.text, strip.crop(left - x, right - x).render(console)
-        return "".join(written)
 
 
 class TerminalApp(FilteredApp):
@@ -145,7 +141,7 @@ class TerminalApp(FilteredApp):
     def __init__(self) -> None:
         super().__init__()
         apply_theme(self)
-        self._abilities = Abilities()
+        self._abilities, self._written, self._drawn_size = Abilities(), Written(), Size(0, 0)
         self.canvas = Canvas(self._write_pictures, self._expect_arrival, self._visible)
         self.error_console = PrintableConsole(stderr=True)  # prints tracebacks after the app has ended
 
@@ -215,13 +211,28 @@ class TerminalApp(FilteredApp):
             covers.append(_rect(spot.intersection(cut)))
         return []
 
+    def forget_screen(self) -> None:
+        """Write everything again: the terminal shows something else now."""
+        self._written.forget()
+        self.canvas.forget()
+
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Draw, and draw the sixels again where there is text now."""
-        if isinstance(renderable, ChopsUpdate):
-            renderable = SpansUpdate(renderable.chops, renderable.spans, renderable.chop_ends)
+        """Draw; with pictures, write only what differs, and draw the sixels again where there is text now."""
+        if self.canvas.mode == "off":
+            self._written.forget()
+            super()._display(screen, renderable)
+            return
+        if self.size != self._drawn_size:
+            self._drawn_size = self.size
+            self.forget_screen()
+        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            update = ChangesUpdate(self._written, renderable)
+            super()._display(screen, update)  # type: ignore[arg-type]
+            self.canvas.overwritten([_rect(place) for place in update.places])
+            return
         super()._display(screen, renderable)
-        if self.canvas.mode == "sixel" and renderable is not None:
-            self.canvas.overwritten(_drawn(renderable, Rect(0, 0, *self.size)))
+        if renderable is not None:
+            self.forget_screen()
 
     def get_driver_class(self) -> type[Driver]:
         """Return `TerminalDriver` where Textual would use its own driver for terminals."""
@@ -247,13 +258,6 @@ def _rect(region: Region) -> Rect:
 def _layers(screen: Screen[Any]) -> Iterable[tuple[Widget, tuple[Region, Region]]]:
     """Return the widgets of a screen that are drawn, the uppermost first. Textual has no public method for this."""
     return screen._compositor.visible_widgets.items()  # noqa: SLF001
-
-
-def _drawn(update: RenderableType, everything: Rect) -> list[Rect]:
-    """Return where an update of the screen draws."""
-    if isinstance(update, ChopsUpdate):
-        return [Rect(first, y, last - first, 1) for y, first, last in update.spans]
-    return [_rect(update.region)] if isinstance(update, LayoutUpdate) else [everything]
 
 
 def run_in_terminal(make: Callable[[], TerminalApp]) -> int:

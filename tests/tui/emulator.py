@@ -31,10 +31,14 @@ MARKS = [
 ]
 
 
+WHOLE = 2
+
+
 class Cells(pyte.Screen):
     """The text; it removes sixels where it is written."""
 
     written: Any = None
+    erased: Any = None
 
     def draw(self, data: str) -> None:
         """Write letters, which are of one column each."""
@@ -42,6 +46,12 @@ class Cells(pyte.Screen):
             if self.written is not None and not unicodedata.combining(letter):
                 self.written(min(self.cursor.x, self.columns - 1), self.cursor.y)
             super().draw(letter)
+
+    def erase_in_display(self, how: int = 0, *arguments: object, **keys: object) -> None:
+        """Erase the text and the sixels."""
+        super().erase_in_display(how, *arguments, **keys)
+        if how == WHOLE and self.erased is not None:
+            self.erased()
 
     def report_device_attributes(self, *_: object, **__: object) -> None:
         """Leave the answers to the emulator."""
@@ -59,7 +69,7 @@ class Emulator:
 
     def __init__(self, columns: int, lines: int, answers: dict[str, bytes], *, kitty: bool = False) -> None:
         self.cells = Cells(columns, lines)
-        self.cells.written = self._erase
+        self.cells.written, self.cells.erased = self._erase, self._erase_all
         self._stream = pyte.ByteStream(self.cells)
         self._answers, self._kitty = answers, kitty
         self._kept, self._parts = b"", b""
@@ -69,6 +79,15 @@ class Emulator:
         self.pixels = np.full((lines * 20, columns * 10, 3), -1, np.int16)
         self.pictures = 0
         self.stray = b""
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Have another size. Pictures stay where they were, as in terminals that do not wrap lines anew."""
+        wide, high = self.cell
+        pixels = np.full((lines * high, columns * wide, 3), -1, np.int16)
+        rows, wides = (min(sizes) for sizes in zip(pixels.shape[:2], self.pixels.shape[:2], strict=True))
+        pixels[:rows, :wides] = self.pixels[:rows, :wides]
+        self.pixels = pixels
+        self.cells.resize(lines, columns)
 
     def feed(self, data: bytes) -> bytes:
         """Show what a program writes; return what the terminal answers."""
@@ -102,8 +121,6 @@ class Emulator:
     def _command(self, keys: dict[str, str], data: bytes) -> bytes:
         if not self._kitty:
             return self._answers.get("refusal", b"")
-        if keys.get("a") == "q":
-            return b"\x1b_Gi=%s;OK\x1b\\" % keys["i"].encode()
         if keys.get("a") == "d":
             self.images.pop(int(keys["i"]), None)
             return b""
@@ -113,8 +130,11 @@ class Emulator:
         if keys.get("m") != "1":
             head = self._head
             shape = int(head["v"]), int(head["s"]), 3
-            pixels = np.frombuffer(zlib.decompress(standard_b64decode(self._parts)), np.uint8).reshape(shape)
+            sent = standard_b64decode(self._parts)
+            pixels = np.frombuffer(zlib.decompress(sent) if head.get("o") == "z" else sent, np.uint8).reshape(shape)
             self.images[int(head["i"])] = pixels, int(head["c"]), int(head["r"])
+            if head.get("q") != "2":
+                return b"\x1b_Gi=%s;OK\x1b\\" % head["i"].encode()
             self.pictures += 1
         return b""
 
@@ -130,6 +150,9 @@ class Emulator:
     def _erase(self, x: int, y: int) -> None:
         wide, high = self.cell
         self.pixels[y * high : (y + 1) * high, x * wide : (x + 1) * wide] = -1
+
+    def _erase_all(self) -> None:
+        self.pixels[:] = -1
 
     def _draw(self, text: str) -> None:
         self.pictures += 1

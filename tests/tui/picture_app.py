@@ -1,4 +1,5 @@
-"""An app with a board of pixels, to be run in a terminal: d opens a dialog, c changes the board, x crashes."""
+"""An app with a board of pixels, to be run in a terminal: d opens a dialog, c changes the board, p turns the page,
+h shows something else, x crashes."""
 
 import sys
 
@@ -69,6 +70,11 @@ class PictureApp(TerminalApp):
             self.push_screen(Dialog())
         elif event.key == "c":
             self.seed += 1
+        elif event.key == "p":
+            self.seed = 2
+            self.query_one(BoardGrid).use(renderer_for(PANEL), 1)
+        elif event.key == "h":
+            self.query_one(BoardGrid).display = not self.query_one(BoardGrid).display
         elif event.key == "q":
             self.exit(0)
         elif event.key == "x":

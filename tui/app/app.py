@@ -503,7 +503,7 @@ class PacApp(TerminalApp):
     def save_picture(self) -> None:
         """Save a picture of the screen."""
         try:
-            path = save_svg(self.screen)
+            path = save_svg(self.screen, self.canvas.visible)
         except OSError as error:
             self.notify(f"cannot write {error.filename}: {error.strerror}", title="Screenshot", severity="error")
         else:

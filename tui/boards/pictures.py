@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...envs.fields import Array
-from ..drawing.styles import GROUND, Row, blank, hex_of
+from ..drawing.styles import GROUND, Row, hex_of
 from ..pictures.canvas import Canvas
 from ..pictures.kitty import placeholders
 from .scale import Renderer, Scale
@@ -38,7 +38,9 @@ class Pictured(Protocol):
 
 
 class PictureRenderer:
-    """Leaves room for pictures: placeholders, or blanks for sixels.
+    """Leaves room for pictures: placeholders, or for sixels blanks that differ from others.
+
+    So where a picture was, a blank of something else is written, which removes its sixels.
 
     Args:
         source: Returns the pixels of boards.
@@ -64,9 +66,9 @@ class PictureRenderer:
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
         """Return one line of text."""
-        if not self._kitty:
-            return (blank(scale.columns),)
         number, line = row.tolist()
+        if not self._kitty:
+            return (Segment(" " * scale.columns, Style(bgcolor=hex_of(GROUND), meta={"picture": number})),)
         style = Style(color=Color.from_ansi(number), bgcolor=hex_of(GROUND))
         return (Segment(placeholders(line, scale.columns, self._canvas.process), style),)
 

@@ -2,6 +2,9 @@
 
 Terminals answer in order, and all of them answer the last question, so it is known when no more answers will come.
 Nothing waits for them: the app begins with half blocks, and shows pictures from when the answers are known.
+
+Terminal.app prints what follows `ESC _` and `ESC P`. So the question about kitty's protocol goes only to terminals that
+have told their version, which it does not.
 """
 
 from __future__ import annotations
@@ -11,15 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from .kitty import passed_through
+from .kitty import passed_through, removed
 
 Mode: TypeAlias = Literal["kitty", "sixel", "off"]
 
-QUESTIONS = b"\x1b[>0q\x1b[16t\x1b[14t\x1b[?1;1;0S\x1b[c"
-"""Its version; the sizes in pixels of a cell and of the window; the number of colors of sixels; its attributes."""
+QUESTIONS = b"\x1b[>0q\x1b[16t\x1b[14t\x1b[c"
+"""Its version; the sizes in pixels of a cell and of the window; its attributes."""
+REGISTERS = b"\x1b[?1;1;0S"
+"""The number of colors of sixels."""
 QUERY = 31
-"""The id of the picture that the question about kitty's protocol names, which no terminal keeps."""
-KITTY = b"\x1b_Gi=%d,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" % QUERY
+"""The id of the picture that the question about kitty's protocol names."""
+KITTY = b"\x1b_Ga=T,U=1,i=%d,t=d,f=24,s=1,v=1,c=1,r=1;AAAA\x1b\\" % QUERY + removed(QUERY)
+"""Shows a pixel by placeholders, of which there are none, and removes it. Warp knows the protocol and refuses these."""
 STATUS = b"\x1b[5n"
 """A question that all terminals answer; the answer shows that everything before it has arrived."""
 LONGEST = 4096
@@ -33,7 +39,7 @@ ANSWER = re.compile(
     rb"|\x1bP>\|(?P<version>[^\x1b]{0,256})\x1b\\"
     rb"|\x1b\[6;(?P<cell>\d{1,5};\d{1,5})t"
     rb"|\x1b\[4;(?P<window>\d{1,5};\d{1,5})t"
-    rb"|\x1b\[\?1;(?P<registers>\d{1,2};\d{1,9}(?:;\d{1,9})?)S"
+    rb"|\x1b\[\?1;(?P<registers>\d{1,2}(?:;\d{1,9}){0,2})S"
     rb"|\x1b\[\?(?P<attributes>[\d;]{1,64})c"
     rb"|\x1b\[(?P<status>[03])n"
 )
@@ -154,9 +160,9 @@ class Answers:
             self.abilities = replace(known, cell=size) if kind == "cell" else replace(known, window=size)
             self._tell()
         elif kind == "registers":
-            status, count = text.split(";")[:2]
-            if status == "0" and int(count) > 1:
-                self.abilities = replace(known, registers=int(count))
+            status, _, count = text.partition(";")
+            if status == "0" and int(count.partition(";")[0] or 0) > 1:
+                self.abilities = replace(known, registers=int(count.partition(";")[0]))
         elif kind == "attributes":
             self._take_attributes(text)
         elif kind == "kitty" and text.startswith(f"i={QUERY};"):
@@ -178,13 +184,12 @@ class Answers:
         self.abilities = replace(self.abilities, sixel=sixel)
         self._asked += 1
         self._waiting += 1
+        question = b""
         if sixel:
-            self._write(STATUS)
-        elif self.abilities.tmux:
-            self._write(passed_through(KITTY) + STATUS)
-        else:
-            # A terminal that prints what it does not know prints it where the next drawing covers it.
-            self._write(b"\x1b7\x1b[H" + KITTY + b"\x1b8" + STATUS)
+            question = REGISTERS
+        elif self.abilities.version:
+            question = passed_through(KITTY) if self.abilities.tmux else KITTY
+        self._write(question + STATUS)
 
     def _tell(self) -> None:
         """Report the abilities, once all of them are known."""

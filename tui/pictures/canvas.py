@@ -23,6 +23,8 @@ SHARE = 0.15
 """Of a core, at most, for encoding pictures."""
 LONGEST, SPARE = 0.25, 4
 """Seconds that one picture may take, or it is sent in fewer pixels; how much less it must take for finer ones."""
+STILL = 0.5
+"""Seconds after which a picture that was sent in fewer pixels is sent in all of them, if it has not changed."""
 PART_LINES = 6
 """Lines of text that a piece of a picture in sixels is high."""
 TMUX_RATE = 256 * 1024
@@ -76,9 +78,16 @@ class Picture(NamedTuple):
     place: Rect
 
 
+class Visible(NamedTuple):
+    """A picture and the parts of its place that nothing covers."""
+
+    picture: Picture
+    parts: Sequence[Rect]
+
+
 @dataclass
 class Drawn:
-    """What the terminal shows of a picture."""
+    """What the terminal shows of a picture: one of `coarse` pixels in both directions, since `at`."""
 
     pixels: NDArray[np.uint8] | None = None
     place: Rect | None = None
@@ -86,6 +95,8 @@ class Drawn:
     colors: Colors = field(default_factory=Colors)
     encoder: Encoder = field(default_factory=Encoder)
     version: int = 0
+    coarse: int = 1
+    at: float = 0.0
 
 
 class Canvas:
@@ -176,6 +187,12 @@ class Canvas:
         self._wanted = pictures
         self.pump()
 
+    @property
+    def visible(self) -> list[Visible]:
+        """The pictures on the screen."""
+        wanted = self._wanted.values() if self.mode != "off" else ()
+        return [Visible(picture, self._visible(self._owner, picture.place)) for picture in wanted]
+
     def arrived(self) -> None:
         """Send more, as the terminal has drawn what was sent."""
         self._pacing.answered()
@@ -234,16 +251,15 @@ class Canvas:
     def _send(self) -> None:
         """Send pieces of pictures. A changed picture is encoded only when there is room for it now."""
         room, written = self._pacing.room, b""
-        pending = sorted(self._wanted, key=lambda number: self._turns.get(number, 0))
         while len(written) < room:
             if not self._pieces:
-                number = next((one for one in pending if self._changed(one, self._wanted[one])), None)
+                number, coarse = self._next()
                 if number is None:
                     break
-                pending.remove(number)
                 self._turns[number] = self._turn = self._turn + 1
-                self._pieces.extend(self._encoded(number, self._wanted[number]))
-                self._choose_pixels(sum(map(len, self._pieces)))
+                self._pieces.extend(self._encoded(number, self._wanted[number], coarse))
+                if coarse == self._coarse:
+                    self._choose_pixels(sum(map(len, self._pieces)))
                 self.sent += bool(self._pieces)
                 continue
             written += self._pieces.popleft()
@@ -252,6 +268,16 @@ class Canvas:
             self._write(written)
             self._pacing.wrote(len(written))
             self._ask()
+
+    def _next(self) -> tuple[int | None, int]:
+        """Return which picture to send, and by how much reduced: a changed one, else one that is not shown whole."""
+        for number in sorted(self._wanted, key=lambda number: self._turns.get(number, 0)):
+            if self._changed(number, self._wanted[number]):
+                return number, self._coarse
+        for number in self._wanted:
+            if self._drawn[number].coarse > 1 and self._clock() - self._drawn[number].at > STILL:
+                return number, 1
+        return None, 1
 
     def _changed(self, number: int, picture: Picture) -> bool:
         drawn = self._drawn.setdefault(number, Drawn())
@@ -269,13 +295,12 @@ class Canvas:
             self._coarse *= 2
         elif count * SPARE * SPARE < most and self._coarse > 1:
             self._coarse //= 2
-            for drawn in self._drawn.values():
-                drawn.pixels = drawn.indices = None
 
-    def _encoded(self, number: int, picture: Picture) -> list[bytes]:
+    def _encoded(self, number: int, picture: Picture, coarse: int) -> list[bytes]:
         """Return the commands that show a picture, in pieces, and note that the terminal shows it."""
         drawn = self._drawn[number]
-        pixels = picture.pixels[:: self._coarse, :: self._coarse]
+        drawn.coarse, drawn.at = coarse, self._clock()
+        pixels = picture.pixels[::coarse, ::coarse]
         if self.mode == "kitty":
             drawn.pixels, drawn.place = picture.pixels, picture.place
             _, _, columns, lines = picture.place

@@ -66,7 +66,7 @@ class TerminalDriver(LinuxDriver):
         writer = self._writer_thread
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._active = self._writer_thread is not writer  # a process in the background does not start
-        self._do("forget_screen")
+        self._do("draw_again")
         if self._active and os.isatty(self.fileno) and os.environ.get("TERM") != "linux":
             self.answers.ask()
 
@@ -211,8 +211,14 @@ class TerminalApp(FilteredApp):
             covers.append(_rect(spot.intersection(cut)))
         return []
 
-    def forget_screen(self) -> None:
-        """Write everything again: the terminal shows something else now."""
+    def draw_again(self) -> None:
+        """Draw everything again, as the terminal has shown something else. Textual does not after a suspension."""
+        self._forget_screen()
+        if self.screen_stack:
+            self.screen.refresh()
+
+    def _forget_screen(self) -> None:
+        """Write everything when it is drawn next."""
         self._written.forget()
         self.canvas.forget()
 
@@ -224,7 +230,7 @@ class TerminalApp(FilteredApp):
             return
         if self.size != self._drawn_size:
             self._drawn_size = self.size
-            self.forget_screen()
+            self._forget_screen()
         if isinstance(renderable, ChopsUpdate | LayoutUpdate):
             update = ChangesUpdate(self._written, renderable)
             super()._display(screen, update)  # type: ignore[arg-type]
@@ -232,7 +238,7 @@ class TerminalApp(FilteredApp):
             return
         super()._display(screen, renderable)
         if renderable is not None:
-            self.forget_screen()
+            self._forget_screen()
 
     def get_driver_class(self) -> type[Driver]:
         """Return `TerminalDriver` where Textual would use its own driver for terminals."""

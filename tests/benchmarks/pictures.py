@@ -31,7 +31,7 @@ from pac.training.bench.facts import Progress, Results
 
 TASK = "ALE/Breakout-v5"
 COLUMNS, LINES, CELL = 200, 60, (10, 20)
-QUESTION = re.compile(rb"\x1b\[(>0q|16t|c|5n)|\x1b_Gi=31,[^\x1b]*\x1b\\")
+QUESTION = re.compile(rb"\x1b\[(>0q|16t|c|5n)|\x1b_Ga=T,U=1,i=31,[^\x1b]*\x1b\\")
 ANSWERS = {
     b">0q": b"\x1bP>|kitty(0.35.2)\x1b\\",
     b"16t": b"\x1b[6;%d;%dt" % CELL[::-1],
@@ -42,7 +42,7 @@ KITTY = b"\x1b_Gi=31;OK\x1b\\"
 SILENT = {b"5n": b"\x1b[0n", b"c": b"\x1b[?62;c"}
 PLAY = "--num-envs", "1", "--trainer", "random"
 """Steps without pauses for learning."""
-PICTURE = b"a=T,U=1"
+PICTURE = b"a=T,U=1,q=2"
 SETTINGS, SHOWN = b",", b"s saves"
 DOWN = b"\x1b[B"
 DESCRIBED = b"auto uses ASCII", b"Use colors", b"Board of one env", b"Boards in the sum"

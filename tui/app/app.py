@@ -54,7 +54,7 @@ from .dialog_opener import DialogOpener
 from .ending import Ending
 from .navigation import TIMELINE, ZOOMS, Navigation
 from .painter import Painter
-from .refresh import BELOW, BUDGET, PICTURES_BUDGET, Rate, RefreshScheduler, interval
+from .refresh import BELOW, BESIDE, BUDGET, PICTURES_BUDGET, Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
 from .state import AppState
 from .threads import CommandThread, SnapshotThread, foreseen
@@ -218,7 +218,8 @@ class PacApp(TerminalApp):
             return
         counting_down = self.training.pending.num_envs is not None
         rate: Rate = "grid" if counting_down else RATES.get(self.state.view, "figures")
-        self.scheduler.below = BELOW if self.canvas.showing and len(self.screen_stack) > 1 else 1.0
+        beside = BELOW if len(self.screen_stack) > 1 else BESIDE
+        self.scheduler.beside = beside if self.canvas.showing else 1.0
         pictures, usual = self.scheduler.pictures_slowdown, self.scheduler.slowdown
         self.set_timer(interval(rate) * (pictures if self.canvas.showing else usual), self._tick)
         self.scheduler.measure(PICTURES_BUDGET if self.canvas.showing else BUDGET)

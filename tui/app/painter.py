@@ -197,7 +197,7 @@ class Painter:
                 debugger.age,
             )
         )
-        if numbers or self._scheduler.below == 1:
+        if numbers or self._scheduler.beside == 1:
             self._draw_timeline(snapshot)
         if numbers:
             self.draw_header()

@@ -11,8 +11,8 @@ from ..preferences import preferences
 BUDGET = 0.035  # of one core; less than the limit of 5 %, since the cost is known only afterwards
 PICTURES_BUDGET = 0.13
 """Of one core, with real pictures on the screen."""
-BELOW = 4.0
-"""How much less often a screen with pictures is drawn below a dialog: Textual draws all of it for each change there."""
+BESIDE, BELOW = 2.0, 4.0
+"""How much less often text is drawn beside pictures; and below a dialog, where Textual draws all for each change."""
 PICTURES_LAST = 4.0
 """How much less often everything else is drawn before pictures are."""
 SLOWEST = 8.0
@@ -33,14 +33,14 @@ class RefreshScheduler:
     Attributes:
         cost: Share of one core that the app used in the last second.
         slowdown: Factor by which parts are drawn less often than the preferences say.
-        below: Factor besides, for what is below a dialog.
+        beside: Factor besides, for text where there are real pictures.
     """
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, cpu: Callable[[], float] = time.process_time
     ) -> None:
         self.cost = 0.0
-        self.slowdown = self.below = 1.0
+        self.slowdown = self.beside = 1.0
         self._clock = clock
         self._cpu = cpu
         self._due: dict[str, float] = {}
@@ -55,7 +55,7 @@ class RefreshScheduler:
             return False
         self._early.discard(part)
         # Half a tick early is better than a whole one late.
-        self._due[part] = now + period * self.slowdown * self.below - interval("environment") / 2
+        self._due[part] = now + period * self.slowdown * self.beside - interval("environment") / 2
         return True
 
     def overdue(self, *parts: str) -> bool:

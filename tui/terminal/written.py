@@ -17,10 +17,10 @@ from textual.strip import Strip
 
 
 class Written:
-    """The segments of each line that the terminal shows, by their first column."""
+    """The segments of each line that the terminal shows, by their first column, with the column behind them."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, dict[int, Segment]] = {}
+        self._lines: dict[int, dict[int, tuple[Segment, int]]] = {}
 
     def forget(self) -> None:
         """Write everything again."""
@@ -28,23 +28,26 @@ class Written:
 
     def changed(self, y: int, x: int, strips: Iterable[Strip]) -> Iterator[tuple[int, Strip]]:
         """Note that a line shows these strips from a column on; yield what must be written, and where."""
-        before, new = self._lines.get(y, {}), dict[int, Segment]()
+        before, new = self._lines.get(y, {}), dict[int, tuple[Segment, int]]()
         left, begin = x, x
         run: list[Segment] = []
         for segment in (segment for strip in strips for segment in strip):
-            new[x] = segment
-            if before.get(x) == segment:
+            end = x + (len(segment.text) if segment.text.isascii() else segment.cell_length)
+            new[x] = shown = segment, end
+            if before.get(x) == shown:
                 if run:
                     yield begin, Strip(run)
                 run = []
             else:
                 begin = begin if run else x
                 run.append(segment)
-            x += segment.cell_length
+            x = end
         if run:
             yield begin, Strip(run)
-        beside = {at: old for at, old in before.items() if at + old.cell_length <= left or at >= x}
-        self._lines[y] = beside | new
+        if before.keys() == new.keys():
+            self._lines[y] = new
+        else:
+            self._lines[y] = {at: old for at, old in before.items() if old[1] <= left or at >= x} | new
 
 
 class ChangesUpdate(CompositorUpdate):

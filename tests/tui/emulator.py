@@ -75,8 +75,8 @@ class Emulator:
         self._kept, self._parts = b"", b""
         self._head: dict[str, str] = {}
         self.images: dict[int, tuple[np.ndarray, int, int]] = {}
-        self.cell = 10, 20
-        self.pixels = np.full((lines * 20, columns * 10, 3), -1, np.int16)
+        self.cell = wide, high = 5, 10
+        self.pixels = np.full((lines * high, columns * wide, 3), -1, np.int16)
         self.pictures = 0
         self.stray = b""
 

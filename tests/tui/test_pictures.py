@@ -17,14 +17,16 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 
 from pac.tui.pictures.answers import KITTY, QUESTIONS, STATUS, Abilities, Answers
-from pac.tui.pictures.canvas import Picture, Rect, Visible, uncovered
-from pac.tui.pictures.kitty import PLACEHOLDER, passed_through, placeholders
-from pac.tui.pictures.pacing import LEAST, Pacing
+from pac.tui.pictures.canvas import Canvas, PlacedPicture, Rect, Visible, uncovered
+from pac.tui.pictures.kitty import BROKEN_OFF, CHUNK, PLACEHOLDER, passed_through, placeholders
+from pac.tui.pictures.pacing import FIRST, LEAST, Pacing
 from pac.tui.pictures.sixel import Colors, Encoder
 from pac.tui.terminal.svg import svg_of
+from pac.tui.terminal.written import Written
 
 from .emulator import Emulator, sixels
 from .picture_app import board
@@ -170,7 +172,7 @@ def test_the_saved_screen_has_its_pictures():
     pixels = board(1)
     lines = [Strip([Segment("│"), Segment(placeholders(line, 4, 0)), Segment("│")]) for line in range(3)]
     place = Rect(1, 0, 4, 3)
-    document = svg_of(lines, [Visible(Picture(pixels, place), uncovered(place, place, [Rect(3, 1, 2, 2)]))])
+    document = svg_of(lines, [Visible(PlacedPicture(pixels, place), uncovered(place, place, [Rect(3, 1, 2, 2)]))])
     assert PLACEHOLDER not in document
     root = ET.fromstring(document)
     name = "{http://www.w3.org/2000/svg}"
@@ -180,6 +182,47 @@ def test_the_saved_screen_has_its_pictures():
         data = standard_b64decode(image.get("href", "").partition(",")[2])
         lines_of_bytes = np.frombuffer(zlib.decompress(data[data.index(b"IDAT") + 4 : -16]), np.uint8).reshape(30, 121)
         assert np.array_equal(lines_of_bytes[:, 1:].reshape(30, 40, 3), pixels)
+
+
+def test_pictures_go_in_pieces_and_those_between_are_left_out():
+    """A large picture is sent as far as there is room; of those that follow meanwhile, only the newest is sent."""
+    terminal, sent = Emulator(80, 30, {}, kitty=True), []
+    pictures = np.random.default_rng(0).integers(0, 256, (10, 100, 150, 3), dtype=np.uint8)
+    canvas = Canvas(sent.append, lambda: None, lambda _, place: [place])
+    canvas.use("kitty", Abilities(kitty=True), (10, 20))
+    number, place = canvas.number(None, 0), Rect(0, 0, 20, 10)
+    for pixels in pictures:
+        canvas.show(None, {number: PlacedPicture(pixels, place)})
+        time.sleep(0.03)  # encoding takes only a share of the time
+    assert len(b"".join(sent)) < FIRST + 2 * CHUNK
+    assert canvas.removing.startswith(BROKEN_OFF)
+    for _ in range(100):
+        terminal.feed(b"".join(sent))
+        if not sent:
+            break
+        sent.clear()
+        canvas.arrived()
+        time.sleep(0.03)
+    assert terminal.pictures == 2
+    assert np.array_equal(terminal.images[number][0], pictures[-1])
+    assert not canvas.removing.startswith(BROKEN_OFF)
+
+
+def test_only_what_differs_is_written():
+    """Segments that the terminal shows already are left out, until something else is written over them."""
+    written, red = Written(), Style(color="red")
+    line = [Segment("one", red), Segment("two"), Segment("three", red)]
+
+    def changes(x: int, *segments: Segment) -> list[tuple[int, str]]:
+        return [(at, strip.text) for at, strip in written.changed(0, x, [Strip(segments)])]
+
+    assert changes(0, *line) == [(0, "onetwothree")]
+    assert changes(0, *line) == []
+    assert changes(0, line[0], Segment("TWO"), line[2]) == [(3, "TWO")]
+    assert changes(2, Segment("xy")) == [(2, "xy")]
+    assert changes(0, line[0], Segment("TWO"), line[2]) == [(0, "oneTWO")]
+    written.forget()
+    assert changes(0, *line) == [(0, "onetwothree")]
 
 
 def test_what_covers_a_board_is_left_out():
@@ -229,7 +272,7 @@ def test_an_unanswering_terminal_gets_little():
     assert pacing.limit() == LEAST
 
 
-ANSWERS = {"cell": b"\x1b[6;20;10t", "window": b"\x1b[4;600;800t"}
+ANSWERS = {"cell": b"\x1b[6;10;5t", "window": b"\x1b[4;300;400t"}
 KITTY_ANSWERS = {**ANSWERS, "version": version(b"kitty(0.35.2)"), "attributes": b"\x1b[?62;c"}
 TMUX_ANSWERS = {**ANSWERS, "version": version(b"tmux 3.4"), "attributes": b"\x1b[?1;2c", "passes": b"1"}
 SIXEL_ANSWERS = {**ANSWERS, "version": version(b"foot(1.16.2)"), "attributes": b"\x1b[?62;4;22c"}
@@ -282,13 +325,14 @@ class Shown:
         ys, xs = np.nonzero(self.terminal.pixels[..., 0] >= 0)
         if not len(ys):
             return False
-        top, left, bottom, right = 1, int(xs.min()) // 10, 19, int(xs.max()) // 10 + 1
-        area = self.terminal.pixels[top * 20 : bottom * 20, left * 10 : right * 10]
+        wide, high = self.terminal.cell
+        top, left, bottom, right = 1, int(xs.min()) // wide, 19, int(xs.max()) // wide + 1
+        area = self.terminal.pixels[top * high : bottom * high, left * wide : right * wide]
         rows = np.arange(len(area)) * len(pixels) // len(area)
         columns = np.arange(area.shape[1]) * pixels.shape[1] // area.shape[1]
         wanted = np.rint(pixels.astype(float) * 100 / 255).astype(int)[rows][:, columns]
         for y, x in hidden:
-            wanted[(y - top) * 20 : (y - top + 1) * 20, (x - left) * 10 : (x - left + 1) * 10] = -1
+            wanted[(y - top) * high : (y - top + 1) * high, (x - left) * wide : (x - left + 1) * wide] = -1
         return np.array_equal(area, wanted)
 
     def _shows_kitty(self, pixels: np.ndarray, hidden: set[tuple[int, int]]) -> bool:

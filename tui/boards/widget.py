@@ -17,7 +17,7 @@ from textual.timer import Timer
 from ...envs.fields import Array
 from ..drawing.styles import ACCENT, LINE, SIGNS, SOFT, TEXT, Row, blank, fit, padded, style_of, styled
 from ..drawing.widgets import LineWidget
-from ..pictures.canvas import Canvas, Picture, Rect
+from ..pictures.canvas import Canvas, PlacedPicture, Rect
 from .layout import GAP, NONE, GridLayout, Notes, best_layout, cut_layout
 from .pictures import MOST_PICTURES, PictureRenderer, pictured
 from .scale import Renderer, Scale
@@ -206,14 +206,14 @@ class BoardGrid(LineWidget):
         grid, canvas = self._grid_layout, self._canvas
         if grid is None or canvas is None:
             return
-        found: dict[int, Picture] = {}
+        found: dict[int, PlacedPicture] = {}
         if isinstance(self._renderer, PictureRenderer):
             left, top = self.region.offset
             for index, pixels in enumerate(self._renderer.images(boards)):
                 if not self._borders[index].message:
                     x, y = grid.place(index)
                     place = Rect(left + x + 1, top + y + 1, grid.scale.columns, grid.scale.lines)
-                    found[canvas.number(self, index)] = Picture(pixels, place)
+                    found[canvas.number(self, index)] = PlacedPicture(pixels, place)
         canvas.show(self, found)
 
     def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:

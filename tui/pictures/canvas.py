@@ -71,7 +71,7 @@ def uncovered(place: Rect, clip: Rect, covers: Iterable[Rect]) -> list[Rect]:
     return parts
 
 
-class Picture(NamedTuple):
+class PlacedPicture(NamedTuple):
     """Pixels `(H, W, 3)` in cells of the screen."""
 
     pixels: NDArray[np.uint8]
@@ -81,7 +81,7 @@ class Picture(NamedTuple):
 class Visible(NamedTuple):
     """A picture and the parts of its place that nothing covers."""
 
-    picture: Picture
+    picture: PlacedPicture
     parts: Sequence[Rect]
 
 
@@ -122,7 +122,7 @@ class Canvas:
         self._process = os.getpid() % 255 + 1
         self._numbers: dict[tuple[Hashable, int], int] = {}
         self._owner: Hashable = None
-        self._wanted: dict[int, Picture] = {}
+        self._wanted: dict[int, PlacedPicture] = {}
         self._drawn: dict[int, Drawn] = {}
         self._pacing = Pacing()
         self._pieces: deque[bytes] = deque()
@@ -179,7 +179,7 @@ class Canvas:
             self.forget()
         return self._numbers.setdefault((owner, index), kitty.FIRST + len(self._numbers))
 
-    def show(self, owner: Hashable, pictures: dict[int, Picture]) -> None:
+    def show(self, owner: Hashable, pictures: dict[int, PlacedPicture]) -> None:
         """Show these pictures by their numbers, and none of other owners."""
         if owner != self._owner:
             self._owner = owner
@@ -279,7 +279,7 @@ class Canvas:
                 return number, 1
         return None, 1
 
-    def _changed(self, number: int, picture: Picture) -> bool:
+    def _changed(self, number: int, picture: PlacedPicture) -> bool:
         drawn = self._drawn.setdefault(number, Drawn())
         if drawn.pixels is None or drawn.place is None:
             return True
@@ -296,7 +296,7 @@ class Canvas:
         elif count * SPARE * SPARE < most and self._coarse > 1:
             self._coarse //= 2
 
-    def _encoded(self, number: int, picture: Picture, coarse: int) -> list[bytes]:
+    def _encoded(self, number: int, picture: PlacedPicture, coarse: int) -> list[bytes]:
         """Return the commands that show a picture, in pieces, and note that the terminal shows it."""
         drawn = self._drawn[number]
         drawn.coarse, drawn.at = coarse, self._clock()
@@ -311,7 +311,7 @@ class Canvas:
     def _wrapped(self, commands: bytes) -> bytes:
         return kitty.passed_through(commands) if self._tmux else commands
 
-    def _sixels(self, drawn: Drawn, picture: Picture, pixels: NDArray[np.uint8]) -> list[bytes]:
+    def _sixels(self, drawn: Drawn, picture: PlacedPicture, pixels: NDArray[np.uint8]) -> list[bytes]:
         """Return those visible parts of a picture that have changed, as sixels at their places."""
         if drawn.colors.most != self._registers:
             drawn.colors = Colors(self._registers)

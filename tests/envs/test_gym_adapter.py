@@ -148,14 +148,11 @@ def test_one_picture_is_drawn_in_large_on_request():
     assert task.large is not None
     assert buffers["large"].shape == (1, 1, 200, 300, 3)
     buffers["looked_at"][0] = LIMITED
-    environments.step(0)
+    environments.reset(np.zeros(2, np.bool_), 0)
     assert buffers["picture"].any()
     assert not buffers["large"].any()
     buffers["looked_at"][0, 1] = LIMITED_LARGE
-    for _ in range(2000):
-        environments.step(0)
-        if not buffers["looked_at"][0, 1]:
-            break
+    environments.reset(np.zeros(2, np.bool_), 0)  # draws at once what is requested
     red, blue = buffers["large"][0, 0, :100], buffers["large"][0, 0, 100:]
     assert (red == (255, 0, 0)).all()
     assert (blue == (0, 0, 200)).all()

@@ -69,6 +69,11 @@ class Preferences(BaseModel):
         description="auto uses ASCII on the Linux console and Unicode elsewhere.",
     )
     color: bool = Field(True, description="Use colors. The variable NO_COLOR turns them off, too.")
+    pictures: Literal["auto", "kitty", "sixel", "off"] = Field(
+        "auto",
+        description="How boards of pixels are shown in terminals that show pictures: auto asks the terminal, off uses "
+        "half blocks.",
+    )
     signal: Literal["off", "bell", "desktop"] = Field(
         "off",
         description="How the app signals warnings and errors beside showing them: the bell, or a notification "

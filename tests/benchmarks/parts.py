@@ -49,6 +49,11 @@ COMPARISONS = {
         {"seconds": 3.0, "rounds": 2, "presses": 10},
         "Measure a session shown through a relay: bandwidth, time from a key press to the screen, training speed.",
     ),
+    "pictures": Benchmark(
+        "tests.benchmarks.pictures:measure_pictures",
+        {"seconds": 3.0, "presses": 5, "steps": 2_000, "rounds": 1},
+        "Show Breakout in real pictures: how many, what they cost, and how soon keys are answered on a slow line.",
+    ),
     "openings": Benchmark(
         "tests.benchmarks.openings:measure_openings",
         {"rounds": 10},

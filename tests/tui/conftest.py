@@ -47,7 +47,7 @@ class Hasty(RefreshScheduler):
         super().__init__()
         self.slowdown = 0.1
 
-    def measure(self):
+    def measure(self, budget: float = 0.0):
         """Keep the rates."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -56,7 +57,7 @@ from .dialog_opener import DialogOpener
 from .ending import Ending
 from .navigation import TIMELINE, ZOOMS, Navigation
 from .painter import Painter
-from .refresh import Rate, RefreshScheduler, interval
+from .refresh import BELOW, BESIDE, BUDGET, PICTURES_BUDGET, Rate, RefreshScheduler, interval
 from .session_commands import SessionCommands
 from .state import AppState
 from .threads import CommandThread, SnapshotThread, foreseen
@@ -177,6 +178,7 @@ class PacApp(TerminalApp):
         use(wanted)
         self._bindings = BindingsMap(bindings())
         change_theme(self)
+        self.choose_pictures()
         self.painter.restyle(colors=colors_distinguish(self))
         self.refresh_now()
 
@@ -227,11 +229,16 @@ class PacApp(TerminalApp):
             return
         counting_down = self.training.pending.num_envs is not None
         rate: Rate = "grid" if counting_down else RATES.get(self.state.view, "figures")
-        self.set_timer(interval(rate) * self.scheduler.slowdown, self._tick)
-        self.scheduler.measure()
+        beside = BELOW if len(self.screen_stack) > 1 else BESIDE
+        self.scheduler.beside = beside if self.canvas.showing else 1.0
+        pictures, usual = self.scheduler.pictures_slowdown, self.scheduler.slowdown
+        self.set_timer(interval(rate) * (pictures if self.canvas.showing else usual), self._tick)
+        self.scheduler.measure(PICTURES_BUDGET if self.canvas.showing else BUDGET)
         self.training.restart_if_due()
         self._follow_script()
         self.state.starting = self.connection.starting.text
+        if self.canvas.busy:
+            return  # what is on its way comes first, so that a key's answer does not wait behind newer text
         self._request()
         if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", OTHER_RUNS):
             self._read_runs()
@@ -256,7 +263,10 @@ class PacApp(TerminalApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
-        request = replace(self.painter.request(), episodes=isinstance(self.screen, EpisodesDialog))
+        snapshot = self.state.snapshot
+        here = snapshot is not None and snapshot.description.host == socket.gethostname()  # a relay carries little
+        episodes = isinstance(self.screen, EpisodesDialog)
+        request = replace(self.painter.request(), episodes=episodes, large=here and self.canvas.mode != "off")
         if request != self._requested:
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
@@ -542,7 +552,7 @@ class PacApp(TerminalApp):
     def save_picture(self) -> None:
         """Save a picture of the screen."""
         try:
-            path = save_svg(self.screen)
+            path = save_svg(self.screen, self.canvas.visible)
         except OSError as error:
             self.notify(f"cannot write {error.filename}: {error.strerror}", title="Screenshot", severity="error")
         else:

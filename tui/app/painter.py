@@ -197,7 +197,8 @@ class Painter:
                 debugger.age,
             )
         )
-        self._draw_timeline(snapshot)
+        if numbers or self._scheduler.beside == 1:
+            self._draw_timeline(snapshot)
         if numbers:
             self.draw_header()
 

@@ -13,7 +13,7 @@ from ...training.telemetry.description import ShapedPanel
 from ..drawing.styles import GROUND, Row, mixed, palette
 from .scale import Scale
 
-FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -6, -8)
+FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -5, -6, -8, -10, -12, -16)
 """By how much an image is enlarged; -2 is half of its size."""
 MAX_CACHED = 8192
 BRIGHT_IMAGE = 160
@@ -79,7 +79,12 @@ class PixelRenderer:
         height, width, _ = panel.shape
         self._styles: dict[bytes, Style] = {}
         self._dimmed: bool | None = None
+        self.size = height, width
         self.scales = image_scales(height, width)
+
+    def images(self, boards: Array) -> Array:
+        """Return the pixels, of which the terminal shows each if it can."""
+        return boards
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return pixels `(count, lines, columns, 6)`: the upper and lower color of every character."""

@@ -35,7 +35,13 @@ class ShadeRenderer:
         height, self._width = panel.shape
         self._colors, self._shades = colors, panel.colors or SHADE_COLORS
         self._inverted = brightness(self._shades[0]) > brightness(self._shades[-1])
+        self.size = height, self._width
         self.scales = image_scales(height, self._width)
+
+    def images(self, boards: Array) -> Array:
+        """Return pixels `(count, H, W, 3)` in the colors of the shades."""
+        shades = np.array([list(bytes.fromhex(color[1:])) for color in self._shades], np.uint8)
+        return shades[unpack_pixels(boards, self._width)]
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return levels of brightness `(count, lines, columns, 2)`: upper and lower pixel of every character."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,14 +12,19 @@ from textual.events import Click, Resize
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
 from ...envs.fields import Array
 from ..drawing.styles import ACCENT, LINE, SIGNS, SOFT, TEXT, Row, blank, fit, padded, style_of, styled
 from ..drawing.widgets import LineWidget
+from ..pictures.canvas import Canvas, PlacedPicture, Rect
 from .layout import GAP, NONE, GridLayout, Notes, best_layout, cut_layout
+from .pictures import MOST_PICTURES, PictureRenderer, pictured
 from .scale import Renderer, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
+TEXT_PERIOD, BELOW_PERIOD = 0.25, 1.0
+"""Seconds between two changes of the borders of pictures, and of those below a dialog."""
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
 
 
@@ -64,12 +70,17 @@ class BoardGrid(LineWidget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
+        self._plain: Renderer | None = None
         self._renderer: Renderer | None = None
+        self._fits: dict[tuple[int, int], GridLayout] = {}
         self._count, self._notes = 1, NONE
         self._grid_layout: GridLayout | None = None
         self._rows = NO_BOARDS
         self._borders: Sequence[BoardBorder] = ()
         self._edges: list[tuple[Row, Row, Row, Row]] = []
+        self._newest: Sequence[BoardBorder] = ()
+        self._next_text = 0.0
+        self._late: Timer | None = None
 
     @property
     def grid_layout(self) -> GridLayout | None:
@@ -83,19 +94,42 @@ class BoardGrid(LineWidget):
 
     def use(self, renderer: Renderer, count: int, notes: Notes = NONE) -> None:
         """Set the renderer, the number of boards that should fit, and the notes below each if there is room."""
-        if renderer is not self._renderer or (count, notes) != (self._count, self._notes):
-            if renderer is not self._renderer:
-                self._grid_layout = None  # its scale is one of the other renderer
-            self._renderer, self._count, self._notes = renderer, count, notes
+        if renderer is not self._plain or (count, notes) != (self._count, self._notes):
+            many = (count > MOST_PICTURES) != (self._count > MOST_PICTURES)
+            before, self._plain = self._plain, renderer
+            self._count, self._notes = count, notes
+            self._fits = {}
+            if renderer is not before or many:
+                self._choose_renderer()
             self._forget()
             self._refit()
+
+    def change_pictures(self) -> None:
+        """Draw as the terminal is now known to show pictures."""
+        if self._plain is not None:
+            self._choose_renderer()
+            self._forget()
+            self._refit()
+
+    def _choose_renderer(self) -> None:
+        assert self._plain is not None
+        self._renderer = pictured(self._plain, self._canvas, self, self._count)
+        self._fits = {}
+        self._grid_layout = None  # its scale is one of the other renderer
+
+    @property
+    def _canvas(self) -> Canvas | None:
+        """The pictures of the terminal; an app that is not shown in one has none."""
+        return getattr(self.app, "canvas", None)
 
     def fit_within(self, width: int, height: int) -> GridLayout | None:
         """Return the layout for an area of this size."""
         if self._renderer is None or not (width and height):
             return None
-        found = best_layout(self._renderer.scales, self._count, width, height, self._notes)
-        return found if found.page else cut_layout(self._renderer.scales, height)
+        if (width, height) not in self._fits:
+            found = best_layout(self._renderer.scales, self._count, width, height, self._notes)
+            self._fits[width, height] = found if found.page else cut_layout(self._renderer.scales, height)
+        return self._fits[width, height]
 
     def on_resize(self, event: Resize) -> None:
         """Choose the layout for the new size."""
@@ -124,17 +158,63 @@ class BoardGrid(LineWidget):
         if not count:
             return
         rows = self._renderer.prepare(boards[:count], self._grid_layout.scale)
-        borders = borders[:count]
+        borders = self._borders_due(borders[:count])
         before, self._rows = self._rows, rows
         if rows.shape != before.shape or len(self._edges) != count:
             self._edges = [_edges(border, self._grid_layout.scale) for border in borders]
             self._borders = borders
             self.refresh()
+            self._show_pictures(boards[:count])
             return
         reach = np.zeros(self._grid_layout.rows * self._grid_layout.tile[1], np.intp)
         self._compare_boards(before, rows, reach)
         self._compare_borders(borders, reach)
         self._redraw(reach)
+        self._show_pictures(boards[:count])
+
+    def _borders_due(self, borders: Sequence[BoardBorder]) -> Sequence[BoardBorder]:
+        """Return the borders to draw. Those of pictures change a few times a second: lines cost more than pictures.
+
+        Under a dialog, they change less often still, since Textual draws the whole screen for each change there.
+        """
+        self._newest = borders
+        if not isinstance(self._renderer, PictureRenderer) or len(borders) != len(self._borders):
+            return borders
+        same = all(
+            (old.selected, old.notes, old.message) == (new.selected, new.notes, new.message)
+            for old, new in zip(self._borders, borders, strict=True)
+        )
+        same = same or self.app.screen is not self.screen
+        now = time.monotonic()
+        if not same or now >= self._next_text:
+            self._next_text = now + (TEXT_PERIOD if self.app.screen is self.screen else BELOW_PERIOD)
+            return borders
+        if self._late is None:
+            self._late = self.set_timer(self._next_text - now, self._show_late)
+        return self._borders
+
+    def _show_late(self) -> None:
+        """Draw the newest borders, if no later pictures came with them."""
+        self._late = None
+        if self._grid_layout is not None and len(self._newest) == len(self._borders) == len(self._edges):
+            reach = np.zeros(self._grid_layout.rows * self._grid_layout.tile[1], np.intp)
+            self._compare_borders(self._newest, reach)
+            self._redraw(reach)
+
+    def _show_pictures(self, boards: Array) -> None:
+        """Show the boards as pictures, but for those that have a message in their place."""
+        grid, canvas = self._grid_layout, self._canvas
+        if grid is None or canvas is None:
+            return
+        found: dict[int, PlacedPicture] = {}
+        if isinstance(self._renderer, PictureRenderer):
+            left, top = self.region.offset
+            for index, pixels in enumerate(self._renderer.images(boards)):
+                if not self._borders[index].message:
+                    x, y = grid.place(index)
+                    place = Rect(left + x + 1, top + y + 1, grid.scale.columns, grid.scale.lines)
+                    found[canvas.number(self, index)] = PlacedPicture(pixels, place)
+        canvas.show(self, found)
 
     def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:
         """Write into `reach`, for every line, up to which column the boards differ."""
@@ -162,6 +242,11 @@ class BoardGrid(LineWidget):
                 new.notes,
                 new.message,
             )
+            text = (old.notes, old.message) != (new.notes, new.message)
+            if sides and not text and isinstance(self._renderer, PictureRenderer):
+                # The cells of a picture are many bytes, and drawing text there would remove sixels.
+                self.refresh(Region(x, y + 1, 1, tall - 2), Region(x + wide - 1, y + 1, 1, tall - 2))
+                sides = False
             lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
             np.maximum(lines, x + wide, out=lines)
         self._borders = borders

@@ -73,6 +73,7 @@ def _settings() -> list[Setting]:
             Setting(("rates", name), f"rate: {name}", RATES, f"Hz. {field.description}", " Hz")
             for name, field in Rates.model_fields.items()
         ),
+        Setting(("pictures",), "pictures", ("auto", "kitty", "sixel", "off"), about["pictures"]),
         Setting(("signal",), "signal", ("off", "bell", "desktop"), about["signal"]),
         *(
             Setting(

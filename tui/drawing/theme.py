@@ -18,6 +18,7 @@ from textual.filter import LineFilter, Monochrome
 from textual.theme import Theme
 
 from ...training.doctor import in_tmux, tmux_passes_on
+from ..pictures.kitty import is_placeholder
 from ..preferences import preferences
 from .nearest import LegibleFilter, NearestFilter
 from .palettes import PALETTES
@@ -75,7 +76,7 @@ class PrintableFilter(LineFilter):
         """Return the segments of a line, with question marks in place of other characters."""
         return [
             segment
-            if segment.control or segment.text.isprintable()
+            if segment.control or segment.text.isprintable() or is_placeholder(segment.text)
             else segment._replace(text=_only_printable(segment.text))
             for segment in segments
         ]

@@ -31,6 +31,16 @@ saving_here = threading.Event()
 """Set while this process saves a training after it has lost its terminal; it may take longer then."""
 
 
+class Leaving:
+    """What else must be undone in the terminal.
+
+    Attributes:
+        commands: They are written before the screen is left: of pictures, which terminals keep.
+    """
+
+    commands = b""
+
+
 class NoTerminal(BadParameter):
     """The app was started without a terminal."""
 
@@ -132,7 +142,7 @@ def _leave_screen(attributes: list[Any] | None) -> None:
     _restore(attributes)
     with contextlib.suppress(OSError):
         if attributes is not None:
-            os.write(1, LEAVE_SCREEN)
+            os.write(1, Leaving.commands + LEAVE_SCREEN)
 
 
 @cache

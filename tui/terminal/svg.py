@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import standard_b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -16,6 +17,9 @@ from textual.strip import Strip
 
 from ..boards.cells import QUADRANTS
 from ..drawing.styles import GROUND, TEXT, hex_of
+from ..pictures.canvas import Visible
+from ..pictures.kitty import PLACEHOLDER
+from ..pictures.png import png
 
 WIDTH, HEIGHT = 8.4, 17.0
 SIZE, BASELINE = 14, 12.9
@@ -76,27 +80,49 @@ def stacked_lines(screens: Sequence[Screen[Any]]) -> list[Strip]:
     return lines
 
 
-def save_svg(screen: Screen[Any]) -> Path:
-    """Write what is shown as an SVG into the working directory, named after the time; return its path."""
+def save_svg(screen: Screen[Any], pictures: Sequence[Visible] = ()) -> Path:
+    """Write what is shown as an SVG into the working directory, named after the time; return its path.
+
+    Args:
+        screen: The uppermost screen.
+        pictures: The real pictures on it.
+    """
     path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
     try:
-        picture = svg_of(stacked_lines(screen.app.screen_stack))
+        picture = svg_of(stacked_lines(screen.app.screen_stack), pictures)
     except AttributeError:  # another version of Textual
         picture = screen.app.export_screenshot()
     path.write_text(picture)
     return path
 
 
-def svg_of(lines: Sequence[Strip]) -> str:
-    """Return the lines of a screen as an SVG document."""
+def svg_of(lines: Sequence[Strip], pictures: Sequence[Visible] = ()) -> str:
+    """Return the lines of a screen, and the real pictures on it, as an SVG document."""
     columns = max((line.cell_length for line in lines), default=0)
     width, height = columns * WIDTH + 2 * MARGIN, len(lines) * HEIGHT + 2 * MARGIN
     shapes = "\n".join(shape for y, line in enumerate(lines) for shape in _line(line, MARGIN + y * HEIGHT))
+    images = "\n".join(image for visible in pictures for image in _images(visible))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.1f} {height:.1f}" width="{width:.1f}" '
         f'height="{height:.1f}">\n<rect width="100%" height="100%" rx="8" fill="{hex_of(GROUND)}"/>\n'
-        f'<g font-family="{FONT}" font-size="{SIZE}" xml:space="preserve">\n{shapes}\n</g>\n</svg>\n'
+        f'<g font-family="{FONT}" font-size="{SIZE}" xml:space="preserve">\n{shapes}\n</g>\n{images}</svg>\n'
     )
+
+
+def _images(visible: Visible) -> Iterator[str]:
+    """Yield the visible parts of a picture, each as a window on the whole."""
+    (pixels, place), parts = visible
+    height, width, _ = pixels.shape
+    across, down = width / place.width, height / place.height
+    data = standard_b64encode(png(pixels)).decode()
+    image = f'<image width="{width}" height="{height}" href="data:image/png;base64,{data}"/>'
+    for x, y, columns, lines in parts:
+        window = f"{(x - place.x) * across:.2f} {(y - place.y) * down:.2f} {columns * across:.2f} {lines * down:.2f}"
+        yield (
+            f'<svg x="{MARGIN + x * WIDTH:.1f}" y="{MARGIN + y * HEIGHT:.1f}" width="{columns * WIDTH:.1f}" '
+            f'height="{lines * HEIGHT:.1f}" viewBox="{window}" preserveAspectRatio="none" '
+            f'style="image-rendering:pixelated">{image}</svg>'
+        )
 
 
 def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
@@ -104,6 +130,9 @@ def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
     front: list[str] = []
     left, usual = float(MARGIN), hex_of(GROUND)
     for text, style, _ in line:
+        if text.startswith(PLACEHOLDER):
+            left += text.count(PLACEHOLDER) * WIDTH
+            continue
         color, ground = colors(style or Style())
         wide = len(text) * WIDTH
         if ground != usual:

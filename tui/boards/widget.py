@@ -23,8 +23,8 @@ from .pictures import MOST_PICTURES, PictureRenderer, pictured
 from .scale import Renderer, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
-TEXT_PERIOD, BELOW_PERIOD = 0.2, 1.0
-"""Seconds between two changes of the text around pictures, and of that below a dialog."""
+TEXT_PERIOD, BELOW_PERIOD = 0.25, 1.0
+"""Seconds between two changes of the borders of pictures, and of those below a dialog."""
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
 
 
@@ -173,7 +173,7 @@ class BoardGrid(LineWidget):
         self._show_pictures(boards[:count])
 
     def _borders_due(self, borders: Sequence[BoardBorder]) -> Sequence[BoardBorder]:
-        """Return the borders to draw. What those of pictures say changes a few times a second: text costs more to draw.
+        """Return the borders to draw. Those of pictures change a few times a second: lines cost more than pictures.
 
         Under a dialog, they change less often still, since Textual draws the whole screen for each change there.
         """
@@ -181,7 +181,7 @@ class BoardGrid(LineWidget):
         if not isinstance(self._renderer, PictureRenderer) or len(borders) != len(self._borders):
             return borders
         same = all(
-            old._replace(captions=()) == new._replace(captions=())
+            (old.selected, old.notes, old.message) == (new.selected, new.notes, new.message)
             for old, new in zip(self._borders, borders, strict=True)
         )
         same = same or self.app.screen is not self.screen

@@ -186,7 +186,7 @@ def test_the_saved_screen_has_its_pictures():
 
 def test_pictures_go_in_pieces_and_those_between_are_left_out():
     """A large picture is sent as far as there is room; of those that follow meanwhile, only the newest is sent."""
-    terminal, sent = Emulator(80, 30, {}, kitty=True), []
+    terminal, sent = Emulator(80, 30, {}, kitty=True), list[bytes]()
     pictures = np.random.default_rng(0).integers(0, 256, (10, 100, 150, 3), dtype=np.uint8)
     canvas = Canvas(sent.append, lambda: None, lambda _, place: [place])
     canvas.use("kitty", Abilities(kitty=True), (10, 20))

@@ -234,6 +234,7 @@ class Canvas:
         """Return these commands, and forget the pictures."""
         commands = self.removing
         self.forget()
+        self._pacing = Pacing(most=TMUX_RATE if self._tmux else None)  # answers may be lost meanwhile
         self._drawn, self._open = {}, False
         self._pieces.clear()
         return commands

@@ -28,11 +28,12 @@ GOLDEN, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111E
 """The constants of SplitMix64 (Steele, Lea, Flood, 2014)."""
 
 LAST, LAST_DRAWN, LOOKED_AT = "final_", "final_drawn", "looked_at"
+"""The prefix of the names of last boards; the field that requests them; the field that requests boards."""
+LARGE = "large"
+"""The field of one environment's picture in all its pixels."""
 LIMITED, LIMITED_LARGE = 2, 3
 """In the field `looked_at`: a board is requested, but drawing may be put off to limit its share of the time; or so,
 together with the picture in the field `large`."""
-LARGE = "large"
-"""The prefix of the names of last boards; the field that requests them; the field that requests boards."""
 ASKED = -1
 """In `final_drawn`: last boards are requested, and there are none yet."""
 

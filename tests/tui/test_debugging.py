@@ -97,18 +97,6 @@ async def test_keys_go_back_and_forward(fake, open_app, moves):
 
 
 @pytest.mark.thorough
-async def test_playing_by_hand_shows_the_newest_step(fake, open_app):
-    """A past step is no longer shown."""
-    paused(fake)
-    async with open_app(fake) as (app, pilot):
-        await go_back(pilot)
-        await until(lambda: looks_back(fake, 1))
-        await pilot.press("p")
-        await seen(app, "you play Env 3", "paused at step 100")
-        await until(lambda: looks_back(fake, 0))
-
-
-@pytest.mark.thorough
 async def test_resuming_and_stepping_show_the_newest_step(fake, open_app):
     """Also if an earlier step was shown."""
     paused(fake)

@@ -26,6 +26,11 @@ def precision_on(precision: str, device: torch.device) -> str:
     return BFLOAT16 if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] >= CAPABLE else FLOAT32
 
 
+def dtype_on(precision: str, device: torch.device) -> torch.dtype:
+    """Return the type of products and activations: bfloat16, or that of PyTorch's new tensors, which is float32."""
+    return torch.bfloat16 if precision_on(precision, device) == BFLOAT16 else torch.get_default_dtype()
+
+
 class Prepared(nn.Module):
     """A layer that computes something from its weights before it uses them.
 
@@ -80,7 +85,7 @@ class Output(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return float32 outputs."""
-        return functional.linear(x.float(), self.weight, self.bias)
+        return functional.linear(x.to(self.weight.dtype), self.weight, self.bias)
 
 
 class Conv2d(nn.Conv2d, Prepared):

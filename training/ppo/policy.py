@@ -70,7 +70,7 @@ class BoardNetwork(BoardTorso, ActorCritic):
         features = self.features(board, self.dtype)
         # A product with few outputs and many cells is fastest with the cells last: `(outputs, rows, cells)`.
         # It is float32: with logits in bfloat16, PPO learned the bottle a quarter slower.
-        product = torch.addmm(self.cell.bias.unsqueeze(1), self.cell.weight, features.float().t())
+        product = torch.addmm(self.cell.bias.unsqueeze(1), self.cell.weight, features.to(self.cell.weight.dtype).t())
         cells = product.view(len(product), len(board), -1).transpose(0, 1)
         logits = self.action(cells[:, : self.per_cell].flatten(1))
         value = self.value(functional.relu(cells[:, self.per_cell :].flatten(1)))
@@ -284,7 +284,7 @@ class PpoPolicy(nn.Module):
         return value
 
     def _outputs(self, logits: Tensor, mask: Tensor | None) -> Tensor:
-        logits = logits.float()
+        logits = logits.to(torch.get_default_dtype())
         if self.mask is not None and mask is not None:
             logits = logits + self.mask(mask)
         if self.log_std is not None:

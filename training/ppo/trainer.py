@@ -17,7 +17,7 @@ from ..device import keep_memory
 from ..nets.compute_threads import ComputeThreads
 from ..nets.distribution import Gaussian, Product
 from ..nets.policy_trainer import PolicyTrainer
-from ..nets.precision import precision_on
+from ..nets.precision import dtype_on
 from ..nets.saliency import gradient_by_input
 from ..nets.weights import copied, load_weights
 from ..trainer import BufferSpec, Context, Envs, Interrupted, LaunchedEnvs, Metrics, Saliency, Stopped
@@ -67,7 +67,7 @@ class PPO(PolicyTrainer[PpoPolicy]):
         keep_memory()
         threads = ComputeThreads(device, settings.threads)
         shuffle = torch.Generator().manual_seed(context.seed)
-        dtype = getattr(torch, precision_on(settings.precision, device))
+        dtype = dtype_on(settings.precision, device)
         policy = PpoPolicy(context.task, settings, shuffle, dtype)
         super().__init__(context, policy, policy.distribution)
         self._actor = Actor(self.policy, threads)

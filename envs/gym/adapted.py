@@ -17,7 +17,7 @@ from ..processes import StartedProcesses
 from ..spaces.drawing import BUDGET, MODE_OF, Turns
 from ..spaces.infos import LateInfos, number_at
 from ..stamps import EnvStamps, Steps
-from ..task import LARGE, LAST, LAST_DRAWN, LIMITED, LIMITED_LARGE, Task, episode_seed
+from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
 from .board import draw
 from .making import create
 
@@ -51,7 +51,6 @@ class AdaptedEnvironments:
         self._looked = memoryview(self._part["looked_at"][0])
         self._unasked, self._turns = bytes(hi - lo), Turns()
         self._board = self._part[task.panels[0].field][0]
-        self._large = self._part[LARGE][0, 0] if task.large else None
         self._last_drawn: Any = memoryview(self._part[LAST_DRAWN][0])
         self._last_board = self._part[LAST + task.panels[0].field][0]
 
@@ -133,25 +132,25 @@ class AdaptedEnvironments:
 
     def _draw_asked(self, asked: bytes, slot: int, spare: float) -> None:
         for index, wanted in enumerate(asked):
-            if 0 < wanted < LIMITED:
+            if wanted and wanted != LIMITED:
                 self._looked[index] = 0
                 self._draw(index, slot, self._board)
-        if max(asked) >= LIMITED and BUDGET.allows(spare):
-            limited = [index for index, wanted in enumerate(asked) if wanted >= LIMITED]
+        if LIMITED in asked and BUDGET.allows(spare):
+            limited = [index for index, wanted in enumerate(asked) if wanted == LIMITED]
             for index in self._turns.choose(limited, spare):
                 self._looked[index] = 0
-                self._draw(index, slot, self._board, self._large if asked[index] == LIMITED_LARGE else None)
+                self._draw(index, slot, self._board)
 
     def _draw_last(self, index: int, slot: int) -> None:
         """Draw the last state of an episode if that is requested; `slot` still has its observation."""
         if self._last_drawn[index] and self._draw(index, slot, self._last_board):
             self._last_drawn[index] = int(self._part["episode"][0, index]) + 1
 
-    def _draw(self, index: int, slot: int, boards: Array, large: Array | None = None) -> bool:
+    def _draw(self, index: int, slot: int, boards: Array) -> bool:
         """Draw an environment into its row of `boards`; return whether that succeeded."""
         seen = self._part["observation"][slot, index * self._task.players]
         try:
-            draw(self._task, self._envs[index].render, seen, boards[index], large)
+            draw(self._task, self._envs[index].render, seen, boards[index])
         except Exception:
             # A failed drawing must not end a training.
             log.warning("environment %d cannot be drawn", self._lo + index + 1, exc_info=True)

@@ -20,8 +20,6 @@ from ..text import ESCAPE, cells_of, size_of
 HEIGHT = 64
 WIDTH = 96
 """The largest size of a picture: 32 rows of half blocks."""
-MOST_HEIGHT, MOST_WIDTH = 256, 320
-"""That of the one picture that terminals with real pixels show in large."""
 MORE_LINES, LEAST_COLUMNS = 2, 12
 """Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
@@ -38,8 +36,6 @@ MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
 def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uint8]:
     """Return a picture `(H, W, 3)` reduced to `shape`; every pixel is the mean of the area that it covers."""
     height, width = shape
-    if picture.shape[:2] == shape:
-        return picture.copy()
     rows = np.linspace(0, picture.shape[0], height + 1).astype(np.intp)
     columns = np.linspace(0, picture.shape[1], width + 1).astype(np.intp)
     # `reduceat` along the first axis takes six times as long as these sums by row.
@@ -142,15 +138,6 @@ def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
     panel = Panel("pixels", title, field, main=True, size=(int(shape[0]), int(shape[1])))
     return panel, Field(field, "uint8", size, timed=False, low=0, high=255)
-
-
-def large_picture(panel: Panel, board: Field) -> Field | None:
-    """Return the field for one picture in large, of what is rendered; None if the board is not reduced."""
-    if panel.field != "picture" or not panel.size or panel.size == board.shape[:2]:
-        return None
-    step = max(1, -(-panel.size[0] // MOST_HEIGHT), -(-panel.size[1] // MOST_WIDTH))
-    shape = panel.size[0] // step, panel.size[1] // step, COLORS
-    return Field("large", "uint8", shape, per="all", timed=False, low=0, high=255)
 
 
 SHARE = 0.01

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.task import ASKED, LARGE, LAST_DRAWN, LIMITED, LIMITED_LARGE, LOOKED_AT
+from ...envs.task import ASKED, LAST_DRAWN, LIMITED, LOOKED_AT
 from ...envs.unknown import UNKNOWN
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.evidence import patience
@@ -63,7 +63,6 @@ class Debugger:
         self.diagnosis = Diagnosis()
         self.on_breakpoint = on_breakpoint
         self.manual_control = ManualControl(task)
-        self._large: int | None = None
         self._requested: NDArray[np.bool_] = np.zeros(0, np.bool_)  # whose boards are drawn at the next step
         self.history = History(task, 1)
         self.recorder: EpisodeRecorder | None = None
@@ -91,7 +90,7 @@ class Debugger:
         self._source = source
         self.diagnosis.evidence.watched, self.diagnosis.evidence.players = self._task.watched, self._task.players
         self.history.begin(source, resumed=resumed)
-        self._requested, self._large = np.zeros(self.history.num_envs, np.bool_), None
+        self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()
         self.diagnosis.reset()
         if self.recorder is not None:
@@ -160,22 +159,12 @@ class Debugger:
         if LOOKED_AT in buffer:
             self._requested = self._view.displayed(self.history.num_envs)
             buffer[LOOKED_AT][0] = LIMITED * self._requested
-        self._large = focus if self._view.look.large and LARGE in buffer and focus not in self.recorded else None
-        if self._large is not None:
-            buffer[LOOKED_AT][0, self._large] = LIMITED_LARGE
         if LAST_DRAWN in buffer and not self._task.state_at_hand:
             inspected = [focus] if focus is not None and (self.needs_every_step or self._gate.paused) else []
             asked = np.isin(np.arange(self.history.num_envs), [*self.recorded, *inspected])
             last_drawn = buffer[LAST_DRAWN][0]
             last_drawn[~asked] = 0
             last_drawn[asked & (last_drawn == 0)] = ASKED
-
-    @property
-    def large(self) -> int | None:
-        """The environment of which a picture in large was requested and is drawn."""
-        assert self._source is not None
-        drawn = self._large is not None and not self._source.buffer[LOOKED_AT][0, self._large]
-        return self._large if drawn else None
 
     def keep_boards(self, ahead: int) -> None:
         """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.task import LARGE
 from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.changes import Change, write_changes
@@ -203,9 +202,6 @@ class Publisher:
                 boards[lo:hi] = buffer[item.name][0, lo:hi]
                 if focus is not None and (item.name in traced or not lo <= focus < hi):
                     boards[focus] = traced.get(item.name, buffer[item.name][0, focus])
-        if self._task.large is not None and focus is not None and self._debugger.large == focus:
-            with writer.write("large_of") as number, writer.write("large") as picture:
-                number[...], picture[...] = focus + 1, buffer[LARGE][0, 0]
 
     def _write_focus(self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool) -> None:
         """Write what viewers display of the environment in focus."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -263,10 +262,7 @@ class PacApp(TerminalApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
-        snapshot = self.state.snapshot
-        here = snapshot is not None and snapshot.description.host == socket.gethostname()  # a relay carries little
-        episodes = isinstance(self.screen, EpisodesDialog)
-        request = replace(self.painter.request(), episodes=episodes, large=here and self.canvas.mode != "off")
+        request = replace(self.painter.request(), episodes=isinstance(self.screen, EpisodesDialog))
         if request != self._requested:
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})

@@ -377,7 +377,7 @@ def test_the_screen_is_cleared_before_it_is_left(monkeypatch):
     monkeypatch.setattr(LinuxDriver, "stop_application_mode", lambda _: written.append("left"))
     driver = TerminalDriver.__new__(TerminalDriver)
     monkeypatch.setattr(driver, "write", written.append)
-    driver._app = None
+    monkeypatch.setattr(driver, "_app", None, raising=False)
     driver._active = True
     driver.stop_application_mode()
     driver.stop_application_mode()

@@ -173,7 +173,8 @@ def test_a_trace_has_the_times_of_the_timing_view(tmp_path, capsys):
         watched.end()
     measured, written = found["timing"], found["written"]
     stepping = measured["environment"] + measured["transport"]
-    assert written["environment"] == pytest.approx(stepping, rel=0.01, abs=0.02)  # the step that began before the trace
+    # One step began before the trace and one ended after it; on busy cores each may take some 30 ms.
+    assert written["environment"] == pytest.approx(stepping, rel=0.01, abs=0.06)
     assert found["lost_steps"] == 0
     events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
     names = Counter(event["name"] for event in events)

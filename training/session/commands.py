@@ -70,6 +70,7 @@ Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Sampled: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_SECONDS)]
 Followed: TypeAlias = Annotated[float, Bounds(ge=1, le=allocations.MOST_SECONDS)]
 Recorded: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_KERNELS)]
+Lead: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_KERNELS)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Since: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_TIME)]
 StepCounts: TypeAlias = Annotated[list[EpisodeNumber], Length(most=MAX_PROCESSES)]
@@ -285,9 +286,16 @@ class Commands(BaseCommands):
             raise CommandRefused(f"this state cannot be saved: {error}") from error
         return {"paths": [str(path.resolve()) for path in paths]}
 
-    def as_kernels(self, _viewer: Viewer, /, seconds: Recorded) -> Answer:
-        """Record the kernels of the GPU, or the operators of PyTorch on the CPU, and answer with all of them."""
-        return self._kernels.record(seconds, float(self._services.writer.array("state")["sps"]))
+    def as_kernels(self, _viewer: Viewer, /, seconds: Recorded, lead: Lead = 0.0) -> Answer:
+        """Record the kernels of the GPU, or the operators of PyTorch on the CPU, and answer with all of them.
+
+        The steps per second without that are measured for `lead` seconds before, or are those that are displayed.
+        """
+        before, steps, begun = float(self._services.writer.array("state")["sps"]), self._steps(), time.monotonic()
+        if lead:
+            time.sleep(lead)
+            before = (self._steps() - steps) / (time.monotonic() - begun)
+        return self._kernels.record(seconds, before)
 
     def _parts(self) -> list[Part]:
         backend = self._envs.backend

@@ -25,7 +25,7 @@ MOST_SECONDS = 5.0
 """The longest time that is recorded at once."""
 PATIENCE = 20.0
 """Seconds in which the training must come to the gate for the profiler to start, and to stop."""
-LONGEST = MOST_SECONDS + 2 * PATIENCE
+LONGEST = 2 * (MOST_SECONDS + PATIENCE)
 """Seconds within which a recording is there, or refused."""
 MOST_EVENTS = 400_000
 """Kernels or operators of one recording."""
@@ -49,7 +49,7 @@ class ClockMark(NamedTuple):
     end: int
 
 
-class Recording:
+class KernelRecording:
     """What one viewer has asked for. Only the training thread changes it, but for `cancelled`.
 
     Attributes:
@@ -204,7 +204,7 @@ class KernelRecorder:
         self._device, self._steps, self._on_held = device, steps, on_held
         self._asking = threading.Lock()
         self._closed = False
-        self._wanted: Recording | None = None
+        self._wanted: KernelRecording | None = None
 
     def record(self, seconds: float, before: float) -> dict[str, Any]:
         """Return what was recorded for some seconds from the next gate on.
@@ -221,7 +221,7 @@ class KernelRecorder:
         with self._asking:
             if self._wanted is not None:
                 raise CommandRefused("kernels are being recorded for another viewer; try again in a few seconds")
-            self._wanted = recording = Recording(seconds, device)
+            self._wanted = recording = KernelRecording(seconds, device)
         if self._closed:
             self._wanted = None
             raise CommandRefused("the training is ending")
@@ -261,14 +261,14 @@ class KernelRecorder:
             recording.problem = "the training has ended"
         self._give(recording)
 
-    def _try(self, recording: Recording, change: Callable[[int], None]) -> None:
+    def _try(self, recording: KernelRecording, change: Callable[[int], None]) -> None:
         try:
             change(self._steps())
         except Exception as error:  # the training goes on without the profiler
             recording.problem = f"PyTorch's profiler has failed: {type(error).__name__}: {error}"
         self._on_held()
 
-    def _give(self, recording: Recording) -> None:
+    def _give(self, recording: KernelRecording) -> None:
         self._wanted = None
         recording.begun.set()
         recording.done.set()

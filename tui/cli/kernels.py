@@ -19,7 +19,7 @@ from .profile import percent
 from .run import ProgressLine
 from .show import console, plain_table, show_json, show_table
 
-MOST_KERNELS = 20
+MOST_KERNELS = 12
 
 
 def profile_kernels(name: str, runs_dir: Path, seconds: float, *, json: bool) -> int:
@@ -34,10 +34,10 @@ def profile_kernels(name: str, runs_dir: Path, seconds: float, *, json: bool) ->
     if not found.alive:
         raise BadParameter(f"{found.name} is not running any more: profile it while it trains")
     line, ranks = ProgressLine(silent=json), ranks_of(found)
-    line.say(f"recording what {found.name} computes for {seconds:.0f} s; it is slower meanwhile")
+    line.say(f"recording what {found.name} computes, after {seconds:g} s without, for {seconds:g} s; it is slower then")
     with ExitStack() as stack, ThreadPoolExecutor(len(ranks)) as threads:
         clients = [stack.enter_context(closing(SessionClient(one.directory, TIMEOUT + LONGEST))) for one in ranks]
-        calls = [threads.submit(client.call, "kernels", seconds=seconds) for client in clients]
+        calls = [threads.submit(client.call, "kernels", seconds=seconds, lead=seconds) for client in clients]
         events = [kernel_events(call.result()) for call in calls]
     line.end()
     names = [f"rank {one.rank}" if len(ranks) > 1 else "session" for one in ranks]

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from torch._C._autograd import _profiler_enabled
 from torch.autograd.profiler import profile as foreign_profile
 
 from pac.training.kernels import kernel_events, kernel_use
@@ -33,7 +34,8 @@ def multiplied(matrix, times):
 
 def recorded(device, size, seconds=0.15):
     """What is recorded while this thread multiplies at the gate and another one adds, and when it multiplied."""
-    matrix, times, steps, done = torch.ones(size, size, device=device), [], [0], Event()
+    times: list[tuple[int, int]] = []
+    matrix, steps, done = torch.ones(size, size, device=device), [0], Event()
     recorder = KernelRecorder(lambda: device, lambda: steps[0], lambda: None)
 
     def adds():
@@ -79,7 +81,7 @@ def test_operators_are_on_the_clock_of_everything_else():
     own = {one.name: one for one in use.kernels}
     assert own["aten::mm"].runs == len(seen)
     assert own["aten::mm"].seconds > own["aten::matmul"].seconds
-    assert not torch.autograd._profiler_enabled()
+    assert not _profiler_enabled()
 
 
 @pytest.mark.gpu
@@ -112,13 +114,15 @@ def test_a_recording_ends_with_the_training_and_disturbs_no_other_profiler():
             recorder.pass_gate()
             with pytest.raises(CommandRefused, match="already in use"):
                 answer.result()
-            assert torch.autograd._profiler_enabled()
+            assert _profiler_enabled()
         answer = asked()
         recorder.pass_gate()
         with pytest.raises(CommandRefused, match="another viewer"):
             recorder.record(1.0, 3.0)
         torch.ones(3).add(1)
-        recorder._wanted.cancelled = True
+        wanted = recorder._wanted
+        assert wanted is not None
+        wanted.cancelled = True
         recorder.pass_gate()
         assert not torch.autograd.profiler._is_profiler_enabled
         with suppress(CommandRefused):
@@ -176,7 +180,8 @@ def test_the_time_of_a_gpu_is_kernels_copies_and_gaps():
     }
     use = kernel_use(kernel_events(answer))
     assert (use.computes, use.copies, use.waits) == pytest.approx((0.4, 0.1, 0.5))
-    assert (use.gaps, use.gap) == (2, pytest.approx(25e-9))
+    assert use.gaps == 2
+    assert use.gap == pytest.approx(25e-9)
     assert [(one.name, one.runs, round(1e9 * one.seconds)) for one in use.kernels] == [
         ("gemm", 2, 40),
         ("copy", 1, 15),

@@ -193,7 +193,7 @@ def test_operators_of_a_session_are_in_its_profile_and_in_its_trace(tmp_path, ca
     options = {"task": "noop", "trainer": "ppo", "device": "cpu", "num_envs": 2, "settings": small, "name": "kernels"}
     with session(tmp_path, **options) as watched:
         watched.until(running)
-        watched.call("speed", sps=400)  # fewer operators, which are counted and written one by one
+        watched.call("speed", sps=200)  # fewer operators, which are counted and written one by one
         assert main(["profile", "kernels", "--kernels"]) == 0
         text = capsys.readouterr().out
         assert "the CPU, since this training uses no GPU" in text
@@ -201,7 +201,7 @@ def test_operators_of_a_session_are_in_its_profile_and_in_its_trace(tmp_path, ca
         assert "steps/s while PyTorch's profiler was on" in text
         assert main(["profile", "kernels", "--kernels", "--seconds", "6"]) == 2
         file = tmp_path / "trace.json"
-        assert main(["trace", "kernels", "--kernels", "--seconds", "0.5", "--out", str(file)]) == 0
+        assert main(["trace", "kernels", "--kernels", "--seconds", "0.4", "--out", str(file)]) == 0
         assert "Cost of recording kernels" in capsys.readouterr().out
         watched.end()
     events = [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]

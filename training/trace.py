@@ -146,7 +146,7 @@ class SessionTrace:
         self._first: Mapping[str, float] = {}
         self._last: Mapping[str, float] = {}
         self._spent: dict[str, float] = {}
-        self._kernels, self._lost_kernels, self._price = 0, 0, ""
+        self._kernels, self._recorded, self._price = 0, 0.0, ""
 
     def add(self, part: Mapping[str, Any]) -> None:
         """Write a part.
@@ -171,7 +171,7 @@ class SessionTrace:
         columns = (found.lane, found.name, np.maximum(found.begins, first), np.minimum(found.ends, last))
         for where, name, begin, end in zip(*(column[kept].tolist() for column in columns), strict=True):
             self._slice(lanes[where], found.names[name], begin, end, cat="copy" if found.copies[name] else "kernel")
-        self._kernels, self._lost_kernels, self._price = len(kept), found.lost, found.price
+        self._kernels, self._recorded, self._price = len(kept), (found.end - found.begin) / 1e9, found.price
 
     def facts(self) -> dict[str, Any]:
         """Return what the trace contains, and what the timing view says of the same time, in s by phase."""
@@ -183,7 +183,7 @@ class SessionTrace:
             "written": {name: round(spent, 6) for name, spent in self._spent.items()},
             "lost_steps": self.lost,
             "kernels": self._kernels,
-            "lost_kernels": self._lost_kernels,
+            "kernel_seconds": round(self._recorded, 6),
             "cost": self._price,
         }
 

@@ -96,9 +96,11 @@ def sentences(facts: dict[str, Any]) -> list[str]:
         found.append("It has reached its largest size, and ends there: record fewer seconds.")
     if lost := sum(one["lost_steps"] for one in facts["sessions"]):
         found.append(f"{lost:,} steps of workers are missing: they were faster than they could be read.")
-    if lost := sum(one["lost_kernels"] for one in facts["sessions"]):
-        found.append(f"The last {lost:,} kernels or operators are missing, since there were too many.")
-    found += [f"Cost of recording kernels: {one['cost']}." for one in facts["sessions"] if one["cost"]]
+    found += [
+        f"Kernels or operators: {one['kernels']:,} in {one['kernel_seconds']:.2f} s. Cost: {one['cost']}."
+        for one in facts["sessions"]
+        if one["cost"]
+    ]
     return found
 
 

@@ -5,15 +5,18 @@ Only the training thread starts and stops the profiler: at the gate, where it ca
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...backends.core.status import usage
 from ...envs.printable import printable
 from .control import CommandRefused
 from .tracing import packed
@@ -29,6 +32,11 @@ LONGEST = 2 * (MOST_SECONDS + PATIENCE)
 """Seconds within which a recording is there, or refused."""
 MOST_EVENTS = 400_000
 """Kernels or operators of one recording."""
+MOST_GROWTH = 128 << 20
+"""Bytes by which the process may grow before a recording ends early: about 300,000 operators, which take five times
+that much after it is stopped."""
+LOOK = 20_000_000
+"""Ns between two looks at that."""
 MOST_TEXT = 200
 """Characters of a name: kernels of templates have very long ones."""
 SILENT = "6"
@@ -71,12 +79,24 @@ class KernelRecording:
         self.threads: dict[int, str] = {}
         self.begun, self.done = threading.Event(), threading.Event()
         self._marks: list[ClockMark] = []
+        self._size = self._looked = 0
         self._profile: profile | None = None
 
     @property
     def running(self) -> bool:
         """Whether the profiler is on."""
         return bool(self.begin) and not self.end
+
+    @property
+    def due(self) -> bool:
+        """Whether to stop the profiler: the time is over, nobody waits, or it has taken too much memory."""
+        now = time.monotonic_ns()
+        if self.cancelled or now >= self.begin + 1e9 * self.seconds:
+            return True
+        if now < self._looked + LOOK:
+            return False
+        self._looked = now
+        return usage()[1] > self._size + MOST_GROWTH
 
     def start(self, steps: int) -> None:
         """Start the profiler, in the training thread."""
@@ -100,7 +120,8 @@ class KernelRecording:
         self._profile, self.steps = found, -steps
         self._mark()
         self.threads[threading.get_native_id()] = "training"
-        self.begin = time.monotonic_ns()
+        self._size = usage()[1]
+        self.begin = self._looked = time.monotonic_ns()
         self.held += time.monotonic() - begun
 
     def stop(self, steps: int) -> None:
@@ -129,8 +150,10 @@ class KernelRecording:
         Times are in ns of the monotonic clock. What began after the first `MOST_EVENTS` is not there, nor is the time.
         """
         assert self._profile is not None
-        results = getattr(self._profile.profiler, "kineto_results", None)
-        events, self._profile = results.events() if results is not None else [], None
+        found, self._profile = self._profile.profiler, None
+        assert found is not None
+        events = found.kineto_results.events() if found.kineto_results is not None else []
+        found.kineto_results = None  # cycles of references would keep it
         seen = [(event.start_ns(), event.end_ns()) for event in events if event.name() == MARK]
         shift = shift_of(seen, self._marks)
         lanes: dict[str, int] = {}
@@ -232,7 +255,10 @@ class KernelRecorder:
             )
         if recording.problem:
             raise CommandRefused(recording.problem)
-        return {**recording.answer(), "before": before if math.isfinite(before) else None}
+        answer = {**recording.answer(), "before": before if math.isfinite(before) else None}
+        with suppress(AttributeError, OSError):  # of glibc: give back what hundreds of thousands of events took
+            ctypes.CDLL(None).malloc_trim(0)
+        return answer
 
     def pass_gate(self) -> None:
         """Start or stop the profiler if that is due; in the training thread, outside of a captured graph."""
@@ -242,7 +268,7 @@ class KernelRecorder:
         if not recording.running:
             if not recording.cancelled:
                 self._try(recording, recording.start)
-        elif recording.cancelled or time.monotonic_ns() >= recording.begin + 1e9 * recording.seconds:
+        elif recording.due:
             self._try(recording, recording.stop)
         if recording.running:
             recording.begun.set()

@@ -20,6 +20,8 @@ from .run import ProgressLine
 from .show import console, plain_table, show_json, show_table
 
 MOST_KERNELS = 12
+SHORT = 0.95
+"""A recording with less of the time than this has ended early."""
 
 
 def profile_kernels(name: str, runs_dir: Path, seconds: float, *, json: bool) -> int:
@@ -47,11 +49,11 @@ def profile_kernels(name: str, runs_dir: Path, seconds: float, *, json: bool) ->
     for number, one in enumerate(uses):
         if number:
             console.print()
-        _show(*one)
+        _show(*one, seconds)
     return 0
 
 
-def _show(name: str, events: KernelEvents, use: KernelUse) -> None:
+def _show(name: str, events: KernelEvents, use: KernelUse, seconds: float) -> None:
     what = "kernels" if events.gpu else "operators"
     where = (
         f"the GPU ({events.device})" if events.gpu else "the CPU, since this training uses no GPU: operators of PyTorch"
@@ -78,8 +80,9 @@ def _show(name: str, events: KernelEvents, use: KernelUse) -> None:
             console.print(
                 f"and {len(more)} more, {100 * sum(one.share for one in more):.1f} % of the time", markup=False
             )
-    if events.lost:
-        console.print(f"\n{events.lost:,} {what} after these {use.seconds:.2f} s were too many to keep.", markup=False)
+    if events.lost or use.seconds < SHORT * seconds:
+        early = f"{use.seconds:.2f} s instead of {seconds:g} s, since more {what} would take too much memory."
+        console.print(f"\n{early}", markup=False)
     console.print(f"\nCost: {events.price}.", markup=False, soft_wrap=True)
 
 

@@ -202,7 +202,7 @@ def test_operators_of_a_session_are_in_its_profile_and_in_its_trace(tmp_path, ca
         assert main(["profile", "kernels", "--kernels", "--seconds", "6"]) == 2
         file = tmp_path / "trace.json"
         assert main(["trace", "kernels", "--kernels", "--seconds", "0.4", "--out", str(file)]) == 0
-        assert "Cost of recording kernels" in capsys.readouterr().out
+        assert "Kernels or operators: " in capsys.readouterr().out
         watched.end()
     events = [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
     learned = [(one["ts"], one["ts"] + one["dur"]) for one in events if one["name"] == "learner"]

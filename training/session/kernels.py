@@ -47,7 +47,7 @@ MARKS = 3
 """How many at the start and at the end: the first one takes longer than the others."""
 COPIES = frozenset({"gpu_memcpy", "gpu_memset"})
 KERNELS = frozenset({"kernel", "concurrent_kernel", *COPIES})
-OPERATOR = "cpu_op"
+OPERATOR, RANGE = "cpu_op", "user_annotation"
 
 
 class ClockMark(NamedTuple):
@@ -115,9 +115,11 @@ class KernelRecording:
         if gpu and cuda.is_current_stream_capturing():
             return  # at the next gate
         activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])]
-        found = profile(activities=activities, experimental_config=_ExperimentalConfig(profile_all_threads=True))
-        found.start()
-        self._profile, self.steps = found, -steps
+        self._profile = profile(
+            activities=activities, experimental_config=_ExperimentalConfig(profile_all_threads=True)
+        )
+        self._profile.start()
+        self.steps = -steps
         self._mark()
         self.threads[threading.get_native_id()] = "training"
         self._size = usage()[1]
@@ -134,6 +136,14 @@ class KernelRecording:
         self._mark()
         self._profile.stop()
         self.held += time.monotonic() - begun
+
+    def fail(self, error: Exception) -> None:
+        """Note that starting or stopping has failed, and leave no profiler on."""
+        self.problem = f"PyTorch's profiler has failed: {type(error).__name__}: {error}"
+        if self._profile is not None and not self.end:
+            self.end = time.monotonic_ns()
+            with suppress(Exception):
+                self._profile.stop()
 
     def _mark(self) -> None:
         from torch.profiler import record_function
@@ -154,7 +164,8 @@ class KernelRecording:
         assert found is not None
         events = found.kineto_results.events() if found.kineto_results is not None else []
         found.kineto_results = None  # cycles of references would keep it
-        seen = [(event.start_ns(), event.end_ns()) for event in events if event.name() == MARK]
+        marks = (event for event in events if event.activity_type() == RANGE and event.name() == MARK)
+        seen = [(event.start_ns(), event.end_ns()) for event in marks]
         shift = shift_of(seen, self._marks)
         lanes: dict[str, int] = {}
         names: dict[tuple[str, bool], int] = {}
@@ -291,7 +302,7 @@ class KernelRecorder:
         try:
             change(self._steps())
         except Exception as error:  # the training goes on without the profiler
-            recording.problem = f"PyTorch's profiler has failed: {type(error).__name__}: {error}"
+            recording.fail(error)
         self._on_held()
 
     def _give(self, recording: KernelRecording) -> None:

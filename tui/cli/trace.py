@@ -30,13 +30,15 @@ def trace_session(name: str, runs_dir: Path, seconds: float, out: Path | None, *
         names = [f"rank {one.rank}" if len(ranks) > 1 else one.name for one in ranks]
         clients = [stack.enter_context(closing(SessionClient(one.directory))) for one in ranks]
         named = [*zip(names, clients, strict=True)]
-        more = [stack.enter_context(closing(SessionClient(one.directory, TIMEOUT + LONGEST))) for one in ranks]
+        more = [
+            stack.enter_context(closing(SessionClient(one.directory, TIMEOUT + LONGEST))) for one in ranks if kernels
+        ]
         facts = record(
             named,
             file,
             seconds,
             lambda left: line.say(f"tracing {found.name}: {left:.0f} s left"),
-            kernels=more if kernels else (),
+            kernels=more,
         )
     line.end()
     if json:

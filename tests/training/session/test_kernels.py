@@ -16,7 +16,7 @@ from torch.autograd.profiler import profile as foreign_profile
 from pac.training.kernels import kernel_events, kernel_use
 from pac.training.profile import Malformed
 from pac.training.session.control import CommandRefused
-from pac.training.session.kernels import KernelRecorder, named
+from pac.training.session.kernels import KernelRecorder, KernelRecording, named
 from pac.training.session.tracing import packed
 
 NEAR = 300_000
@@ -127,6 +127,13 @@ def test_a_recording_ends_with_the_training_and_disturbs_no_other_profiler():
         assert not torch.autograd.profiler._is_profiler_enabled
         with suppress(CommandRefused):
             answer.result()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(KernelRecording, "_mark", lambda _: [][0])
+            answer = asked()
+            recorder.pass_gate()
+            with pytest.raises(CommandRefused, match="has failed: IndexError"):
+                answer.result()
+            assert not torch.autograd.profiler._is_profiler_enabled
         answer = asked()
         recorder.pass_gate()
         torch.ones(3).add(1)

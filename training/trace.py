@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..backends.core.spans import WorkerSteps
 from ..envs import BadParameter, PacError
 from ..envs.printable import printable
+from .kernels import KernelEvents
 from .telemetry.worker_times import WaitCounter
 
 MOST_BYTES = 256 << 20
@@ -31,8 +32,8 @@ MOST_HELD = 4096
 """Steps of a worker that wait for the same steps of the others."""
 OWN_PHASES = frozenset({"idle"})
 """Phases that are not written: nothing happens in them."""
-STEPS_LANE, OWN_LANE, WORKER_LANE = 1, 2, 100
-"""Numbers of lanes within the process of a session: of steps, of its threads, of workers that have none."""
+STEPS_LANE, OWN_LANE, WORKER_LANE, KERNEL_LANE = 1, 2, 100, 10_000
+"""Numbers of lanes within the process of a session: of steps, of its threads, of workers that have none, of kernels."""
 ENVIRONMENT = "environment"
 
 
@@ -145,6 +146,7 @@ class SessionTrace:
         self._first: Mapping[str, float] = {}
         self._last: Mapping[str, float] = {}
         self._spent: dict[str, float] = {}
+        self._kernels, self._recorded, self._price = 0, 0.0, ""
 
     def add(self, part: Mapping[str, Any]) -> None:
         """Write a part.
@@ -159,6 +161,18 @@ class SessionTrace:
                 f"the session's answer is no part of a trace ({type(error).__name__}: {error})"
             ) from error
 
+    def add_kernels(self, found: KernelEvents) -> None:
+        """Write the kernels of each stream of a GPU, or the operators of each thread of the CPU, a lane each."""
+        lanes = [TraceLane(self._pid, KERNEL_LANE + number) for number in range(len(found.lanes))]
+        for lane, title in zip(lanes, found.lanes, strict=True):
+            self._title(lane, process="", thread=title)
+        first, last = self.begun or 0, int(1e9 * self.after)
+        kept = np.flatnonzero((found.ends > first) & (found.begins < last))
+        columns = (found.lane, found.name, np.maximum(found.begins, first), np.minimum(found.ends, last))
+        for where, name, begin, end in zip(*(column[kept].tolist() for column in columns), strict=True):
+            self._slice(lanes[where], found.names[name], begin, end, cat="copy" if found.copies[name] else "kernel")
+        self._kernels, self._recorded, self._price = len(kept), (found.end - found.begin) / 1e9, found.price
+
     def facts(self) -> dict[str, Any]:
         """Return what the trace contains, and what the timing view says of the same time, in s by phase."""
         timing = {name: round(self._last[name] - self._first.get(name, 0.0), 6) for name in self._last}
@@ -168,6 +182,9 @@ class SessionTrace:
             "timing": timing,
             "written": {name: round(spent, 6) for name, spent in self._spent.items()},
             "lost_steps": self.lost,
+            "kernels": self._kernels,
+            "kernel_seconds": round(self._recorded, 6),
+            "cost": self._price,
         }
 
     def _add(self, part: Mapping[str, Any]) -> None:

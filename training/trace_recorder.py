@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from ..envs import PacError
+from .kernels import kernel_events
 from .own_threads import OwnThread
 from .session.control import SessionClient, SessionGone
+from .session.kernels import MOST_SECONDS
 from .telemetry.blocks import TelemetryReader
 from .telemetry.records import Phase
 from .telemetry.snapshot import ViewRequest, take_snapshot
@@ -30,6 +33,7 @@ def record(
     say: Callable[[float], object] = lambda _left: None,
     *,
     stopped: Callable[[], bool] = lambda: False,
+    kernels: Sequence[SessionClient] = (),
 ) -> dict[str, Any]:
     """Record a trace of sessions on one machine, given with their names, into a file; return facts about it.
 
@@ -41,22 +45,31 @@ def record(
         seconds: For how long.
         say: Called with how many seconds are left.
         stopped: Whether to end earlier.
+        kernels: A second connection to each session, to record kernels for at most `MOST_SECONDS`.
 
     Raises:
         PacError: A session does not answer, or the file system is full.
     """
+    threads = ThreadPoolExecutor(len(kernels) or 1)
     try:
         traces: list[tuple[SessionClient, SessionTrace]] = []
         for name, client in clients:
             traces.append((client, SessionTrace(file, name, traces[0][1].begun if traces else None)))
             _add(*traces[-1])
+        asked = [threads.submit(client.call, "kernels", seconds=min(seconds, MOST_SECONDS)) for client in kernels]
         end = time.monotonic() + seconds
         with suppress(SessionGone):
             while (left := end - time.monotonic()) > 0 and not file.full and not stopped():
                 say(left)
+                for call in asked:
+                    if call.done():  # what is refused, is so at once
+                        call.result()
                 time.sleep(min(PAUSE, left))
                 for client, trace in traces:
                     _add(client, trace)
+        for call, (_, trace) in zip(asked, traces, strict=False):
+            with suppress(SessionGone):
+                trace.add_kernels(kernel_events(call.result()))
         about = {
             "file": str(file.path),
             "events": file.events,
@@ -67,6 +80,8 @@ def record(
     except BaseException:
         file.drop()
         raise
+    finally:
+        threads.shutdown(wait=False)
     return about
 
 
@@ -81,6 +96,11 @@ def sentences(facts: dict[str, Any]) -> list[str]:
         found.append("It has reached its largest size, and ends there: record fewer seconds.")
     if lost := sum(one["lost_steps"] for one in facts["sessions"]):
         found.append(f"{lost:,} steps of workers are missing: they were faster than they could be read.")
+    found += [
+        f"Kernels or operators: {one['kernels']:,} in {one['kernel_seconds']:.2f} s. Cost: {one['cost']}."
+        for one in facts["sessions"]
+        if one["cost"]
+    ]
     return found
 
 

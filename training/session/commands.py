@@ -31,6 +31,8 @@ from ..telemetry.segment_layout import MAX_PROCESSES
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
+from .kernels import MOST_SECONDS as MOST_KERNELS
+from .kernels import KernelRecorder
 from .memory import Part, buffer_part, memory_of, trainer_parts
 from .num_envs_planner import BASELINE_ENVS
 from .profiler import Profiler
@@ -67,6 +69,8 @@ Back: TypeAlias = Annotated[int, Bounds(ge=0, le=MAX_STEPS_BACK)]
 Limit: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Sampled: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_SECONDS)]
 Followed: TypeAlias = Annotated[float, Bounds(ge=1, le=allocations.MOST_SECONDS)]
+Recorded: TypeAlias = Annotated[float, Bounds(ge=0.1, le=MOST_KERNELS)]
+Lead: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_KERNELS)]
 Speed: TypeAlias = Annotated[float, Bounds(ge=0, le=MAX_NUMBER)]
 Since: TypeAlias = Annotated[float, Bounds(ge=0, le=MOST_TIME)]
 StepCounts: TypeAlias = Annotated[list[EpisodeNumber], Length(most=MAX_PROCESSES)]
@@ -232,8 +236,10 @@ class Commands(BaseCommands):
         checkpoints: CheckpointManager,
         *,
         live: LiveSettings,
+        kernels: KernelRecorder,
     ) -> None:
         super().__init__(services)
+        self._kernels = kernels
         self._looked, self._kept = -math.inf, list[Part]()
         self._live, self._seed = live, setup.config.seed
         self._ranks, self._planner = setup.ranks, setup.planner
@@ -279,6 +285,17 @@ class Commands(BaseCommands):
         except (PacError, OSError) as error:
             raise CommandRefused(f"this state cannot be saved: {error}") from error
         return {"paths": [str(path.resolve()) for path in paths]}
+
+    def as_kernels(self, _viewer: Viewer, /, seconds: Recorded, lead: Lead = 0.0) -> Answer:
+        """Record the kernels of the GPU, or the operators of PyTorch on the CPU, and answer with all of them.
+
+        The steps per second without that are measured for `lead` seconds before, or are those that are displayed.
+        """
+        before, steps, begun = float(self._services.writer.array("state")["sps"]), self._steps(), time.monotonic()
+        if lead:
+            time.sleep(lead)
+            before = (self._steps() - steps) / (time.monotonic() - begun)
+        return self._kernels.record(seconds, before)
 
     def _parts(self) -> list[Part]:
         backend = self._envs.backend

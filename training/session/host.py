@@ -299,7 +299,7 @@ def _open(config: Config, *, headless: bool, measures: bool) -> tuple[Session, A
     remove_dead_sessions()
     session = Session(config, own_directory(), headless=headless, measures=measures)
     setup, services, parts = session.setup, session.services, (session.envs, session.record, session.checkpoints)
-    commands = Commands(setup, services, *parts, live=session.live)
+    commands = Commands(setup, services, *parts, live=session.live, kernels=session.kernels)
     return session, ControlServer(session.directory, commands.handle, session.services.viewers).close
 
 

@@ -115,10 +115,21 @@ class RunLimits:
 
 
 class Passage:
-    """The way of the training thread through the gate: with all ranks, within the limits, while its processes run."""
+    """The way of the training thread through the gate: with all ranks, within the limits, while its processes run.
 
-    def __init__(self, services: Services, limits: RunLimits, processes: ProcessSupervisor, ranks: Ranks) -> None:
+    `at_gate` is called in the training thread before it passes.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        limits: RunLimits,
+        processes: ProcessSupervisor,
+        ranks: Ranks,
+        at_gate: Callable[[], None],
+    ) -> None:
         self._services, self._limits, self._processes, self._ranks = services, limits, processes, ranks
+        self._at_gate = at_gate
         self._pass_alone = partial(self._pass, services.pass_gate)
 
     def enter(self) -> None:
@@ -129,6 +140,7 @@ class Passage:
             Interrupted: There is a request for the training thread.
             ProcessFailed: A process of the trainer has failed.
         """
+        self._at_gate()
         begun, clock, timer = time.monotonic(), self._services.clock, self._services.timer
 
         def wait_for_ranks() -> None:
@@ -146,6 +158,7 @@ class Passage:
 
     def hold(self) -> None:
         """Wait while the session is paused, without a step; raises as `enter`."""
+        self._at_gate()
         self._pass(self._services.hold)
 
     def _pass(self, way: Callable[[], None]) -> None:

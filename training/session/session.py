@@ -42,6 +42,7 @@ from .checkpoint_manager import CheckpointManager
 from .environments import SessionEnvs
 from .evaluation import Evaluator
 from .failures import FailureHandler
+from .kernels import KernelRecorder
 from .live_settings import LiveSettings
 from .passage import Passage, RunLimits
 from .run_record import RunRecord
@@ -99,7 +100,12 @@ class Session:
         folder = self.record.folder
         self._worker_output = WorkerOutput(directory, folder.entry(WORKERS) if folder is not None else None)
         self.limits = RunLimits(self.config, self.counter, setup.planner, setup.ranks, setup.until)
-        self.passage = Passage(services, self.limits, self.processes, setup.ranks)
+        self.kernels = KernelRecorder(
+            lambda: self.state.device if setup.kind.computes else "",
+            lambda: self.counter.counts.steps + self.counter.uncounted,
+            self.timer.skip,
+        )
+        self.passage = Passage(services, self.limits, self.processes, setup.ranks, at_gate=self.kernels.pass_gate)
         self.sampler = SystemSampler(
             services,
             self.processes.poll,
@@ -262,6 +268,7 @@ class Session:
             self.live.apply(changed, self.trainer)
             self.record.write_metadata("running")
         self.envs.apply_requests(self.trainer, interrupted=interrupted)
+        self.kernels.pass_gate()
 
     @property
     def trainer(self) -> Trainer:
@@ -271,6 +278,7 @@ class Session:
 
     def _while_waiting(self) -> None:
         self.services.wait()
+        self.kernels.pass_gate()
         self.checkpoints.feed()
         backend = self.envs.backend
         if backend is not None and LOOKED_AT in backend.buffer:
@@ -299,6 +307,7 @@ class Session:
         self.clock.stop()
         if self._trainer is not None:
             self._save_last(self._trainer)
+        self.kernels.close()
         self.envs.report_events()
         self.counter.count()
         self.services.monitor.diagnose()

@@ -216,8 +216,9 @@ def report(
 def profile(
     name: Annotated[str, Parameter(name="RUN")],
     *,
-    seconds: Annotated[float, Parameter(validator=Number(gte=1, lte=3600))] = 10.0,
+    seconds: Annotated[float | None, Parameter(validator=Number(gte=1, lte=3600))] = None,
     speedscope: Path | None = None,
+    kernels: bool = False,
     runs_dir: Path = RUNS,
     json: Json = False,
 ) -> int:
@@ -225,14 +226,23 @@ def profile(
 
     Args:
         name: Name of the run or the beginning of it, process id, or `latest`.
-        seconds: For how long to sample, 100 times per second.
+        seconds: For how long to sample, 100 times per second. Default: 10, with --kernels 1 and at most 5.
         speedscope: Also write the stacks to this file, which https://www.speedscope.app shows.
+        kernels: Instead list the GPU's kernels, and say when it computes and when it waits, by PyTorch's profiler; on
+            the CPU, the same of PyTorch's operators.
         runs_dir: Folder that contains the runs.
         json: Print one JSON object and nothing else on stdout.
     """
+    if kernels:
+        from ...envs import BadParameter
+        from .kernels import profile_kernels
+
+        if speedscope is not None:
+            raise BadParameter("--speedscope writes stacks, which --kernels has none of: leave one of them out")
+        return profile_kernels(name, runs_dir, 1.0 if seconds is None else seconds, json=json)
     from .profile import profile_session
 
-    return profile_session(name, runs_dir, seconds, speedscope=speedscope, json=json)
+    return profile_session(name, runs_dir, 10.0 if seconds is None else seconds, speedscope=speedscope, json=json)
 
 
 @app.command
@@ -241,6 +251,7 @@ def trace(
     *,
     seconds: TraceSeconds = 5.0,
     out: Path | None = None,
+    kernels: bool = False,
     runs_dir: Path = RUNS,
     json: Json = False,
 ) -> int:
@@ -250,12 +261,13 @@ def trace(
         name: Name of the run or the beginning of it, process id, or `latest`.
         seconds: For how long to record.
         out: The file, compressed if its name ends with .gz. Default: NAME-trace.json.gz in this folder.
+        kernels: Also record the GPU's kernels with PyTorch's profiler, or the operators on the CPU, for the first 5 s.
         runs_dir: Folder that contains the runs.
         json: Print one JSON object and nothing else on stdout.
     """
     from .trace import trace_session
 
-    return trace_session(name, runs_dir, seconds, out, json=json)
+    return trace_session(name, runs_dir, seconds, out, kernels=kernels, json=json)
 
 
 @app.command

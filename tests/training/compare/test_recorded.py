@@ -75,7 +75,13 @@ def test_the_past_of_a_paused_session_changes_nothing(tmp_path):
 
     def ask(session):
         commands = Commands(
-            session.setup, session.services, session.envs, session.record, session.checkpoints, live=session.live
+            session.setup,
+            session.services,
+            session.envs,
+            session.record,
+            session.checkpoints,
+            live=session.live,
+            kernels=session.kernels,
         )
         gate = session.services.gate
         until(lambda: gate.paused and not gate.credits and session.debugger.history.now == 130, "the pause")

@@ -50,7 +50,9 @@ class Commanded:
         )
         self.viewer = Viewer()
         made, viewers = self.session, self.session.services.viewers
-        commands = Commands(made.setup, made.services, made.envs, made.record, made.checkpoints, live=made.live)
+        commands = Commands(
+            made.setup, made.services, made.envs, made.record, made.checkpoints, live=made.live, kernels=made.kernels
+        )
         self.server = ControlServer(made.directory, commands.handle, viewers)
         viewers.add(self.viewer)
         self.session.sampler.start()

@@ -142,6 +142,8 @@ def test_the_hot_line_of_a_watched_script_is_named_first(capsys, threaded):
         found = (asks if threaded else steps)() or other.result()
     check_hottest(found, "script")
     assert found["lines"][0]["thread"] == ("ThreadPoolExecutor" if threaded else "")
+    assert main(["profile", "hot-script", "--kernels"]) == 1
+    assert "this is a watched script" in capsys.readouterr().err
     assert sys.getswitchinterval() == pytest.approx(interval)
     assert len(sys._current_frames()) <= before + 1  # the viewer's thread may see the end of its connection later
     envs.close()
@@ -170,6 +172,8 @@ def test_a_trace_has_the_times_of_the_timing_view(tmp_path, capsys):
         found = json.loads(capsys.readouterr().out)["sessions"][0]
         assert main(["trace", "traced", "--out", str(file)]) == 2
         assert "name another file" in capsys.readouterr().err
+        assert main(["profile", "traced", "--kernels"]) == 1
+        assert "computes nothing with PyTorch" in capsys.readouterr().err
         watched.end()
     measured, written = found["timing"], found["written"]
     stepping = measured["environment"] + measured["transport"]
@@ -182,6 +186,31 @@ def test_a_trace_has_the_times_of_the_timing_view(tmp_path, capsys):
     assert len({event["pid"] for event in events}) == 3
     titles = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert titles == {"session traced", "worker 1", "worker 2"}
+
+
+def test_operators_of_a_session_are_in_its_profile_and_in_its_trace(tmp_path, capsys):
+    """With what that has cost; those of the optimizer are in the trace where it learns."""
+    small = {"batch": 64, "minibatch": 64, "epochs": 1, "threads": 1}
+    options = {"task": "noop", "trainer": "ppo", "device": "cpu", "num_envs": 2, "settings": small, "name": "kernels"}
+    with session(tmp_path, **options) as watched:
+        watched.until(running)
+        watched.call("speed", sps=200)  # fewer operators, which are counted and written one by one
+        assert main(["profile", "kernels", "--kernels"]) == 0
+        text = capsys.readouterr().out
+        assert "the CPU, since this training uses no GPU" in text
+        assert "aten::addmm" in text
+        assert "steps/s while PyTorch's profiler was on" in text
+        assert main(["profile", "kernels", "--kernels", "--seconds", "6"]) == 2
+        file = tmp_path / "trace.json"
+        assert main(["trace", "kernels", "--kernels", "--seconds", "0.4", "--out", str(file)]) == 0
+        assert "Kernels or operators: " in capsys.readouterr().out
+        watched.end()
+    events = [event for event in json.loads(file.read_text())["traceEvents"] if event["ph"] == "X"]
+    learned = [(one["ts"], one["ts"] + one["dur"]) for one in events if one["name"] == "learner"]
+    adam = [one["ts"] for one in events if "adam" in one["name"]]
+    assert adam
+    inside = sum(any(begin <= ts <= end for begin, end in learned) for ts in adam)
+    assert inside / len(adam) > 0.9  # the last phase may be written after the end of the trace
 
 
 def test_what_does_not_run_cannot_be_profiled(capsys, tmp_path):

@@ -33,7 +33,6 @@ from .environment_rows import (
 )
 from .number_rows import Entry, hint, pair, pairs, wrapped
 from .observation import LEVELS, PLAIN_LEVELS, observed, planes
-from .saliency import old as old_steps
 from .saliency import salient, target
 
 WIDE, LEFT, SHORT, FEW = 70, 34, 30, 4
@@ -80,7 +79,7 @@ def inspected(
     ]
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
     if (depends := snapshot.saliency) is not None:
-        said = " · ".join(filter(None, (target(about, depends), old_steps(moment, depends))))
+        said = target(about, depends) if depends.given is None else ""
         salience = partial(salient, about, moment, depends)
         seen.insert(0, Section("Saliency", salience, fills=True, note=said))
     if about.masked:

@@ -26,12 +26,6 @@ DIMMED = 0.6
 MOST = 24
 
 
-def old(moment: Moment, found: Saliency) -> str:
-    """Return how old it is, if it is of a script, for which it is not computed in each step."""
-    steps = moment.now - found.step
-    return f"{steps:,} steps ago" if found.given is not None and steps > 0 else ""
-
-
 def target(about: Description, found: Saliency) -> str:
     """Return of what the gradient is."""
     if found.action is None:
@@ -44,7 +38,7 @@ def salient(about: Description, moment: Moment, found: Saliency, width: int, hei
     if moment.back:
         return hint("known of the newest step only", width)
     if found.step < 0:
-        return hint("waiting for the next step", width)
+        return hint(f"waiting for the next step{' in which its policy acts' if about.watched else ''}", width)
     if not found.of and found.note:
         return hint(f"unknown: {found.note}", width)
     if not found.of:
@@ -56,7 +50,9 @@ def salient(about: Description, moment: Moment, found: Saliency, width: int, hei
     if not sizes.any():
         return hint("the choice depends on nothing: all gradients are 0", width)
     if found.given is not None:
-        said = hint(found.note, width) if found.note else []
+        steps = moment.now - found.step
+        age = f"{steps:,} {'step' if steps == 1 else 'steps'} ago" if steps > 0 else ""
+        said = hint(", ".join(filter(None, (target(about, found), age, found.note))), width)
         room = height - len(said)
         if (pictures := images_in(seen)) is not None:
             return [*image_rows(overlaid(pictures, sizes), width, room), *said]

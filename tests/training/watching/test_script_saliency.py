@@ -2,6 +2,7 @@
 
 import copy
 import math
+import random
 
 import numpy as np
 import pytest
@@ -190,6 +191,61 @@ def test_what_is_not_followed_is_said(step, network, words):
     found = step.end()
     assert not found.of
     assert words in found.note
+
+
+def learned(probe):
+    """Learn as a small PPO does; return weights, gradients, the states of all generators and the modes of PyTorch."""
+    torch.manual_seed(3)
+    random.seed(3)
+    rng = np.random.default_rng(3)
+    actor, critic = nn.Sequential(nn.Linear(4, 16), nn.Dropout(0.1), nn.Tanh(), nn.Linear(16, ACTIONS)), nn.Linear(4, 1)
+    weights = [*actor.parameters(), *critic.parameters()]
+    optimizer, counts = torch.optim.Adam(weights, 1e-2), []
+    for update in range(4):
+        if update == 2:
+            actor.eval()  # from now on dropout is off, and the gradient is found
+        losses = []
+        for step in range(6):
+            if probe is not None:
+                probe.layers._due = probe._observed = 0
+                probe.saliency(ROW)
+                probe.inspect(ROW)
+                assert probe.layers.notes
+            inputs = torch.as_tensor(rng.normal(size=(ENVS, 4)), dtype=torch.float32)
+            with torch.set_grad_enabled(step % 2 == 0):
+                policy, value = Categorical(logits=actor(inputs)), critic(inputs)
+                action = policy.sample()
+            if probe is not None:
+                probe.finish()
+                counts.append(bool(probe.layers.found.of))
+            losses.append(-policy.log_prob(action).mean() + value.square().mean())
+        optimizer.zero_grad()
+        sum(losses).backward()
+        optimizer.step()
+    kept = [weight.detach().numpy().tobytes() for weight in weights]
+    gradients = [weight.grad.numpy().tobytes() for weight in weights]
+    states = torch.get_rng_state().tolist(), random.getstate(), rng.bit_generator.state
+    modes = torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
+    hooks = [[*layer._forward_hooks, *layer._forward_pre_hooks, *vars(layer)] for layer in actor]
+    return (kept, gradients, states, modes, hooks), counts
+
+
+def test_a_script_learns_the_same_bit_for_bit():
+    """Weights, gradients, random states and modes are the same if it is computed in each of its steps."""
+    probe = PolicyProbe(ENVS, ACTIONS)
+    (plain, _), (noted, counts) = learned(None), learned(probe)
+    probe.stop()
+    assert plain == noted
+    assert counts == [False] * 12 + [True] * 12
+
+
+def test_an_error_in_it_does_not_reach_the_script(step, monkeypatch):
+    """It is said, and what else is observed is not lost."""
+    monkeypatch.setitem(saliency.DERIVATIVES, "Linear", lambda *_: 1 / 0)
+    step.begin()
+    Categorical(logits=Functional()(torch.randn(ENVS, 4)))
+    assert step.end().note == "it could not be computed: ZeroDivisionError"
+    assert step.probe._found is not None
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

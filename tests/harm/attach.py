@@ -18,7 +18,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,14 +110,15 @@ def ask_saliency(pid: int, _seed: int, ended: threading.Event) -> int:
         paths = [path for path, owner, alive in directories() if owner == pid and alive]
         with suppress(PacError, OSError, ValueError):
             if paths:
-                reader, client = TelemetryReader(paths[0]), SessionClient(paths[0])
-                client.call("join", name="a test")
-                while not ended.wait(0.05):
-                    reader.follow()
-                    client.call("look", focus=1, detail=True, saliency=True)
-                    saliency = take_snapshot(reader, ViewRequest(focus=1, saliency=True)).saliency
-                    if saliency is not None and saliency.of:
-                        found.add(saliency.gradient.tobytes())
+                reader = TelemetryReader(paths[0])
+                with closing(SessionClient(paths[0])) as client:
+                    client.call("join", name="a test")
+                    while not ended.wait(0.05):
+                        reader.follow()
+                        client.call("look", focus=1, detail=True, saliency=True)
+                        saliency = take_snapshot(reader, ViewRequest(focus=1, saliency=True)).saliency
+                        if saliency is not None and saliency.of:
+                            found.add(saliency.gradient.tobytes())
     return len(found)
 
 

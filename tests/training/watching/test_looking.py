@@ -92,7 +92,7 @@ def test_what_a_choice_depends_on_is_computed_for_who_asks():
     def found():
         started.client.call("look", focus=1, detail=True, saliency=True)
         seen = take_snapshot(started.reader, look).saliency
-        return seen if seen.of else None
+        return seen if seen is not None and seen.of else None
 
     holder = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 3)
 

@@ -223,7 +223,7 @@ def learned(probe):
         sum(losses).backward()
         optimizer.step()
     kept = [weight.detach().numpy().tobytes() for weight in weights]
-    gradients = [weight.grad.numpy().tobytes() for weight in weights]
+    gradients = [weight.grad.numpy().tobytes() for weight in weights if weight.grad is not None]
     states = torch.get_rng_state().tolist(), random.getstate(), rng.bit_generator.state
     modes = torch.is_grad_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
     hooks = [[*layer._forward_hooks, *layer._forward_pre_hooks, *vars(layer)] for layer in actor]

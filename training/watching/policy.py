@@ -273,6 +273,7 @@ class PolicyProbe:
     def stop(self) -> None:
         """Stop observing."""
         self._due = math.inf
+        self.layers.stop()
         self._restore()
 
     def _restore(self) -> None:
@@ -290,6 +291,7 @@ class PolicyProbe:
         self._made.clear()
         self._entered = None
         if not self.observes:
+            self.layers.stop()
             return None
         self._restore()
         self.choices.likeliest = None

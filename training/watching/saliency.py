@@ -148,6 +148,7 @@ class NotedLayers:
         self.notes, self.named = False, 0
         self.found: Saliency | None = None
         self._vain = 0
+        self._computed = False  # PyTorch prepares for the first time
         self._begin_noting()
 
     def _begin_noting(self) -> None:
@@ -171,15 +172,27 @@ class NotedLayers:
 
     def forget(self) -> None:
         """Forget what was noted so far in this step."""
-        if self.notes:
-            self._begin_noting()
+        self._begin_noting()
+
+    def stop(self) -> None:
+        """Note nothing any more in this step."""
+        self.notes = False
+        self._begin_noting()
 
     def _say(self, why: str) -> None:
         self.found = Saliency(np.zeros(0, np.float32), "", note=why)
 
     def note(self, layer: Any, given: Any, result: Any) -> None:
         """Note the call of a module, if it is a layer with one row per environment."""
-        begun, torch = perf_counter(), sys.modules["torch"]
+        begun = perf_counter()
+        try:
+            self._note(layer, given, result)
+        except Exception:  # of a module or a version of PyTorch that is not known
+            self._miss(f"a layer {type(layer).__name__} is not followed")
+        self._took += perf_counter() - begun
+
+    def _note(self, layer: Any, given: Any, result: Any) -> None:
+        torch = sys.modules["torch"]
         scripted, own = isinstance(layer, torch.jit.ScriptModule), not type(layer).__module__.startswith("torch.nn.")
         if layer._modules and not scripted and (own or type(layer) is torch.nn.Sequential):  # noqa: SLF001
             return  # its layers are called, too
@@ -201,7 +214,6 @@ class NotedLayers:
                 self._calls.append(Call(kind, layer, *(row.clone() for row in rows)))
             else:
                 self._miss("it has more layers than are noted")
-        self._took += perf_counter() - begun
 
     def _miss(self, why: str) -> None:
         """A layer is not noted; what those depend on that are noted later is not certain."""
@@ -245,7 +257,8 @@ class NotedLayers:
         except Exception as error:  # of layers or a version of PyTorch that is not known
             self._say(f"it could not be computed: {type(error).__name__}")
         self._took += perf_counter() - begun
-        if self._took > LIMIT:
+        slow, self._computed = self._took > LIMIT and self._computed, True
+        if slow:
             self._due = perf_counter() + REST
             if self.found is not None and self.found.of:
                 took, most = 1000 * self._took, 1000 * LIMIT

@@ -1,8 +1,10 @@
 """What the choice of a script's policy depends on."""
 
 import copy
+import gc
 import math
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -239,6 +241,20 @@ def test_a_script_learns_the_same_bit_for_bit():
     assert counts == [False] * 12 + [True] * 12
 
 
+def test_layers_are_not_kept(step):
+    """They live no longer than without watching, also if the step is not observed to its end."""
+    step.begin()
+    network = nn.Linear(4, ACTIONS)
+    Categorical(logits=network(torch.randn(ENVS, 4)))
+    step.probe._restore()  # as before a module is compiled
+    step.probe.finish()
+    kept = weakref.ref(network)
+    del network
+    gc.collect()
+    assert kept() is None
+    assert not step.probe.layers.notes
+
+
 def test_an_error_in_it_does_not_reach_the_script(step, monkeypatch):
     """It is said, and what else is observed is not lost."""
     monkeypatch.setitem(saliency.DERIVATIVES, "Linear", lambda *_: 1 / 0)
@@ -262,9 +278,13 @@ def test_nothing_is_noted_without_a_request_or_while_the_script_traces(step):
 
 
 def test_what_takes_too_long_is_said_and_rests(step, monkeypatch):
-    """It is still shown, but the next one is not computed in a second."""
+    """It is still shown, but the next one is not computed in a second; the first time may take longer."""
     monkeypatch.setattr(saliency, "LIMIT", 0.0)
     step.begin()
+    Categorical(logits=Functional()(torch.randn(ENVS, 4)))
+    assert not step.end().note
+    step.probe.layers._due = step.probe._observed = 0
+    step.probe.inspect(ROW)
     Categorical(logits=Functional()(torch.randn(ENVS, 4)))
     found = step.end()
     assert found.of == "logit"

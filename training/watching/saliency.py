@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..telemetry.moments import MOST_GIVEN
 from ..trainer import Saliency
 
 PERIOD, LIMIT, REST = 1.0, 0.005, 60.0
-"""Seconds between two steps whose layers are noted; what it may take, and how long to wait if it took longer."""
+"""Seconds between two steps whose layers are noted; what it may take of the CPU, and how long to wait then."""
 MOST_CALLS, MOST_BYTES = 256, 16 << 20
 """Calls of layers that are noted in a step, and bytes of what they were given and returned."""
 MOST_VAIN = 10
@@ -184,12 +184,12 @@ class NotedLayers:
 
     def note(self, layer: Any, given: Any, result: Any) -> None:
         """Note the call of a module, if it is a layer with one row per environment."""
-        begun = perf_counter()
+        begun = thread_time()
         try:
             self._note(layer, given, result)
         except Exception:  # of a module or a version of PyTorch that is not known
             self._miss(f"a layer {type(layer).__name__} is not followed")
-        self._took += perf_counter() - begun
+        self._took += thread_time() - begun
 
     def _note(self, layer: Any, given: Any, result: Any) -> None:
         torch = sys.modules["torch"]
@@ -242,7 +242,7 @@ class NotedLayers:
                 unknown.
         """
         self.notes, self._due = False, perf_counter() + PERIOD
-        begun = perf_counter()
+        begun = thread_time()
         if not rows:
             self._vain += 1
             if self._vain >= MOST_VAIN:
@@ -256,13 +256,15 @@ class NotedLayers:
             self._say(str(why))
         except Exception as error:  # of layers or a version of PyTorch that is not known
             self._say(f"it could not be computed: {type(error).__name__}")
-        self._took += perf_counter() - begun
+        self._took += thread_time() - begun
         slow, self._computed = self._took > LIMIT and self._computed, True
         if slow:
             self._due = perf_counter() + REST
             if self.found is not None and self.found.of:
                 took, most = 1000 * self._took, 1000 * LIMIT
-                text = f"this took {took:.1f} ms, more than {most:.0f} ms: the next one follows in {REST:.0f} s"
+                text = (
+                    f"this took {took:.1f} ms of the CPU, more than {most:.0f} ms: the next one follows in {REST:.0f} s"
+                )
                 self.found = replace(self.found, note=text)
         self._begin_noting()
 

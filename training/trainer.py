@@ -282,15 +282,22 @@ class Saliency:
     Attributes:
         gradient: That of a number by each number of a seat's observation as the network gets it, in the observation's
             shape.
-        of: The number: `logit` of the action, `Q` (the value of the action), or `value` of the state.
+        of: The number: `logit` of the action, `Q` (the value of the action), or `value` of the state; of a script, also
+            `output`, which may be either, or the first `mean`. Empty if it is unknown.
         action: The action, `(*action_shape)`; None of the value of a state.
         step: The step whose observation it is.
+        given: Of a script: what its first layer was given, in the shape of the gradient; None if it is the observation.
+        named: Whether these numbers have the names of those that are observed.
+        note: Why it is unknown, if `of` is empty; else what else is to be said.
     """
 
     gradient: Array
     of: str
     action: Array | None = None
     step: int = -1
+    given: Array | None = None
+    named: bool = True
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -355,6 +362,9 @@ class Policy(Protocol):
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return what the policy computed for a row at the last step; None if that is unknown."""
+
+    def saliency(self, row: int, observation: Array, mask: Array | None, action: Array | None) -> Saliency | None:
+        """Return what the policy's choice for a row depends on, see `Trainer.saliency`; None if that is unknown."""
 
     def values(self, slots: slice) -> Any:
         """Return the value estimates of some slots, `(slots, rows)`, in an array or where the buffer is.

@@ -130,7 +130,7 @@ TABLE: dict[str, tuple[Key, ...]] = {
         Key("inspect", "i", "Inspect: observation, mask, value, probabilities, reward terms", "navigation.inspect",
             help="inspect; saliency"),
         Key("saliency", "I", "Saliency: what the policy's choice depends on in the observation",
-            "navigation.show_saliency", needs=OWN_EPISODES),
+            "navigation.show_saliency", needs=EPISODES | TRAINING),
         Key("record", "r", "Record the next episode of the shown environment", "training.record",
             help="record, list episodes", needs=OWN_EPISODES),
         Key("episodes", "E", "Episodes: the last ones of all environments; replay one", "dialogs.episodes",

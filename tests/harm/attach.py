@@ -16,8 +16,9 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,13 @@ class Viewer:
         )
         arguments: dict[str, dict[str, Any]] = {
             "steps": {"count": dice.randrange(1, 50)},
-            "look": {"focus": dice.choice((None, env)), "first": 0, "count": dice.choice((0, 1, 4))},
+            "look": {
+                "focus": dice.choice((None, env)),
+                "first": 0,
+                "count": dice.choice((0, 1, 4)),
+                "detail": (asked := dice.random() < 0.5),
+                "saliency": asked,
+            },
             "episode": {"env": env},
             "break": {"text": dice.choice(CONDITIONS)},
             "speed": {"sps": dice.choice((0, 50_000, 500_000))},
@@ -63,7 +70,7 @@ class Viewer:
         self.commands += 1
         with suppress(PacError):
             self._client.call({"steps": "step"}.get(kind, kind), **arguments.get(kind, {}))
-        take_snapshot(self._reader, ViewRequest(focus=env))
+        take_snapshot(self._reader, ViewRequest(focus=env, saliency=True))
 
     def leave(self) -> None:
         """Leave as the app does: the script goes on at full speed; sometimes without a word, as after a crash."""
@@ -96,13 +103,34 @@ def disturb(pid: int, seed: int, ended: threading.Event) -> int:
     return commands
 
 
-def attached_run(case: Case, reference: Outcome, seed: int) -> tuple[list[str], int]:
-    """Run a script while it is disturbed; return what differs from a plain run, and how many commands were sent."""
+def ask_saliency(pid: int, _seed: int, ended: threading.Event) -> int:
+    """Have it computed what the script's policy depends on, as often as it is; return how often that was."""
+    found: set[bytes] = set()
+    while not ended.wait(0.02):
+        paths = [path for path, owner, alive in directories() if owner == pid and alive]
+        with suppress(PacError, OSError, ValueError):
+            if paths:
+                reader = TelemetryReader(paths[0])
+                with closing(SessionClient(paths[0])) as client:
+                    client.call("join", name="a test")
+                    while not ended.wait(0.05):
+                        reader.follow()
+                        client.call("look", focus=1, detail=True, saliency=True)
+                        saliency = take_snapshot(reader, ViewRequest(focus=1, saliency=True)).saliency
+                        if saliency is not None and saliency.of:
+                            found.add(saliency.gradient.tobytes())
+    return len(found)
+
+
+def attached_run(
+    case: Case, reference: Outcome, seed: int, viewer: Callable[[int, int, threading.Event], int] = disturb
+) -> tuple[list[str], int]:
+    """Run a script beside a viewer; return what differs from a plain run, and what the viewer has counted."""
     commands = 0
 
     def beside(pid: int, ended: threading.Event) -> None:
         nonlocal commands
-        commands = disturb(pid, seed, ended)
+        commands = viewer(pid, seed, ended)
 
     with places() as found:
         place = found["headless"]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from .attach import SCRIPTS, attached_run
+from .attach import SCRIPTS, ask_saliency, attached_run
 from .run import lacks, own_cases, places, run
 
 pytestmark = pytest.mark.session
@@ -30,3 +30,16 @@ def test_a_script_is_unharmed_by_viewers(case, runtime_directory):
     differences, commands = attached_run(case, reference, seed=1)
     assert not differences, "\n".join(differences)
     assert commands > 5
+
+
+@pytest.mark.slow
+def test_a_script_is_unharmed_by_saliency(runtime_directory):
+    """Weights, gradients, random states and modes are the same while it is computed what its policy depends on."""
+    case = next(case for case in own_cases(SCRIPTS) if case.name == "salient")
+    if missing := lacks(sys.executable, tuple(case.directive("needs"))):
+        pytest.skip(f"{missing} is not installed")
+    with places() as found:
+        reference = run(case, "plain", found["plain"])
+    differences, computed = attached_run(case, reference, 1, ask_saliency)
+    assert not differences, "\n".join(differences)
+    assert computed > 1

@@ -71,3 +71,21 @@ def test_what_is_not_known_is_said():
     assert target(about, Saliency(np.zeros(2), "logit", np.array(1))) == "of the logit of b"
     assert target(about, Saliency(np.zeros(2), "value")) == "of the value"
     assert target(about, Saliency(np.zeros(2), "Q", np.zeros(6))) == "of the Q of the action"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_of_a_script_the_numbers_are_those_that_its_first_layer_was_given(named):
+    """With the names of those that are observed, if they are these; below them, of what it is, how old, and a note."""
+    about = describe(toy(shape=(2,), slices={"here": (0, 1), "speed": (1, 2)}, watched=True), **FACTS)
+    given, note = np.array([1.0, 2.0], np.float32), "this took 7.0 ms"
+    found = Saliency(np.array([0.1, -2.0], np.float32), "output", None, 4, given, named, note)
+    moment: Any = SimpleNamespace(back=0, now=7, observation=np.zeros(2))
+    lines = text(salient(about, moment, found, 60, 10))
+    assert [line.split()[0] for line in lines[:2]] == (["speed", "here"] if named else ["input", "input"])
+    assert lines[0].endswith("-2 at        2")
+    assert lines[2:] == ["of the output, 3 steps ago, this took 7.0 ms"]
+    picture = np.zeros((4, 20, 20), np.float32)
+    frames = Saliency(picture + 1, "logit", np.array(1), 7, picture)
+    assert 2 < len(salient(about, moment, frames, 80, 12)) <= 12
+    unknown = Saliency(np.zeros(0, np.float32), "", step=7, note="a layer GRU is not followed")
+    assert text(salient(about, moment, unknown, 60, 10)) == ["unknown: a layer GRU is not followed"]

@@ -23,7 +23,7 @@ from ..telemetry.records import Notice
 from ..telemetry.segment_layout import counted_actions, spread_numbers
 from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import TrainingClock
-from ..trainer import Policy, PolicyOutput, Saliency, Trainer
+from ..trainer import Policy, PolicyOutput, Saliency
 from .gate import Gate
 from .manual_control import ManualControl
 from .viewers import View
@@ -200,7 +200,7 @@ class Debugger:
 
     def saliency(self, row: int, observation: Array, mask: Array | None, action: Array | None) -> Saliency | None:
         """Return what the policy's choice for a row depends on; None if the trainer cannot say."""
-        return self.policy.saliency(row, observation, mask, action) if isinstance(self.policy, Trainer) else None
+        return self.policy.saliency(row, observation, mask, action) if self.policy is not None else None
 
     def expect(self, steps: int) -> bool:
         """Note that `steps` more steps will be observed; return whether environments have saved their states."""

@@ -23,6 +23,7 @@ from ..telemetry.records import LINE, STATE, Phase
 from ..telemetry.segment_layout import counted_actions, spread_numbers
 from ..telemetry.tables import write_environments, write_policy, write_saliency, write_spread, write_throughput
 from ..telemetry.throughput import Mark
+from ..trainer import Saliency
 from .counting import StepCounter
 from .debugging import Debugger
 from .gate import Gate
@@ -98,6 +99,7 @@ class Publisher:
         self._counts_due = self._line_due = 0.0
         self._line_of = (-1, 0)
         self._saliency_of, self._saliency_due = (-1, 0, 0, False), 0.0
+        self._salient: Saliency | None = None  # that of a script which was written last
         self._findings: tuple[Finding, ...] | None = None  # those that were written
         self.changes: tuple[Change, ...] = ()
         self._changes: tuple[Change, ...] | None = None
@@ -110,12 +112,13 @@ class Publisher:
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on; there are no environments until `begin`."""
         self._writer, self._num_envs, self._source, self._findings = writer, num_envs, None, None
-        self._changes = None
+        self._changes = self._salient = None
         self._saliency_of = (-1, 0, 0, False)
 
     def update_task(self, task: Task, writer: TelemetryWriter) -> None:
         """Publish the same environments into `writer`, of a task that has more scalars."""
         self._task, self._writer, self._findings, self._changes = task, writer, None, None
+        self._salient = None
         self._moment = np.zeros((), moment_dtype(task))
 
     def begin(self, source: MonitoredEnvs) -> None:
@@ -218,7 +221,7 @@ class Publisher:
             steps = history.line(env, look.seat)
             with writer.write("line") as line:
                 LINE.put(line, {"env": env, "seat": look.seat, **vars(steps)})
-        if look.saliency and not self._task.watched:
+        if look.saliency:
             self._write_saliency(writer, env, look.seat)
         if look.detail:
             self._write_distributions(writer, buffer, env)
@@ -253,6 +256,10 @@ class Publisher:
         begun = time.monotonic()
         found = self._debugger.saliency(env * self._task.players + seat, np.array(moment["observation"]), mask, action)
         self._saliency_due = time.monotonic() + SALIENCY_SHARE * (time.monotonic() - begun)
+        if self._task.watched:  # computed from time to time by the script's thread
+            if found is None or found is self._salient:
+                return
+            self._salient = found
         write_saliency(writer, env, seat, int(moment["step"]), found)
 
     def _write_distributions(self, writer: TelemetryWriter, buffer: Buffer, env: int) -> None:

@@ -23,6 +23,8 @@ from .records import TERMINATED, TRUNCATED
 NOTE_BYTES = 160
 MOST_SALIENT = 1 << 20
 """The most numbers of an observation whose saliency is published."""
+MOST_GIVEN, MOST_AXES = 40_960, 8
+"""The most numbers that the first layer of a script's policy is given, and axes of an observation."""
 NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
 
 
@@ -77,9 +79,8 @@ def moment_record(about: Task | Description, action: Field, scalars: int) -> Rec
 
 
 def saliency_record(about: Task | Description, action: Field) -> Record:
-    """Return the record of what the policy's choice depends on; of scripts and large observations without numbers."""
-    shape = about.observation.shape
-    known = not about.watched and math.prod(shape) <= MOST_SALIENT
+    """Return the record of what the policy's choice depends on; of large observations without numbers."""
+    count = MOST_GIVEN if about.watched else math.prod(about.observation.shape)
     return Record(
         number("env", "i4", ANY),
         number("seat", "u2", ANY),
@@ -87,7 +88,12 @@ def saliency_record(about: Task | Description, action: Field) -> Record:
         text("of", 8),  # empty if it is unknown
         number("chosen", "u1", FLAG),  # whether it is that of an action
         number("action", action.dtype, ANY, action.shape),
-        number("gradient", "f4", ANY, shape if known else (0,)),
+        text("note", NOTE_BYTES),
+        number("axes", "u1", Range(0, MOST_AXES)),
+        number("shape", "u4", Range(0, MOST_SALIENT), (MOST_AXES,)),
+        number("gradient", "f4", ANY, (count if count <= MOST_SALIENT else 0,)),
+        number("given", "f4", ANY, (count if about.watched else 0,)),  # to the first layer of a script's policy
+        number("named", "u1", FLAG),
     )
 
 
@@ -95,8 +101,14 @@ def read_saliency(record: Array, env: int, seat: int) -> Saliency:
     """Return what the choice for a seat depends on; with an empty `of` if that cannot be known or is not known yet."""
     if (int(record["env"]), int(record["seat"])) != (env, seat):
         return Saliency(np.zeros(0, np.float32), "")
+    shape = tuple(record["shape"][: record["axes"]].tolist())
+    of, note, count = decoded(record["of"].tolist()), decoded(record["note"].tolist()), math.prod(shape)
+    step, named = int(record["step"]), bool(record["named"])
+    if not of or count > len(record["gradient"]):
+        return Saliency(np.zeros(0, np.float32), "", step=step, note=note)
+    given = record["given"][:count].reshape(shape) if len(record["given"]) else None
     action = record["action"] if record["chosen"] else None
-    return Saliency(record["gradient"], decoded(record["of"].tolist()), action, int(record["step"]))
+    return Saliency(record["gradient"][:count].reshape(shape), of, action, step, given, named, note)
 
 
 def field_named(task: Task, name: str) -> Field:

@@ -12,7 +12,7 @@ from ...envs.unknown import UNKNOWN
 from ..trainer import PHASES, PolicyOutput, Saliency
 from .blocks import TelemetryWriter
 from .counts import Counts
-from .moments import info_scalars
+from .moments import MOST_AXES, NOTE_BYTES, info_scalars
 from .records import BINS, POLICY, TIMES
 from .throughput import Mark, Throughput
 
@@ -74,10 +74,15 @@ def write_saliency(writer: TelemetryWriter, env: int, seat: int, step: int, foun
     """Write what the policy's choice for a seat depends on; that it is unknown, if there is nothing."""
     with writer.write("saliency") as record:
         record["env"], record["seat"], record["step"] = env, seat, step
-        record["of"], record["chosen"] = b"", False
-        if found is None or record["gradient"].shape != found.gradient.shape:
+        record["of"], record["chosen"], record["axes"] = b"", False, 0
+        record["note"] = b"" if found is None else found.note.encode()[:NOTE_BYTES]
+        if found is None or found.gradient.size > len(record["gradient"]) or found.gradient.ndim > MOST_AXES:
             return
-        record["of"], record["gradient"] = found.of.encode(), found.gradient
+        record["of"], record["axes"], record["named"] = found.of.encode(), found.gradient.ndim, found.named
+        record["shape"][: found.gradient.ndim] = found.gradient.shape
+        record["gradient"][: found.gradient.size] = found.gradient.ravel()
+        if found.given is not None:
+            record["given"][: found.given.size] = found.given.ravel()
         if found.action is not None:
             record["chosen"], record["action"] = True, found.action
 

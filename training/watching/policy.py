@@ -25,8 +25,9 @@ import numpy as np
 
 from ...envs.fields import Array
 from ...envs.unknown import UNKNOWN
-from ..trainer import PolicyOutput
+from ..trainer import PolicyOutput, Saliency
 from .intercept import UNUSUAL, HookLink, code_around
+from .saliency import NotedLayers
 
 MOST_NUMBERS, MOST_KEPT, MOST_CLASSES = 64, 256, 2000
 PERIOD, LISTED = 0.1, 5.0
@@ -138,6 +139,7 @@ class PolicyProbe:
         metrics: Means over all environments of what was observed last, by name.
         called: The modules that were called in the steps that were observed.
         choices: How the actions of the steps that were observed go with their probabilities.
+        layers: What its choice depends on, by the layers that were called.
     """
 
     def __init__(self, num_envs: int, num_actions: int, action_numbers: int = 0) -> None:
@@ -148,6 +150,8 @@ class PolicyProbe:
         self.metrics: dict[str, float] = {}
         self.called: weakref.WeakSet[Any] = weakref.WeakSet()
         self.choices = Choices()
+        self.layers = NotedLayers(num_envs)
+        self._basis: tuple[str, list[Any]] = "", []  # which number counts, and what it was computed from
         self._given, self._alike = 0, deque[bool](maxlen=PAIRS)
         self._means: dict[str, float] = {}
         self._functions: list[Any] = []
@@ -170,6 +174,11 @@ class PolicyProbe:
             self._row, self._found = row, None
         self.observe(PERIOD, for_viewer=True)
         return self._found
+
+    def saliency(self, row: int, *_: object) -> Saliency | None:
+        """Return on what the choice for an environment depended when it was computed last, and compute it anew soon."""
+        self.layers.ask(row)
+        return self.layers.found
 
     def observe(self, period: float, *, for_viewer: bool = False) -> None:
         """Observe the next step, if that is due: after a period, in s. What is on a GPU is only read for a viewer."""
@@ -198,6 +207,7 @@ class PolicyProbe:
         if distributions is None or self.observes:
             return
         compiled = any(backend is not None for backend in getattr(compiler, "cached_backends", {}).values())
+        self.layers.begin(compiled=compiled)
         for other in _observing.copy():  # of another session of this process
             other._restore()  # noqa: SLF001
         _observing.add(self)
@@ -235,6 +245,8 @@ class PolicyProbe:
         with suppress(Exception):
             torch, made, end = sys.modules["torch"], args[0], next(self._clock)
             inputs = [value for value in (*args[1:], *kwargs.values()) if isinstance(value, torch.Tensor)]
+            if self.layers.notes and isinstance(made, torch.nn.Module):
+                self.layers.note(made, inputs[0] if inputs else None, result)
             known = inputs if isinstance(made, torch.nn.Module) else filter(torch.is_tensor, vars(made).values())
             if not self._for_viewer and any(value.device.type != "cpu" for value in known):
                 return
@@ -255,11 +267,13 @@ class PolicyProbe:
         """Forget what was computed before a step of an optimizer, which was not for the next action."""
         if get_ident() == self._thread:
             self._made.clear()
+            self.layers.forget()
             self._entered = None
 
     def stop(self) -> None:
         """Stop observing."""
         self._due = math.inf
+        self.layers.stop()
         self._restore()
 
     def _restore(self) -> None:
@@ -277,10 +291,14 @@ class PolicyProbe:
         self._made.clear()
         self._entered = None
         if not self.observes:
+            self.layers.stop()
             return None
         self._restore()
         self.choices.likeliest = None
         found = self._interpreted(made)
+        if self.layers.notes and get_ident() == self._thread:
+            rows = [self._row_of(tensor) for tensor in self._basis[1]]
+            self.layers.finish(self._basis[0], [row for row in rows if len(row)])
         self._compare(made if found else [])
         if found and entered is not None and entered.device.type == "cpu":
             numbers = entered.detach().reshape(-1, entered.shape[-1])[:, :MOST_COMPARED].double().abs()
@@ -303,7 +321,7 @@ class PolicyProbe:
 
     def _interpreted(self, made: list[Made]) -> PolicyOutput | None:
         """Return the newest distribution that is one of actions; without any, the newest output per action."""
-        self._means = {}
+        self._means, self._basis = {}, ("", [])
         outputs = [item for item in made if item.by is not None]
         for item in reversed(made):
             if item.by is None and (found := self._distribution(item, outputs)):
@@ -314,6 +332,7 @@ class PolicyProbe:
                 order = np.argsort(-numbers, kind="stable")
                 unknown = [UNKNOWN] * len(order)
                 self._note(VALUE_MEAN, self._rows_of(item.output).amax(-1))
+                self._basis = "output", [item.output]
                 return PolicyOutput(UNKNOWN, UNKNOWN, order.tolist(), unknown, values=numbers[order].tolist())
         return None
 
@@ -353,6 +372,7 @@ class PolicyProbe:
             self._note(ENTROPY, -(rows * rows.clamp_min(1e-30).log()).sum(-1))
             self.choices.note(rows)
             value = self._value(item, [parameter], outputs)
+            self._basis = "logit", item.inputs
             return PolicyOutput(value, entropy, order.tolist(), chances[order].tolist())
         kinds: Any = distributions.Normal, distributions.MultivariateNormal
         kind = next(kind for kind in kinds if isinstance(item.output, kind))
@@ -365,6 +385,7 @@ class PolicyProbe:
         self._note(ENTROPY, self._rows_of(entropies).sum(-1))
         self._note(DEVIATION, deviations)
         value = self._value(item, [means, deviations], outputs)
+        self._basis = "mean", [means]
         return PolicyOutput(value, entropy, (), (), self._numbers(means).tolist(), self._numbers(deviations).tolist())
 
     def _value(self, policy: Made, parameters: list[Any], outputs: list[Made]) -> float:

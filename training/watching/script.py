@@ -229,6 +229,7 @@ class WatchedScript:
         self._probe.stop()
         choices = 0 if task.bounds or len(task.choices) > 1 else task.num_actions
         self._probe = PolicyProbe(mirror.environments, choices, len(task.bounds))
+        self._probe.layers.named = self._boards.parts.vector
         self.debugger.policy = self._probe
         self.process_soon()
 

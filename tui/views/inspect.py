@@ -79,8 +79,9 @@ def inspected(
     ]
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
     if (depends := snapshot.saliency) is not None:
+        said = target(about, depends) if depends.given is None else ""
         salience = partial(salient, about, moment, depends)
-        seen.insert(0, Section("Saliency", salience, fills=True, note=target(about, depends)))
+        seen.insert(0, Section("Saliency", salience, fills=True, note=said))
     if about.masked:
         seen.append(Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
     step = [Section("Step", lambda room, _: stated(about, moment, room))]

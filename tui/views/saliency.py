@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,19 +38,31 @@ def salient(about: Description, moment: Moment, found: Saliency, width: int, hei
     if moment.back:
         return hint("known of the newest step only", width)
     if found.step < 0:
-        return hint("waiting for the next step", width)
+        return hint(f"waiting for the next step{' in which its policy acts' if about.watched else ''}", width)
+    if not found.of and found.note:
+        return hint(f"unknown: {found.note}", width)
     if not found.of:
         return hint("this trainer cannot say it of its policy, or the observation is too large", width)
-    if moment.observation is None or found.gradient.shape != moment.observation.shape:
+    seen = moment.observation if found.given is None else found.given
+    if seen is None or found.gradient.shape != seen.shape:
         return hint("waiting for the next step", width)
     sizes = np.nan_to_num(np.abs(found.gradient), posinf=0, neginf=0)
     if not sizes.any():
         return hint("the choice depends on nothing: all gradients are 0", width)
-    if not about.slices and (pictures := images_in(bright(about, moment.observation))) is not None:
+    if found.given is not None:
+        steps = moment.now - found.step
+        age = f"{steps:,} {'step' if steps == 1 else 'steps'} ago" if steps > 0 else ""
+        said = hint(", ".join(filter(None, (target(about, found), age, found.note))), width)
+        room = height - len(said)
+        if (pictures := images_in(seen)) is not None:
+            return [*image_rows(overlaid(pictures, sizes), width, room), *said]
+        names = _names(about, sizes) if found.named else [f"input {index}" for index in range(sizes.size)]
+        return [*_numbers(names, found.gradient, seen, width, room), *said]
+    if not about.slices and (pictures := images_in(bright(about, seen))) is not None:
         return image_rows(overlaid(pictures, sizes), width, height)
     if sizes.ndim == 3:
         return _board(about, sizes, width, height)
-    return _numbers(about, found.gradient, moment.observation, width, height)
+    return _numbers(_names(about, sizes), found.gradient, seen, width, height)
 
 
 def overlaid(pictures: NDArray[np.uint8], sizes: Array) -> NDArray[np.uint8]:
@@ -86,11 +100,14 @@ def _board(about: Description, sizes: Array, width: int, height: int) -> list[Ro
     return [*drawn, *rows]
 
 
-def _numbers(about: Description, gradient: Array, observation: Array, width: int, height: int) -> list[Row]:
+def _names(about: Description, sizes: Array) -> list[str]:
+    return labels_of({name: (low, high) for name, low, high in about.slices}, sizes.size)
+
+
+def _numbers(names: Sequence[str], gradient: Array, observation: Array, width: int, height: int) -> list[Row]:
     """The numbers that count most: a bar for the size, the gradient and the number; red if less of it counts for it."""
     flat, seen = gradient.reshape(-1), observation.reshape(-1)
     sizes = np.nan_to_num(np.abs(flat), posinf=0, neginf=0)
-    names = labels_of({name: (low, high) for name, low, high in about.slices}, len(flat))
     first = np.argsort(-sizes, kind="stable")[: max(1, min(height - 1, MOST))].tolist()
     most = float(sizes.max())
     wide = max(len(names[at]) for at in first)

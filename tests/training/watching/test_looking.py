@@ -85,6 +85,26 @@ def test_the_entropy_of_an_observed_policy_is_kept():
         assert len(known()) < len(inspected(started, 0).line.entropies)
 
 
+def test_what_a_choice_depends_on_is_computed_for_who_asks():
+    """The gradient of the logit by what the first layer was given, and both reach the viewer."""
+    layer, look = torch.nn.Linear(4, 2), ViewRequest(focus=1, detail=True, saliency=True)
+
+    def found():
+        started.client.call("look", focus=1, detail=True, saliency=True)
+        seen = take_snapshot(started.reader, look).saliency
+        return seen if seen is not None and seen.of else None
+
+    holder = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 3)
+
+    def acting():
+        return Categorical(logits=layer(torch.as_tensor(holder._observations))).sample().numpy()
+
+    with training(holder, act=acting) as started:
+        seen = until(found, "a gradient")
+    assert (seen.of, seen.named, seen.given.shape, seen.note) == ("logit", True, (4,), "")
+    np.testing.assert_allclose(seen.gradient, layer.weight[int(seen.action)].detach(), atol=1e-5)
+
+
 class Endless(gymnasium.Env):
     """Counts its steps, none of which ends an episode; observes what is no number at step `at`."""
 

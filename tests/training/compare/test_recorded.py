@@ -66,6 +66,7 @@ def test_another_game_than_the_recorded_one_is_noticed(journey):
         Pairing(journey.task, (unknown_policy(RECORDED), random_policy()), SEED + 1, 1, recorded=episode, follow=True)
 
 
+@pytest.mark.session
 def test_the_past_of_a_paused_session_changes_nothing(tmp_path):
     """A training that was paused and asked for step -100, from where a branch played on, has the weights of another.
 

@@ -28,9 +28,13 @@ GOLDEN, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111E
 """The constants of SplitMix64 (Steele, Lea, Flood, 2014)."""
 
 LAST, LAST_DRAWN, LOOKED_AT = "final_", "final_drawn", "looked_at"
-LIMITED = 2
-"""In the field `looked_at`: a board is requested, but drawing may be put off to limit its share of the time."""
 """The prefix of the names of last boards; the field that requests them; the field that requests boards."""
+LIMITED, LIMITED_LARGE = 2, 3
+"""In the field `looked_at`: a board is requested, but drawing may be put off to limit its share of the time; or so,
+together with the picture in the field `large`."""
+LARGE, LARGE_OF = "large", "large_of"
+"""The picture of one environment in large; 1 + the number of the environment that has drawn it there, 0 for none.
+Servers and nodes send neither."""
 ASKED = -1
 """In `final_drawn`: last boards are requested, and there are none yet."""
 
@@ -111,6 +115,7 @@ class Task:
         headline: What the summary shows: names of info fields, and of panels whose longest bars it shows.
         panels: What can be drawn; their fields are in `boards`.
         boards: The untimed fields that panels draw.
+        large: A picture of one environment in all its pixels, whose board is reduced; it is drawn on request.
         state: The whole state of one environment with its random generator, if the task has one.
         saves: Whether the state is in the buffer only after a call of `Savable.save`.
         trace: `module:callable` that shows how a step led to its state, for inspectors; a step does not call it. It
@@ -165,6 +170,7 @@ class Task:
     headline: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
     boards: tuple[Field, ...] = ()
+    large: Field | None = None
     state: Field | None = None
     saves: bool = False
     trace: str = ""
@@ -200,6 +206,11 @@ class Task:
         return (*boards, Field(LAST_DRAWN, "int64", timed=False)) if boards else ()
 
     @property
+    def large_fields(self) -> tuple[Field, ...]:
+        """The picture of one environment in large, and whose it is."""
+        return (self.large, Field(LARGE_OF, "int64", per="all", timed=False)) if self.large else ()
+
+    @property
     def state_at_hand(self) -> bool:
         """Whether the whole state is in the buffer after every step."""
         return self.state is not None and not self.saves
@@ -220,7 +231,8 @@ class Task:
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
-        own = (*self.info, *self.late, *self.boards, *self.last_boards, *self.shared, *state)
+        drawn = *self.boards, *self.last_boards, *self.large_fields
+        own = (*self.info, *self.late, *drawn, *self.shared, *state)
         return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *own)
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.message import Message
 
 from ..envs import PacError
+from ..envs.fields import Array
 from ..training.past.episode import Episode
 from ..training.telemetry.snapshot import Snapshot
 from .connections.session_group import SeenSession
@@ -30,6 +31,19 @@ class SnapshotTaken(Message):
     def can_replace(self, message: Message) -> bool:
         """Return whether this message replaces an older one."""
         return isinstance(message, SnapshotTaken)
+
+
+@dataclass
+class PictureTaken(Message):
+    """A new picture of an environment in large. It replaces one that was not handled yet."""
+
+    env: int
+    pixels: Array
+    selected: int = 0
+
+    def can_replace(self, message: Message) -> bool:
+        """Return whether this message replaces an older one."""
+        return isinstance(message, PictureTaken)
 
 
 @dataclass

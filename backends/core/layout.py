@@ -85,11 +85,14 @@ class Buffer(dict[str, Array]):
         self.order = order
 
     def rows_of(self, name: str, slot: int, lo: int, hi: int) -> Array:
-        """Return the rows of environments `lo..hi` in a slot of a field; an untimed field has one slot for all."""
+        """Return the rows of environments `lo..hi` in a slot of a field, or its only row, which is of all of them.
+
+        An untimed field has one slot for all.
+        """
         array = self[name]
         block: Array = array[slot % len(array)]
         per_env = len(block) // self.num_envs
-        return block[lo * per_env : hi * per_env]
+        return block[lo * per_env : hi * per_env] if per_env else block
 
     def carry(self) -> None:
         """Copy the newest slot of the timed fields to the first slot of the next rollout."""

@@ -19,7 +19,7 @@ from ...envs.errors import brief
 from ...envs.family import Parameter
 from ...envs.fields import Array
 from ...envs.schema import Bounds, InvalidValue, checked_arguments
-from ...envs.task import LOOKED_AT, MASK_64
+from ...envs.task import LARGE, LARGE_OF, LOOKED_AT, MASK_64
 from ...envs.unknown import is_unknown, spelled
 from ..servers.hosting import HostedEnvironment
 
@@ -158,7 +158,9 @@ def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapp
 def kept(task: Task, *, look: bool) -> list[str]:
     """Return the names of the untimed fields, without boards that are not drawn."""
     drawn = {item.name for item in task.boards}
-    skip = {item.name for item in task.last_boards} | ({LOOKED_AT} if look or LOOKED_AT not in drawn else drawn)
+    skip = {LARGE, LARGE_OF, *(item.name for item in task.last_boards)} | (
+        {LOOKED_AT} if look or LOOKED_AT not in drawn else drawn
+    )
     return [item.name for item in task.fields if not item.timed and item.name not in skip]
 
 

@@ -12,22 +12,22 @@ later, and in the end that it waits; so delays are kept short:
 from __future__ import annotations
 
 import os
-import random
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from ...envs.entries import out_of_reach
+from ...envs.task import GOLDEN, MASK_64
 from .kinds import IDLE, OTHER, WAITING, kind_of, own_file, sign_of, waits
 
 RATE = 100.0
-"""Samples per second. Their times are random, since a loop may run at the same pace."""
+"""Samples per second. The times between them differ, since a loop may run at the same pace."""
 SWITCH = 5e-5
 """Seconds after which a thread that runs gives up the GIL to a sample.
 
@@ -69,24 +69,26 @@ class Sampler:
         name: str,
         *,
         works: bool = False,
-        hidden: Container[CodeType] = frozenset(),
+        hidden: Collection[CodeType] = (),
         steps: Collection[tuple[str, int]] = frozenset(),
     ) -> None:
         self.name = name
-        self._works, self._hidden, self._steps = works, hidden, steps
+        self._works, self._steps = works, steps
+        self._hidden = {id(code): code for code in hidden}  # code compares, and hashes, all that is in it
 
     def sample(self, seconds: float) -> dict[str, Any]:
         """Return where this process's threads were, for so long from now; see `StackCounts.result`."""
-        recording = StackCounts(self._hidden)
+        recording = StackCounts()
         with closing(recording), _punctual() as punctual:
             begun = now = time.perf_counter()
-            due = begun + _gap()
+            number = int(begun * RATE) + 1
+            due = _moment(number)
             while now < begun + seconds:
                 time.sleep(max(0.0, due - now))
                 now, count = time.perf_counter(), 0
                 while due <= now:
-                    due += _gap()
-                    count += 1
+                    number, count = number + 1, count + 1
+                    due = _moment(number)
                 found = [(ident, stack) for ident, stack, _ in _running(self._hidden, recording.codes)]
                 if count and punctual.in_time():
                     punctual.compete(recording.add(found, count))
@@ -113,8 +115,7 @@ class StackCounts:
         codes: Code by its `id`, as in the stacks; kept alive, so that the ids stay theirs.
     """
 
-    def __init__(self, hidden: Container[CodeType]) -> None:
-        self._hidden = hidden
+    def __init__(self) -> None:
         self.codes: dict[int, CodeType] = {}
         self._waits: dict[int, bool] = {}
         self._counts: Counter[tuple[int, bool, Stack]] = Counter()
@@ -150,6 +151,7 @@ class StackCounts:
         outermost first. `rest` counts those left out.
         """
         frames: dict[tuple[str, int, str], int] = {}
+        numbers: dict[Stack, int] = {}
         signs = {key: sign_of(code, steps) for key, code in self.codes.items()}
         shows = {key: own_file(code.co_filename).startswith("/tui/") for key, code in self.codes.items()}
         stacks: list[list[Any]] = []
@@ -162,8 +164,13 @@ class StackCounts:
             kind = kind_of([signs[stack[at]] for at in range(len(stack) - 2, -1, -2)])
             if waits_here and kind == OTHER:
                 kind = WAITING if works and ident == main else IDLE
-            lines = [_resolved(self.codes, stack, at) for at in range(len(stack) - 2, -1, -2)]
-            places = [frames.setdefault(line, len(frames)) for line in lines]
+            places = []
+            for at in range(len(stack) - 2, -1, -2):
+                place = numbers.get(stack[at : at + 2])
+                if place is None:
+                    line = _resolved(self.codes, stack, at)
+                    place = numbers[stack[at : at + 2]] = frames.setdefault(line, len(frames))
+                places.append(place)
             stacks.append([self._names[ident], kind, waits_here, count, places])
         rest = sum(self._counts.values()) - sum(count for _, count in common)
         return {"frames": list(frames), "stacks": stacks, "rest": rest}
@@ -182,8 +189,10 @@ def _known(ident: int) -> threading.Thread | None:
     return known.get(ident)
 
 
-def _gap() -> float:
-    return random.uniform(0.5, 1.5) / RATE
+def _moment(number: int) -> float:
+    """Return when a sample is due, in s of a clock that all processes share: at once in all, which delays them once."""
+    mixed = (number ^ number >> 7) * GOLDEN & MASK_64
+    return (number + mixed / (MASK_64 + 1)) / RATE
 
 
 class _Punctual:
@@ -245,23 +254,25 @@ def _set_timer_slack(nanoseconds: int) -> None:
 
 
 def _running(
-    hidden: Container[CodeType], codes: dict[int, CodeType]
+    hidden: Mapping[int, CodeType], codes: dict[int, CodeType]
 ) -> Iterator[tuple[int, Stack, Mapping[int, CodeType]]]:
     """Yield the stacks of the other threads, and the code by its id. No frame is kept."""
-    own = threading.get_ident()
     current = sys._current_frames()  # noqa: SLF001 - as documented
-    for ident in list(current):
-        frame: FrameType | None = current.pop(ident)
+    del current[threading.get_ident()]
+    frame: FrameType | None
+    while current:
+        ident, frame = current.popitem()
         stack: list[int] = []
-        left_out = ident == own
-        while frame is not None and not left_out:
+        shown = True
+        while frame is not None and shown:
             code = frame.f_code
-            left_out = code in hidden
+            key = id(code)
+            shown = key not in hidden
             if len(stack) < 2 * DEPTH:
-                stack += (id(code), frame.f_lasti)
-                codes[id(code)] = code
+                stack += (key, frame.f_lasti)
+                codes[key] = code
             frame = frame.f_back
-        if stack and not left_out:
+        if shown:
             yield ident, tuple(stack), codes
 
 

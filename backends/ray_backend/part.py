@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.task import LAST_DRAWN, LOOKED_AT
+from ...envs.task import LARGE, LARGE_OF, LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer, Layout
 from ..core.status import BackendEvent, WorkerState, WorkerStatus
 from .cluster import Cluster
@@ -19,7 +19,7 @@ from .fleet import Node, Reply, Share
 
 REQUESTS = (LOOKED_AT, LAST_DRAWN)
 """The fields that both sides write: this one requests boards, and the environments note what they drew."""
-NOT_COPIED = {"action", "final_observation", "status", *REQUESTS}
+NOT_COPIED = {"action", "final_observation", "status", LARGE, LARGE_OF, *REQUESTS}
 """The fields of an answer that are not copied whole."""
 GRACE = 3.0
 """Time limit for a node to close its environments, in s."""

@@ -209,8 +209,8 @@ class HostedEnvironment:
 
     def _rows_of(self, item: Field) -> Array:
         players, env = self.task.players, self.env
-        rows: Any = slice(env * players, (env + 1) * players) if item.per == "seat" else (env, ...)
-        found: Array = self._buffers[item.name][0][rows]
+        rows: Any = {"seat": slice(env * players, (env + 1) * players), "env": (env, ...), "all": (0, ...)}
+        found: Array = self._buffers[item.name][0][rows[item.per]]
         return found
 
     def _open(self) -> None:

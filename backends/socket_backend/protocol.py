@@ -66,7 +66,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ...envs import Field, Task
-from ...envs.task import LAST_DRAWN, LOOKED_AT
+from ...envs.task import LARGE, LARGE_OF, LAST_DRAWN, LOOKED_AT
 from ..core.errors import ProtocolError
 
 VERSION = 1
@@ -174,7 +174,7 @@ class FrameSizes:
 
     def __init__(self, task: Task) -> None:
         self._players = players = task.players
-        drawn = {item.name for item in (*task.boards, *task.last_boards)}
+        drawn = {item.name for item in (*task.boards, *task.last_boards)} | {LARGE, LARGE_OF}
         self.action = np.dtype("<f4" if task.bounds else "<i4")
         self.acting = self.action.itemsize * prod(task.action.shape)
         self.observation = task.observation.row_bytes

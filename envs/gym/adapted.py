@@ -17,7 +17,7 @@ from ..processes import StartedProcesses
 from ..spaces.drawing import BUDGET, MODE_OF, Turns
 from ..spaces.infos import LateInfos, number_at
 from ..stamps import EnvStamps, Steps
-from ..task import LAST, LAST_DRAWN, LIMITED, Task, episode_seed
+from ..task import LARGE, LARGE_OF, LAST, LAST_DRAWN, LIMITED, LIMITED_LARGE, Task, episode_seed
 from .board import draw
 from .making import create
 
@@ -132,29 +132,32 @@ class AdaptedEnvironments:
 
     def _draw_asked(self, asked: bytes, slot: int, spare: float) -> None:
         for index, wanted in enumerate(asked):
-            if wanted and wanted != LIMITED:
+            if 0 < wanted < LIMITED:
                 self._looked[index] = 0
                 self._draw(index, slot, self._board)
-        if LIMITED in asked and BUDGET.allows(spare):
-            limited = [index for index, wanted in enumerate(asked) if wanted == LIMITED]
+        if max(asked) >= LIMITED and BUDGET.allows(spare):
+            limited = [index for index, wanted in enumerate(asked) if wanted >= LIMITED]
             for index in self._turns.choose(limited, spare):
                 self._looked[index] = 0
-                self._draw(index, slot, self._board)
+                self._draw(index, slot, self._board, large=asked[index] == LIMITED_LARGE)
 
     def _draw_last(self, index: int, slot: int) -> None:
         """Draw the last state of an episode if that is requested; `slot` still has its observation."""
         if self._last_drawn[index] and self._draw(index, slot, self._last_board):
             self._last_drawn[index] = int(self._part["episode"][0, index]) + 1
 
-    def _draw(self, index: int, slot: int, boards: Array) -> bool:
-        """Draw an environment into its row of `boards`; return whether that succeeded."""
+    def _draw(self, index: int, slot: int, boards: Array, *, large: bool = False) -> bool:
+        """Draw an environment into its row of `boards`, and in large; return whether that succeeded."""
         seen = self._part["observation"][slot, index * self._task.players]
+        picture = self._part[LARGE][0, 0] if large and self._task.large else None
         try:
-            draw(self._task, self._envs[index].render, seen, boards[index])
+            draw(self._task, self._envs[index].render, seen, boards[index], picture)
         except Exception:
             # A failed drawing must not end a training.
             log.warning("environment %d cannot be drawn", self._lo + index + 1, exc_info=True)
             return False
+        if picture is not None:
+            self._part[LARGE_OF][0] = self._lo + index + 1
         return True
 
     def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:

@@ -41,13 +41,14 @@ def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
     return _bars(writer)
 
 
-def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array) -> None:
+def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array, large: Array | None = None) -> None:
     """Draw one environment onto its board.
 
     Args:
         render: Returns the environment's own drawing.
         observation: The observation of its first seat, as stored.
         board: The output.
+        large: Where what is rendered is drawn besides, in more pixels.
     """
     panel = task.panels[0]
     field = panel.field
@@ -61,7 +62,10 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
     elif field == "screen":
         board[...] = written(str(render()), panel, board.shape)
     else:
-        board[...] = picture_in(as_picture(render()), board.shape[:2])
+        picture = as_picture(render())
+        board[...] = picture_in(picture, board.shape[:2])
+        if large is not None:
+            large[...] = picture_in(picture, large.shape[:2])
 
 
 def _seen(item: Field) -> tuple[slice | None, SeenPicture] | None:

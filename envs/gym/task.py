@@ -18,6 +18,7 @@ from ..fields import Field
 from ..panels import Panel
 from ..recommended import default_trainer, recommended
 from ..spaces.actions import UnsupportedSpaces, describe_actions
+from ..spaces.drawing import large_picture
 from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.names import agent_names, names_of
 from ..specs import split_wrappers
@@ -95,6 +96,7 @@ def describe(
         info=tuple(Field(name, "float32", per="seat" if look.parallel else "env") for name in look.info),
         panels=(look.panel,),
         boards=(look.board, Field("looked_at", "uint8", timed=False)),
+        large=large_picture(look.panel, look.board),
         state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
         saves=bool(look.state_bytes),
         values=values,

@@ -7,8 +7,8 @@ import re
 import textwrap
 import time
 from collections.abc import Callable, Generator, Sequence
-from itertools import pairwise
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from ..text import ESCAPE, cells_of, size_of
 HEIGHT = 64
 WIDTH = 96
 """The largest size of a picture: 32 rows of half blocks."""
+MOST_HEIGHT, MOST_WIDTH = 256, 320
+"""That of the one picture that terminals with real pixels show in large."""
+MOST_STEP = 16
+"""The square of this is how many pixels can be added in 16 bits."""
 MORE_LINES, LEAST_COLUMNS = 2, 12
 """Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
@@ -36,14 +40,42 @@ MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
 def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uint8]:
     """Return a picture `(H, W, 3)` reduced to `shape`; every pixel is the mean of the area that it covers."""
     height, width = shape
-    rows = np.linspace(0, picture.shape[0], height + 1).astype(np.intp)
-    columns = np.linspace(0, picture.shape[1], width + 1).astype(np.intp)
-    # `reduceat` along the first axis takes six times as long as these sums by row.
-    lines = np.stack([picture[lo:hi].sum(axis=0, dtype=np.uint32) for lo, hi in pairwise(rows.tolist())])
-    sums = np.add.reduceat(lines, columns[:-1], axis=1)
-    areas = np.diff(rows)[:, None, None] * np.diff(columns)[None, :, None]
-    small: NDArray[np.uint8] = (sums / areas).astype(np.uint8)
+    step = picture.shape[0] // height
+    if picture.shape[:2] == (step * height, step * width) and step <= MOST_STEP:
+        total = np.zeros((height, width, COLORS), np.uint16)
+        for y, x in np.ndindex(step, step):
+            total += picture[y::step, x::step]
+        whole: NDArray[np.uint8] = (total // (step * step)).astype(np.uint8)
+        return whole
+    rows, columns = _parts(picture.shape[0], height), _parts(picture.shape[1], width)
+    most = int(rows.sizes.max() * columns.sizes.max())
+    lines: NDArray[Any] = picture.take(rows.first, 0).astype(np.uint16 if most <= MOST_STEP * MOST_STEP else np.uint32)
+    for there, which in rows.rest:
+        lines[there] += picture.take(which, 0)
+    sums: NDArray[Any] = lines.take(columns.first, 1)
+    for there, which in columns.rest:
+        sums[:, there] += lines.take(which, 1)
+    small: NDArray[np.uint8] = (sums / (rows.sizes[:, None, None] * columns.sizes[:, None])).astype(np.uint8)
     return small
+
+
+class _Parts(NamedTuple):
+    """Parts of a length: their first places, all further ones together with the parts that have them, and sizes."""
+
+    first: NDArray[np.intp]
+    rest: tuple[tuple[Any, NDArray[np.intp]], ...]
+    sizes: NDArray[np.intp]
+
+
+@lru_cache(maxsize=16)
+def _parts(length: int, count: int) -> _Parts:
+    edges = np.linspace(0, length, count + 1).astype(np.intp)
+    first, sizes = edges[:-1], np.diff(edges)
+    rest = []
+    for offset in range(1, int(sizes.max())):
+        there = sizes > offset
+        rest.append((slice(None) if there.all() else np.flatnonzero(there), first[there] + offset))
+    return _Parts(first, tuple(rest), sizes)
 
 
 def as_picture(drawn: Any) -> NDArray[np.uint8]:
@@ -138,6 +170,15 @@ def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
     panel = Panel("pixels", title, field, main=True, size=(int(shape[0]), int(shape[1])))
     return panel, Field(field, "uint8", size, timed=False, low=0, high=255)
+
+
+def large_picture(panel: Panel, board: Field) -> Field | None:
+    """Return the field for one picture in large, of what is rendered; None if the board is not reduced."""
+    if panel.field != "picture" or not panel.size or panel.size == board.shape[:2]:
+        return None
+    step = max(1, -(-panel.size[0] // MOST_HEIGHT), -(-panel.size[1] // MOST_WIDTH))
+    shape = panel.size[0] // step, panel.size[1] // step, COLORS
+    return Field("large", "uint8", shape, per="all", timed=False, low=0, high=255)
 
 
 SHARE = 0.01

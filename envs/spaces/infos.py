@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..fields import STANDARD_FIELDS, Array, Buffers, Field
-from ..task import LAST, LAST_DRAWN, Task, TaskTransform
+from ..task import LARGE, LARGE_OF, LAST, LAST_DRAWN, LOOKED_AT, Task, TaskTransform
 from ..unknown import UNKNOWN
 
 MOST, LONGEST = 32, 90
@@ -31,7 +31,8 @@ BOARDS = ("bars", "cells", "picture", "said", "screen", "seen", "story")
 """The fields that boards of such environments may have."""
 TAKEN = {
     *(item.name for item in STANDARD_FIELDS),
-    *("action", "action_mask", "observation", "final_observation", "state", "reward_terms", "looked_at", LAST_DRAWN),
+    *("action", "action_mask", "observation", "final_observation", "state", "reward_terms"),
+    *(LOOKED_AT, LAST_DRAWN, LARGE, LARGE_OF),
     *(before + name for name in BOARDS for before in ("", LAST)),
 }
 """Names of other fields of the buffer."""

@@ -44,6 +44,7 @@ def reference(spec: str, num_envs: int) -> list[bytes]:
             ("faulty:MaskMethod", "shm", 5, 1, 2),
             ("faulty:Masked", "http", 5, 3, 1),
             ("faulty:Counter", "socket", 5, 2, 5),
+            *(("faulty:Painted", backend, 3, 2, 5) for backend in ("shm", "socket")),
         ),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in MANY),
     ],

@@ -54,6 +54,11 @@ COMPARISONS = {
         {"seconds": 3.0, "presses": 5, "steps": 2_000, "rounds": 1},
         "Show Breakout in real pictures: how many, what they cost, and how soon keys are answered on a slow line.",
     ),
+    "looking": Benchmark(
+        "tests.benchmarks.looking:looking_cost",
+        {"seconds": 2.0, "rounds": 1},
+        "Measure what a training loses while somebody looks at its timeline, or at its hot lines.",
+    ),
     "openings": Benchmark(
         "tests.benchmarks.openings:measure_openings",
         {"rounds": 10},

@@ -8,13 +8,15 @@ import gymnasium
 import numpy as np
 import pytest
 
+from pac.backends.http_backend.messages import kept
+from pac.backends.socket_backend.protocol import FrameSizes
 from pac.envs import BadParameter, EnvironmentFailed, UnknownName, check, episode_seed, find
 from pac.envs.errors import NoSuchEnvironment
 from pac.envs.gym.adapted import SEED_BITS
 from pac.envs.gym.probing import describe_here
 from pac.envs.spaces.actions import UnsupportedSpaces
 from pac.envs.spaces.drawing import BUDGET, shrink
-from pac.envs.task import LIMITED
+from pac.envs.task import LIMITED, LIMITED_LARGE
 from pac.envs.text import cells_of
 from pac.envs.unknown import unknown_in
 
@@ -138,6 +140,26 @@ def test_pictures_are_drawn_while_someone_looks():
     assert not buffers["picture"][0, 0].any()
     assert buffers["picture"][0, 1, 0, 0].tolist() == [255, 0, 0]
     assert buffers["picture"][0, 1, -1, -1].tolist() == [0, 0, 200]
+
+
+def test_one_picture_is_drawn_in_large_on_request():
+    """What is rendered is drawn whole, of the environment for which that is requested, and sent by no server."""
+    task, buffers, environments = begun("faulty:Painted")
+    assert task.large is not None
+    assert buffers["large"].shape == (1, 1, 200, 300, 3)
+    buffers["looked_at"][0] = LIMITED
+    environments.reset(np.zeros(2, np.bool_), 0)
+    assert buffers["picture"].any()
+    assert not buffers["large"].any()
+    assert buffers["large_of"].item() == 0
+    buffers["looked_at"][0, 1] = LIMITED_LARGE
+    environments.reset(np.zeros(2, np.bool_), 0)  # draws at once what is requested
+    assert buffers["large_of"].item() == 2
+    red, blue = buffers["large"][0, 0, :100], buffers["large"][0, 0, 100:]
+    assert (red == (255, 0, 0)).all()
+    assert (blue == (0, 0, 200)).all()
+    sent = {item.name for item in FrameSizes(task).records} | {*kept(task, look=True)}
+    assert not sent & {"large", "large_of"}
 
 
 def test_text_is_drawn_in_letters():

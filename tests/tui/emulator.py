@@ -112,7 +112,10 @@ class Emulator:
     def _take(self, found: re.Match[bytes]) -> bytes:
         if found[4] is not None:
             inner = found[4].replace(b"\x1b\x1b", b"\x1b")
-            return self.feed(inner) if self._answers.get("passes") else b""
+            kept, self._kept = self._kept, b""  # begins what follows
+            said = self.feed(inner) if self._answers.get("passes") else b""
+            self._kept = kept
+            return said
         if found[3] is not None:
             self._draw(found[3].decode())
             return b""

@@ -404,3 +404,29 @@ def test_a_terminal_without_pictures_gets_half_blocks(tmp_path):
         app.type(b"q")
         app.until(lambda: not app.open, "the end")
         assert not app.terminal.pictures
+
+
+def test_text_waits_for_a_slow_terminal_that_says_what_has_arrived():
+    """Also without pictures; one that says nothing is written to as before."""
+    for answers in (True, False):
+        written: list[bytes] = []
+        canvas = Canvas(written.append, lambda: None, lambda *_: [])
+        canvas.use("off", Abilities(status=answers), (10, 20))
+        canvas.wrote(FIRST + 1)
+        assert canvas.busy == answers
+        assert written == [STATUS] * answers
+        canvas.arrived()
+        assert not canvas.busy
+
+
+def test_it_is_known_which_answers_are_due():
+    """So that an app does not end before they have come; of a terminal that has never answered, none is."""
+    told = Told()
+    told.answers.ask()
+    assert not told.answers.due
+    told.answers.passed(b"\x1b[?6c\x1b[0n")
+    assert not told.answers.due
+    told.answers.expect_status()
+    assert told.answers.due
+    assert told.answers.passed(b"a\x1b[0n") == b"a"
+    assert not told.answers.due

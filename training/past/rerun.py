@@ -106,8 +106,8 @@ class RerunEnv:
 
     def row(self, name: str) -> Array:
         """Return a field of the environment, all seats: `(rows, ...)`."""
-        rows = self._seats if field_named(self.task, name).per == "seat" else slice(self.env, self.env + 1)
-        found: Array = self.buffers[name][0, rows]
+        rows = {"seat": self._seats, "env": slice(self.env, self.env + 1), "all": slice(None)}
+        found: Array = self.buffers[name][0, rows[field_named(self.task, name).per]]
         return found
 
     def reward_terms(self) -> NDArray[np.float32]:

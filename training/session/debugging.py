@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.task import ASKED, LAST_DRAWN, LIMITED, LOOKED_AT
+from ...envs.task import ASKED, LARGE_OF, LAST_DRAWN, LIMITED, LIMITED_LARGE, LOOKED_AT
 from ...envs.unknown import UNKNOWN
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.evidence import patience
@@ -159,6 +159,12 @@ class Debugger:
         if LOOKED_AT in buffer:
             self._requested = self._view.displayed(self.history.num_envs)
             buffer[LOOKED_AT][0] = LIMITED * self._requested
+        if LARGE_OF in buffer:
+            wanted = focus if self._view.look.large and focus not in self.recorded else None
+            if wanted is not None:
+                buffer[LOOKED_AT][0, wanted] = LIMITED_LARGE
+            if wanted is None or buffer[LARGE_OF][0, 0] != wanted + 1:
+                buffer[LARGE_OF][0, 0] = 0
         if LAST_DRAWN in buffer and not self._task.state_at_hand:
             inspected = [focus] if focus is not None and (self.needs_every_step or self._gate.paused) else []
             asked = np.isin(np.arange(self.history.num_envs), [*self.recorded, *inspected])

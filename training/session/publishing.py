@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.task import LARGE, LARGE_OF
 from ...envs.unknown import UNKNOWN
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.changes import Change, write_changes
@@ -31,7 +32,7 @@ from .viewers import View
 
 MAX_SHARE = 0.015
 """The largest share of the training thread's time that publishing may take; large telemetry is written less often."""
-PERIODS = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
+PERIODS = {"picture": 1 / 45, "focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 """Seconds between two publications, by what viewers display."""
 SALIENCY_SHARE = 100
 """How many times as long as it takes to compute a saliency to wait until the next one."""
@@ -87,7 +88,7 @@ class Publisher:
     def __init__(
         self, task: Task, state: SessionState, view: View, counter: StepCounter, debugger: Debugger, *, gate: Gate
     ) -> None:
-        self.due = self.seconds = 0.0
+        self.due = self.seconds = self._figures_due = 0.0
         self.actions_chosen = True
         self._task, self._state, self._view = task, state, view
         self._counts, self._throughput = counter.counts, counter.throughput
@@ -133,17 +134,29 @@ class Publisher:
         """Seconds between two publications, by what viewers display."""
         if not self._view.has_viewers:
             return PERIODS["nobody"]
-        return PERIODS["grid"] if self._view.look.focus is None else PERIODS["focus"]
+        if self._view.look.focus is None:
+            return PERIODS["grid"]
+        return PERIODS["picture" if self._view.look.large and LARGE in self._buffer else "focus"]
+
+    @property
+    def _buffer(self) -> Mapping[str, Array]:
+        """The environments' buffer; empty if there are none."""
+        return {} if self._source is None else self._source.buffer
 
     def publish(self, mark: Mark, *, at_gate: bool = False) -> None:
-        """Write everything now.
+        """Write everything now; between two pictures in large, only boards, as pictures cost less than all figures.
 
         Args:
             mark: The current counters.
             at_gate: Whether the training waits at the gate, so that nothing changes.
         """
-        started = time.thread_time()
-        if self._writer is not None:
+        started, now = time.thread_time(), time.perf_counter()
+        drawn = LARGE in self._buffer and self._view.look.large
+        if drawn and not at_gate and now < self._figures_due and self._writer is not None and self._source is not None:
+            self._write_boards(self._writer, self._source.buffer, at_gate=False)
+            self._debugger.request_boards(self._view.focus(self._num_envs))
+        elif self._writer is not None:
+            self._figures_due = now + PERIODS["grid"]
             self._write_state(self._writer, mark)
             if self._source is not None:
                 write_throughput(self._writer, self._throughput, mark)
@@ -205,6 +218,9 @@ class Publisher:
                 boards[lo:hi] = buffer[item.name][0, lo:hi]
                 if focus is not None and (item.name in traced or not lo <= focus < hi):
                     boards[focus] = traced.get(item.name, buffer[item.name][0, focus])
+        if LARGE in buffer and (drawn := buffer[LARGE_OF][0, 0]):
+            with writer.write(LARGE_OF) as number, writer.write(LARGE) as picture:
+                number[...], picture[...] = drawn, buffer[LARGE][0, 0]
 
     def _write_focus(self, writer: TelemetryWriter, buffer: Buffer, env: int, *, at_gate: bool) -> None:
         """Write what viewers display of the environment in focus."""

@@ -140,5 +140,5 @@ class Viewers:
         first = min((begin for begin, _ in spans), default=0)
         last = max((end for _, end in spans), default=0)
         detail = any(look.detail for look in looks)
-        timeline = any(look.timeline for look in looks)
-        return replace(chosen, first=first, count=last - first, detail=detail, timeline=timeline)
+        timeline, large = (any(getattr(look, name) for look in looks) for name in ("timeline", "large"))
+        return replace(chosen, first=first, count=last - first, detail=detail, timeline=timeline, large=large)

@@ -60,6 +60,11 @@ class WorkerTiming:
         since.update({worker: one.first + len(one.names) for worker, one in enumerate(found)})
         return found
 
+    @property
+    def wanted(self) -> bool:
+        """Whether a viewer displays the timeline, or a trace is recorded."""
+        return self._shown or time.monotonic() < self._traced_until
+
     def update(self) -> None:
         """Publish the last steps, if a viewer displays the timeline."""
         with self._lock:
@@ -76,7 +81,10 @@ class WorkerTiming:
                 write_times(writer, spans, waits, self._counter.slow())
 
     def _switch(self) -> bool:
-        shown = bool(self._view.has_viewers and self._view.look.timeline)
         if self._backend is not None:
-            self._backend.time_steps(on=shown or time.monotonic() < self._traced_until)
-        return shown
+            self._backend.time_steps(on=self.wanted)
+        return self._shown
+
+    @property
+    def _shown(self) -> bool:
+        return bool(self._view.has_viewers and self._view.look.timeline)

@@ -31,6 +31,7 @@ class Description:
         action: The field of the actions.
         info: The names of the task's scalars.
         boards: The fields per environment that are drawn or were drawn.
+        large: The field of one environment's picture in large, which is drawn if a viewer requests it.
         folder: The run's folder; empty if the run is not saved.
         watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
@@ -69,6 +70,7 @@ class Description:
     observation: Field
     action: Field
     boards: tuple[Field, ...]
+    large: Field | None = None
     slices: tuple[tuple[str, int, int], ...] = ()
     masked: bool = False
     folder: str = ""

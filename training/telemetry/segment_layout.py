@@ -118,6 +118,8 @@ def blocks_of(about: Description, num_envs: int) -> list[TelemetryBlock]:
         TelemetryBlock.of("seen_spreads", records.SPREAD, spread_numbers(about.observation)),
         TelemetryBlock("outcomes", "u8", (1 + len(about.outcomes),)),
         *(TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in about.boards),
+        TelemetryBlock("large_of", "u4", ()),
+        *([TelemetryBlock("large", about.large.dtype, about.large.shape)] if about.large else []),
     ]
 
 
@@ -241,8 +243,8 @@ def read_description(header: Mapping[str, Any]) -> tuple[Description, int]:
         MALFORMED: It describes no session.
     """
     about, num_envs = checked(header["description"], Description), index(header["num_envs"])
-    fields = {item.name: item for item in (about.action, about.observation, *about.boards)}
-    for item in fields.values():
+    fields = (about.action, about.observation, *about.boards, *([about.large] if about.large else []))
+    for item in fields:
         if np.dtype(item.dtype).kind not in "biuf" or min(item.shape, default=0) < 0:
             raise ValueError(f"its field {item.name} does not consist of numbers")
     shapes = {item.name: item.shape for item in about.boards}

@@ -48,6 +48,7 @@ class ViewRequest:
         back: Number of steps before the newest one, for the focus of a paused session.
         timeline: Whether the last phases of threads and processes are displayed.
         episodes: Whether the last episodes are listed.
+        large: Whether the focus is displayed in large, in real pixels.
         last: The newest step, if the displayed step ended an episode and its last state is requested; else 0.
         saliency: Whether it is displayed what the policy's choice for the focus depends on.
     """
@@ -60,6 +61,7 @@ class ViewRequest:
     detail: bool = False
     timeline: bool = False
     episodes: bool = False
+    large: bool = False
     back: Index = 0
     last: Step = 0
     saliency: bool = False
@@ -128,6 +130,7 @@ class Snapshot:
         focus: The environment that is shown in detail.
         seat: The seat that `policy`, `moment` and `line` belong to.
         focus_boards: Fields to draw of the focus.
+        large: The picture of the focus in large; None if it was not requested, or there is none.
         policy: The newest output of the policy for the focus.
         processes: A record per process.
         lanes: Last phases of threads and processes.
@@ -186,6 +189,7 @@ class Snapshot:
     episodes: Array | None = None
     times_of_workers: WorkerTimes | None = None
     saliency: Saliency | None = None
+    large: Array | None = None
 
     def metric_title(self, name: str) -> str:
         """Return what to call a metric: with the name of its learner, if several learners report it."""
@@ -285,7 +289,15 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         saliency=read_saliency(reader.read("saliency"), focus, look.seat)
         if look.saliency and focus is not None
         else None,
+        large=_large(reader, look, focus),
     )
+
+
+def _large(reader: TelemetryReader, look: ViewRequest, focus: int | None) -> Array | None:
+    """Return the picture of the focus in large, if there is one."""
+    if not look.large or focus is None or reader.description.large is None:
+        return None
+    return reader.read("large") if int(reader.read("large_of")) == focus + 1 else None
 
 
 def _episodes(reader: TelemetryReader) -> Array:

@@ -15,8 +15,8 @@ import numpy as np
 from ...envs import Field, Panel
 from ...envs.fields import Array, Buffers
 from ...envs.signals import deferred_signals
-from ...envs.spaces.drawing import BUDGET, MODE_OF, Turns, as_picture, drawing, picture_in, written
-from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
+from ...envs.spaces.drawing import BUDGET, MODE_OF, Turns, as_picture, drawing, large_picture, picture_in, written
+from ...envs.task import LARGE, LARGE_OF, LAST, LAST_DRAWN, LIMITED_LARGE, LOOKED_AT
 from ...envs.text import size_of
 from .observations import NAMELESS, ObservationParts, Ranges, host_array
 from .step_log import StepLog
@@ -75,8 +75,9 @@ class WatchedBoards:
     def facts(self) -> Mapping[str, Any]:
         """The fields of a task that describe boards and observations."""
         boards = (*self.fields, Field(LOOKED_AT, "uint8", timed=False))
-        parts = self.parts
-        return {"observation": parts.field, "slices": parts.slices, "panels": self.panels, "boards": boards}
+        parts, large = self.parts, large_picture(*self._board) if self._board is not None else None
+        drawn = {"panels": self.panels, "boards": boards, "large": large}
+        return {"observation": parts.field, "slices": parts.slices, **drawn}
 
     def take_notes(self) -> list[str]:
         """Return sentences for the user, each once: what cannot be shown any more, and why."""
@@ -126,12 +127,16 @@ class WatchedBoards:
             return 0.0
         begin = time.perf_counter()
         wanted = np.flatnonzero(buffers[LOOKED_AT][0])
+        in_large = np.flatnonzero(buffers[LOOKED_AT][0] == LIMITED_LARGE).tolist() if LARGE in buffers else []
         self.in_use.clear()
         with deferred_signals(), closing(self._turns.choose(wanted.tolist(), spare)) as chosen:
             for env in chosen:
                 buffers[LOOKED_AT][0, env] = 0
                 observation = None if self._renders else log.observation(env)
-                self._draw(buffers, "", observation, env, log.last_action(env) if self._text else None)
+                picture = self._draw(buffers, "", observation, env, log.last_action(env) if self._text else None)
+                if picture is not None and in_large and (env in in_large or self._shared):
+                    buffers[LARGE][0, 0] = picture_in(picture, buffers[LARGE].shape[2:4])
+                    buffers[LARGE_OF][0] = in_large[0] + 1
                 if env in self.in_use:
                     buffers[LOOKED_AT][0, env] = 1
                 if self._shared and self._renders:
@@ -146,8 +151,9 @@ class WatchedBoards:
             self._draw(buffers, LAST, observation, env)
             buffers[LAST_DRAWN][0, env] = buffers["episode"][0, env]
 
-    def _draw(self, buffers: Buffers, prefix: str, observation: Any, env: int, action: Any = None) -> None:
-        """Draw an environment into the boards whose names begin with `prefix`."""
+    def _draw(self, buffers: Buffers, prefix: str, observation: Any, env: int, action: Any = None) -> Array | None:
+        """Draw an environment into the boards whose names begin with `prefix`; return the picture that it rendered."""
+        picture: Array | None = None
         for panel, item in zip(self.panels, self.fields, strict=True):
             board = buffers[prefix + item.name][0, env]
             shown: str | Array | None
@@ -168,6 +174,8 @@ class WatchedBoards:
                     self.parts.changed = observation
             elif shown is not None:
                 board[...] = picture_in(shown, board.shape[:2]) if panel.kind == "pixels" else shown
+                picture = shown if self._renders else None
+        return picture
 
     def _rendered(self, env: int) -> str | Array | None:
         """Return what an environment renders; None if nothing is known. After an error, nothing is rendered again."""

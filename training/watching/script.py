@@ -40,6 +40,7 @@ from .logged_metrics import LoggedMetrics
 from .mirror import ScriptMirror
 from .policy import PolicyProbe
 from .replay_use import ReplayUse
+from .script_lanes import ScriptLanes
 from .step_log import StepLog
 from .task import WatchedActions, describe_script
 
@@ -166,7 +167,10 @@ class WatchedScript:
         if self._run.problem:
             self.events.add(Level.WARNING, self._run.problem)
         services.set_phase(Phase.RUNNING, "")
-        checks = (self._run.write, services.worker_timing.update)
+        self._stepping = threading.get_native_id()
+        lanes = ScriptLanes(lambda: services.worker_timing.wanted, lambda: self._stepping, lambda: self.workers)
+        services.timeline.add_lanes(lanes.lanes)
+        checks = (self._run.write, lanes.update, services.worker_timing.update)
         self.sampler = SystemSampler(services, *checks, workers=lambda: self.workers, name="script")
         self.sampler.start()
         self.clock.start()
@@ -328,7 +332,7 @@ class WatchedScript:
     def _process(self, now: float) -> None:
         """Do what need not happen after every step."""
         with self.lock:
-            begun = thread_time()
+            begun, self._stepping = thread_time(), threading.get_native_id()
             observed = None
             with suppress(Exception):  # an error about the policy must not stop the rest
                 observed = self._probe.finish()
@@ -371,7 +375,7 @@ class WatchedScript:
         mirror, known = self.mirror, self.services.task
         if any(map(self._boards.look, self.view.displayed(mirror.environments).nonzero()[0].tolist())):
             task = replace(known, **self._boards.facts)
-            renew(mirror.buffer, (*task.boards, *task.last_boards), mirror.environments)
+            renew(mirror.buffer, (*task.boards, *task.last_boards, *task.large_fields), mirror.environments)
             if task.observation != known.observation:
                 mirror.observe(task.observation)
             self.services.update_task(task)

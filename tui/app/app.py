@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -40,6 +41,7 @@ from ..messages import (
     EnvironmentOpened,
     EpisodeKept,
     MemberChosen,
+    PictureTaken,
     Refused,
     RunsRead,
     SessionLost,
@@ -238,14 +240,23 @@ class PacApp(TerminalApp):
         self.state.starting = self.connection.starting.text
         if self.canvas.busy:
             return  # what is on its way comes first, so that a key's answer does not wait behind newer text
-        self._request()
+        plays = self.painter.plays
+        if plays and not self.scheduler.due("snapshot", interval("grid")):
+            self._snapshots.request_picture(self.state.env)
+        else:
+            self._request()
         if self.state.view == "learning" and self.state.curves.overlays and self.scheduler.due("runs", OTHER_RUNS):
             self._read_runs()
         if self.scheduler.due("system", interval("system")) or counting_down:
             self.draw_footer()
         # Log files grow without a new snapshot. The last snapshot may have come before figures were due.
         idle = self.state.idle(time.time()) and self.scheduler.due("idle", interval("figures"))
-        if self.state.phase is Phase.STARTING or self.state.view == "logs" or self.painter.overdue or idle:
+        if (
+            self.state.phase is Phase.STARTING
+            or self.state.view == "logs"
+            or (self.painter.overdue and not plays)
+            or idle
+        ):
             self.painter.draw()
 
     def _follow_script(self) -> None:
@@ -262,7 +273,10 @@ class PacApp(TerminalApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
-        request = replace(self.painter.request(), episodes=isinstance(self.screen, EpisodesDialog))
+        snapshot = self.state.snapshot
+        here = snapshot is not None and snapshot.description.host == socket.gethostname()  # a relay carries little
+        episodes = isinstance(self.screen, EpisodesDialog)
+        request = replace(self.painter.request(), episodes=episodes, large=here and self.canvas.mode != "off")
         if request != self._requested:
             self._requested = request
             self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
@@ -310,6 +324,11 @@ class PacApp(TerminalApp):
             self.training.requested_pause = None
         if self.is_running:
             self.show_snapshot(message.snapshot)
+
+    def on_picture_taken(self, message: PictureTaken) -> None:
+        """Show a new picture of the environment that is shown, beside figures that are older."""
+        if self.is_running and (message.selected, message.env) == (self.state.selected, self.state.env):
+            self.painter.show_picture(message.pixels)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show a new snapshot; report what happened; leave with the session."""

@@ -10,6 +10,8 @@ from rich.segment import Segment
 from textual.events import Click
 from textual.widget import Widget
 
+from ...envs.fields import Array
+from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..connections.session_group import SeenSession, slowest
 from ..drawing.numbers import age, whole
@@ -138,7 +140,7 @@ class Painter:
     ) -> None:
         self._state, self._debugger, self._scheduler = state, debugger, scheduler
         self.grid, self.output, self.curves = SummaryView(colors=colors), LogView(directory), LearningView()
-        environment = EnvironmentView(colors=colors)
+        self._environment = environment = EnvironmentView(colors=colors)
         self.diagnosis = DiagnosisView()
         self.steps = TimelineView()
         own = (TimingView(), self.steps, self.curves, WorkersView(), self.diagnosis, self.output, MembersView())
@@ -201,6 +203,18 @@ class Painter:
             self._draw_timeline(snapshot)
         if numbers:
             self.draw_header()
+
+    @property
+    def plays(self) -> bool:
+        """Whether pictures of a running environment in large are shown, of which each needs no figures."""
+        state = self._state
+        running = state.phase is Phase.RUNNING and not self._debugger.in_past
+        return running and self.view is self._environment and self._environment.in_large
+
+    def show_picture(self, pixels: Array) -> None:
+        """Show a newer picture of the environment."""
+        if self.plays:
+            self._environment.show_picture(pixels)
 
     @property
     def overdue(self) -> bool:

@@ -98,4 +98,5 @@ def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
         focus_boards=boards,
         policy=policy,
         moment=moment,
+        large=None if moment.back or values["end"] else snapshot.large,
     )

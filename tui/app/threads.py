@@ -16,19 +16,23 @@ from ...training.runs.sessions import UNKNOWN_EXIT_CODE
 from ...training.session.control import SessionGone
 from ...training.telemetry.snapshot import ViewRequest
 from ..connections.connection import SessionConnection
-from ..messages import Refused, SessionLost, SnapshotTaken
+from ..messages import PictureTaken, Refused, SessionLost, SnapshotTaken
 
 Post = Callable[[Message], Any]
 RETRY = 1.0  # s between two attempts to read a session that cannot be read
 
 
 class SnapshotThread:
-    """Takes a snapshot when one is requested. Requests that arrive meanwhile become one."""
+    """Takes a snapshot, or only a picture, when one is requested. Requests that arrive meanwhile become one.
+
+    The app's thread sets what is wanted, then the event; this thread unsets both before it reads.
+    """
 
     def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
         self._post = post
-        self._look = ViewRequest()
+        self._look, self._env = ViewRequest(), 0
+        self._whole = False
         self._wanted = threading.Event()
         self._done = threading.Event()
         self._shown: object = None
@@ -40,7 +44,12 @@ class SnapshotThread:
 
     def request(self, look: ViewRequest) -> None:
         """Request a snapshot."""
-        self._look = look
+        self._look, self._whole = look, True
+        self._wanted.set()
+
+    def request_picture(self, env: int) -> None:
+        """Request the picture of an environment in large, if there is a newer one."""
+        self._env = env
         self._wanted.set()
 
     def close(self) -> None:
@@ -54,7 +63,18 @@ class SnapshotThread:
             self._wanted.clear()
             if self._done.is_set():
                 return
-            self._take()
+            if self._whole:
+                self._whole = False
+                self._take()
+            else:
+                self._take_picture(self._env)
+
+    def _take_picture(self, env: int) -> None:
+        selected = self._connection.selected
+        with contextlib.suppress(PacError):  # the next snapshot says what is wrong
+            pixels = self._connection.target.take_picture(env)
+            if pixels is not None:
+                self._post(PictureTaken(env, pixels, selected))
 
     def _take(self) -> None:
         try:

@@ -172,6 +172,11 @@ class BoardGrid(LineWidget):
         self._redraw(reach)
         self._show_pictures(boards[:count])
 
+    def show_pictures(self, boards: Array) -> None:
+        """Show newer boards in the borders that are drawn, if they are pictures."""
+        if isinstance(self._renderer, PictureRenderer) and len(boards) == len(self._edges):
+            self._show_pictures(boards)
+
     def _borders_due(self, borders: Sequence[BoardBorder]) -> Sequence[BoardBorder]:
         """Return the borders to draw. Those of pictures change a few times a second: lines cost more than pictures.
 

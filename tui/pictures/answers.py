@@ -57,6 +57,7 @@ class Abilities:
         cell: Width and height of a cell in pixels, once known.
         window: Width and height of the window in pixels, once known.
         registers: Colors of a picture in sixels.
+        status: Whether it answers `STATUS`, so that it can be found out when what was written has arrived.
     """
 
     version: str = ""
@@ -65,6 +66,7 @@ class Abilities:
     registers: int = 256
     kitty: bool = False
     sixel: bool = False
+    status: bool = False
 
     @property
     def tmux(self) -> bool:
@@ -120,6 +122,11 @@ class Answers:
         self._waiting += 1
 
     @property
+    def due(self) -> bool:
+        """Whether an answer is due that will come."""
+        return self.abilities.status and self._waiting > 0
+
+    @property
     def holding(self) -> bool:
         """Whether the beginning of an answer is held back."""
         return bool(self._held)
@@ -172,6 +179,7 @@ class Answers:
             self._waiting -= 1
             if self._asked:
                 self._asked -= 1
+                self.abilities = replace(self.abilities, status=True)
                 self._told = self._told or Abilities()
                 self._tell()
             else:

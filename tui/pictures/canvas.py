@@ -71,6 +71,10 @@ def uncovered(place: Rect, clip: Rect, covers: Iterable[Rect]) -> list[Rect]:
     return parts
 
 
+FAST = 4e6
+"""Bytes per second from which on a connection is fast enough for all text."""
+
+
 class PlacedPicture(NamedTuple):
     """Pixels `(H, W, 3)` in cells of the screen."""
 
@@ -133,6 +137,7 @@ class Canvas:
         self._registers, self._tmux = 256, False
         self._clock, self._rested = time.monotonic, 0.0
         self.mode: Mode = "off"
+        self._paces = False  # also text, where the terminal tells what has arrived
         self.cell = 10, 20
         self.sent = 0
         """Pictures that were sent."""
@@ -143,13 +148,18 @@ class Canvas:
         return self.mode != "off" and bool(self._wanted)
 
     @property
+    def spares(self) -> bool:
+        """Whether of text only what differs should be written: to a near terminal, writing all takes less time."""
+        return self.mode != "off" or (self._paces and 0 < self._pacing.rate < FAST)
+
+    @property
     def busy(self) -> bool:
         """Whether so much is on its way to the terminal that text which no key has asked for should wait."""
-        return self.mode != "off" and self._pacing.busy
+        return self._paces and self._pacing.busy
 
     def wrote(self, count: int) -> None:
         """Count bytes of text on their way to the terminal."""
-        if self.mode != "off" and self._pacing.wrote(count):
+        if self._paces and self._pacing.wrote(count):
             self._ask()
 
     def _ask(self) -> None:
@@ -165,7 +175,7 @@ class Canvas:
     def use(self, mode: Mode, abilities: Abilities, cell: tuple[int, int]) -> bool:
         """Show pictures in another way from now on; return whether that changes how boards are drawn."""
         changed = (mode, cell) != (self.mode, self.cell)
-        self.mode, self.cell = mode, cell
+        self.mode, self.cell, self._paces = mode, cell, mode != "off" or abilities.status
         self._registers, self._tmux = abilities.registers, abilities.tmux and mode == "kitty"
         if changed:
             self._pacing = Pacing(most=TMUX_RATE if self._tmux else None)

@@ -42,6 +42,8 @@ CLEARED = "\x1b[0m\x1b[2J"
 IDLE, HELD = 0.1, 0.03
 """Seconds to wait for input; and for the rest of what begins like an answer of the terminal."""
 READ = 4096
+LAST_ANSWERS = 0.5
+"""Seconds in which answers come that are due when the terminal is left; over ssh, they take as long as a key does."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -75,6 +77,9 @@ class TerminalDriver(LinuxDriver):
         if self._active:
             self.write(self._pictures_removed() + CLEARED)
         self._active = False
+        end = time.monotonic() + LAST_ANSWERS
+        while self.answers.due and time.monotonic() < end:
+            time.sleep(0.005)  # otherwise the shell would take them for keys
         super().stop_application_mode()
 
     def run_input_thread(self) -> None:
@@ -223,8 +228,8 @@ class TerminalApp(FilteredApp):
         self.canvas.forget()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Draw; with pictures, write only what differs, and draw the sixels again where there is text now."""
-        if self.canvas.mode == "off":
+        """Draw; where that pays, write only what differs, and draw the sixels again where there is text now."""
+        if not self.canvas.spares:
             self._written.forget()
             super()._display(screen, renderable)
             return

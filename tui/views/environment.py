@@ -47,6 +47,9 @@ class EnvironmentView(BaseView):
         self._colors = colors
         self._panels: tuple[ShapedPanel, ...] | None = None
         self._main: ShapedPanel | None = None
+        self._small: Renderer | None = None
+        self._large: Renderer | None = None
+        self._shown_large = False
         self._others: list[PanelSection] = []
         self._details: list[PanelSection] = []
         self._kept: dict[tuple[str, int, int], Rows] = {}
@@ -79,6 +82,7 @@ class EnvironmentView(BaseView):
         self._board.display = self._below.display = not quiet
         self.set_class(quiet, "-quiet")
         self._prepare(snapshot, env)
+        self._choose_board(snapshot)
         self.set_class(update.inspecting, "-inspecting")
         if quiet or snapshot.focus != env or env >= len(snapshot.environments):
             return
@@ -103,6 +107,8 @@ class EnvironmentView(BaseView):
     def _board_of(self, snapshot: Snapshot) -> Array:
         if self._main is None:
             return np.zeros((1, 1), np.uint8)
+        if snapshot.large is not None:
+            return snapshot.large
         return with_sight(self._main, stacked(self._main, snapshot.focus_boards), snapshot.seat)
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:
@@ -111,12 +117,32 @@ class EnvironmentView(BaseView):
             renderers: dict[str, Renderer] = {panel.field: renderer_for(panel, colors=colors) for panel in panels}
             self._main = main = snapshot.description.board
             if panels != self._panels:
-                self._board.use(renderers[main.field] if main else renderer_for(None), 1)
+                self._small = renderers[main.field] if main else renderer_for(None)
+                self._large = None
+                self._board.use(self._small, 1)
             others = [PanelSection(panel, renderers[panel.field]) for panel in panels if panel is not main]
             self._others = [other for other in others if not other.panel.detail]
             self._details = [other for other in others if other.panel.detail]
         self._panels, self._env = panels, env
         self._arrange()
+
+    def _choose_board(self, snapshot: Snapshot) -> None:
+        """Draw the picture in large if there is one, which the terminal shows in real pixels."""
+        if snapshot.large is not None and self._large is None and self._main is not None:
+            self._large = renderer_for(replace(self._main, shape=snapshot.large.shape), colors=self._colors)
+        self._shown_large = snapshot.large is not None
+        chosen = self._large if self._shown_large else self._small
+        if chosen is not None:
+            self._board.use(chosen, 1)
+
+    @property
+    def in_large(self) -> bool:
+        """Whether the board is a picture in large."""
+        return self._shown_large
+
+    def show_picture(self, pixels: Array) -> None:
+        """Show a newer picture in large, and nothing else."""
+        self._board.show_pictures(pixels[None])
 
     def _arrange(self) -> None:
         """Draw the board at the largest scale that leaves room for the panels."""

@@ -57,7 +57,7 @@ STRIDE = 10
 WIDE_STEP, WIDE_ENV = 6, 2.0
 """Columns of a step from which on its end is marked, and of an environment's from which on it is drawn by itself."""
 MOST_SLOW = 4
-OF_SCRIPT = "of a script, the share of its environments is known (timing), but not when each steps"
+OF_SCRIPT = "of a script, threads and processes are known by their CPU time in each 20 ms, not when environments step"
 FRAME, HIGH = 5, 24
 """Lines around the lanes, and lines from which on there is room for more below them."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))

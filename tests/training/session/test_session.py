@@ -110,6 +110,21 @@ def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
         watched.until(seen)
 
 
+def test_a_viewer_sees_one_environment_in_all_its_pixels(tmp_path):
+    """While it asks for that, whichever worker has the environment; of the others, it sees the boards."""
+    with session(tmp_path, task="CartPole-v1", backend="shm", workers=2) as watched:
+        for focus in (3, 0):
+            watched.call("look", focus=focus, count=4, large=True)
+            look = {"focus": focus, "count": 4, "large": True}
+            watched.until(lambda _, look=look: watched.see(**look).large is not None)
+            picture = watched.see(**look).large
+            assert picture.shape == (200, 300, 3)
+            assert picture.max() == 255
+        watched.call("look", focus=1, count=4)
+        watched.until(lambda _: watched.see(focus=1).focus_boards["picture"].any())
+        assert watched.see(focus=1, large=True).large is None
+
+
 @pytest.mark.parametrize("backend", ["shm", "device", *RESIDENT])
 def test_a_paused_session_shows_earlier_steps(live, backend):
     """They equal what a viewer saw then; the running environments do not change."""

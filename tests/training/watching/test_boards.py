@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from pac.envs import Field
 from pac.envs.signals import deferred_signals
 from pac.envs.spaces.drawing import picture_in, wrapped
-from pac.envs.task import allocate
+from pac.envs.task import LIMITED, LIMITED_LARGE, allocate
 from pac.training.watching.boards import WatchedBoards, renew
 from pac.training.watching.observations import ObservationParts, row_of
 from pac.training.watching.rendering import render_of_env, render_of_rows
@@ -285,6 +285,22 @@ def test_agents_share_one_picture():
     assert len(calls) == 2
     assert (buffers["picture"] == 9).all()
     assert not buffers["looked_at"].any()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_picture_is_drawn_in_large_on_request(shared):
+    """That of the environment in focus, also if it is everybody's."""
+    boards = WatchedBoards(lambda env: np.full((200, 300, 3), env + 1, np.uint8), np.ones(2), shared=shared)
+    boards.look()
+    buffers = allocate(describe_script("toy", WatchedActions(None), boards), 3)
+    assert buffers["large"].shape == (1, 1, 200, 300, 3)
+    buffers["looked_at"][0] = LIMITED
+    boards.draw(buffers, log_of(np.ones(2)), spare=np.inf)
+    assert buffers["large_of"].item() == 0
+    buffers["looked_at"][0] = [LIMITED, LIMITED, LIMITED_LARGE]
+    boards.draw(buffers, log_of(np.ones(2)), spare=np.inf)
+    assert buffers["large_of"].item() == 3
+    assert (buffers["large"] == (buffers["picture"][0, 0, 0, 0] if shared else 3)).all()
 
 
 def test_text_actions_are_shown():

@@ -20,6 +20,8 @@ NONE = -1
 SHOWN_STEPS = 5
 """Steps that are shown at first."""
 LEAST_SPAN = 1e-6
+UNKNOWN_STEP = 0.2
+"""Seconds of a step of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ class Picture:
         first = self.lanes[0] if self.lanes else None
         stepping = first.phases.index(ENVIRONMENT) if first and ENVIRONMENT in first.phases else NONE
         known = first.begin[first.phase == stepping] if first else ()
-        return float(np.median(np.diff(known))) if len(known) > 1 else max(LEAST_SPAN, self.end - self.begin)
+        known_at_all = float(np.median(np.diff(known))) if len(known) > 1 else UNKNOWN_STEP
+        return max(LEAST_SPAN, min(known_at_all, self.end - self.begin))
 
     def slowest_of(self, times: Numbers) -> NDArray[np.int64]:
         """Return the slowest environment of the step that ends next after each of some times; -1 if it is unknown."""

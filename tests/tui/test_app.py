@@ -14,6 +14,7 @@ from pac.envs.titles import Titled
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.app import session_commands
 from pac.tui.dialogs.prompt import Prompt
+from pac.tui.pictures.answers import Answers
 from pac.tui.starting import launch
 from pac.tui.terminal.svg import stacked_lines
 from pac.tui.terminal.terminal_app import CLEARED, TerminalDriver
@@ -378,6 +379,7 @@ def test_the_screen_is_cleared_before_it_is_left(monkeypatch):
     driver = TerminalDriver.__new__(TerminalDriver)
     monkeypatch.setattr(driver, "write", written.append)
     monkeypatch.setattr(driver, "_app", None, raising=False)
+    driver.answers = Answers(lambda _: None, lambda _: None, lambda: None)
     driver._active = True
     driver.stop_application_mode()
     driver.stop_application_mode()

@@ -76,10 +76,9 @@ class TerminalDriver(LinuxDriver):
         """Leave application mode."""
         if self._active:
             self.write(self._pictures_removed() + CLEARED)
-        self._active = False
-        end = time.monotonic() + LAST_ANSWERS
-        while self.answers.due and time.monotonic() < end:
-            time.sleep(0.005)  # otherwise the shell would take them for keys
+            self._active, end = False, time.monotonic() + LAST_ANSWERS
+            while self.answers.due and time.monotonic() < end:
+                time.sleep(0.005)  # otherwise the shell would take them for keys
         super().stop_application_mode()
 
     def run_input_thread(self) -> None:

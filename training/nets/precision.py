@@ -19,11 +19,21 @@ CAPABLE = 8
 """Major number of the first compute capability of CUDA with products in bfloat16."""
 
 
-def precision_on(precision: str, device: torch.device) -> str:
-    """Return the precision that a setting means on a device: that of `auto` is bfloat16 on GPUs that multiply in it."""
+def precision_on(precision: str, device: torch.device, *, large_images: bool = False) -> str:
+    """Return the precision that a setting means on a device: that of `auto` is bfloat16 if the device multiplies in it.
+
+    On a CPU, only the convolutions of large images are worth it; in other networks, rounding takes as long as it saves.
+    """
     if precision != AUTO:
         return precision
-    return BFLOAT16 if device.type == "cuda" and torch.cuda.get_device_capability(device)[0] >= CAPABLE else FLOAT32
+    if device.type == "cuda":
+        return BFLOAT16 if torch.cuda.get_device_capability(device)[0] >= CAPABLE else FLOAT32
+    return BFLOAT16 if large_images and cpu_multiplies() else FLOAT32
+
+
+def cpu_multiplies() -> bool:
+    """Whether the CPU has instructions for products in bfloat16."""
+    return any(getattr(torch.cpu, name, bool)() for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
 
 
 def dtype_on(precision: str, device: torch.device) -> torch.dtype:

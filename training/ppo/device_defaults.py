@@ -11,6 +11,7 @@ from torch import Tensor
 from ...envs import Task
 from ..device import TrainingPlace
 from ..nets.precision import precision_on
+from ..nets.torsos import is_large_image
 from .policy import PpoPolicy
 from .settings import PpoSettings
 
@@ -38,7 +39,7 @@ def device_defaults(
     where = torch.device(place.device)
     found: dict[str, Any] = {}
     chosen = PpoSettings.read("ppo", settings)
-    precision = precision_on(chosen.precision, where)
+    precision = precision_on(chosen.precision, where, large_images=is_large_image(task.observation))
     if precision != chosen.precision:
         found["precision"] = precision
     if where.type == "cuda" and place.resident and not given & {"batch", "minibatch"}:

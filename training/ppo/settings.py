@@ -86,7 +86,7 @@ class PpoSettings(TrainerSettings):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto",
         description="Type of products and activations; weights and losses are float32. auto is bfloat16 on CUDA from "
-        "capability 8.0 on, else float32.",
+        "capability 8.0 on, and for images on CPUs with products in bfloat16, else float32.",
     )
     threads: int = Field(
         0,

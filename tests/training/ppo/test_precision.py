@@ -124,13 +124,26 @@ def test_threads_change_no_action_in_bfloat16() -> None:
 
 
 def test_auto_is_bfloat16_on_gpus_that_multiply_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From compute capability 8.0 on, and never on the CPU."""
+    """From compute capability 8.0 on."""
     cuda = torch.device("cuda")
     for capability, expected in (((7, 5), "float32"), ((8, 0), "bfloat16"), ((9, 0), "bfloat16")):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, found=capability: found)
         assert precision_on("auto", cuda) == expected
         assert precision_on("float32", cuda) == "float32"
     assert precision_on("auto", torch.device("cpu")) == "float32"
+
+
+@pytest.mark.parametrize("multiplies", [False, True])
+def test_auto_is_bfloat16_for_large_images_on_cpus_that_multiply_in_it(
+    multiplies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other networks stay in float32, and so does everything if somebody wants that."""
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: multiplies)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    cpu = torch.device("cpu")
+    assert precision_on("auto", cpu, large_images=True) == ("bfloat16" if multiplies else "float32")
+    assert precision_on("auto", cpu) == "float32"
+    assert precision_on("float32", cpu, large_images=True) == "float32"
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -19,6 +19,9 @@ LEAST_EPISODES, LEAST_STEPS = 200, 20_000
 """From how many on a training may be said not to learn."""
 MANY_EPISODES, MANY_STEPS = 1000, 50_000
 """From how many episodes on it may be, whatever the number of steps; steps after which a policy should have changed."""
+IMAGE_STEPS = 250_000
+"""The same steps for observations of at least `IMAGE` numbers: PPO on Breakout prefers actions after 60,000."""
+IMAGE = 36 * 36
 MANY_CHECKS = 300
 LEAST_GAIN = 0.5
 """The share of the way from the first episodes to the best one that is considerable."""
@@ -58,6 +61,7 @@ class Evidence:
     def __init__(self) -> None:
         self.steps = self.num_envs = 0
         self.players, self.main = 1, True
+        self.observed = 1  # numbers of an observation
         self.learners: dict[int, LearnerCurves] = {}
         self.not_finite: dict[str, float] = {}
         self.stepped = StepStatistics()
@@ -136,11 +140,12 @@ class Evidence:
     def stuck_for_long(self) -> bool:
         """Whether it has gone on for so long that a policy that learns would have changed.
 
-        That takes longer where rewards are rare.
+        That takes longer where rewards are rare, and with images.
         """
-        rare = self.stepped.zeros > self.stepped.rewards / 2
+        image = self.observed >= IMAGE
+        rare = image or self.stepped.zeros > self.stepped.rewards / 2
         soon = not rare and self.stepped.returns.count >= MANY_EPISODES and self.steps >= LEAST_STEPS
-        return self.stuck and (soon or self.steps >= MANY_STEPS)
+        return self.stuck and (soon or self.steps >= (IMAGE_STEPS if image else MANY_STEPS))
 
 
 def patience(length: float, sps: float) -> float:

@@ -119,7 +119,8 @@ def temperature_exploding(evidence: Evidence) -> Iterator[Measured]:
     threshold=0.97,
     unit="of the early level",
     source="our measurement",
-    needs="15 points, 200 episodes and 50,000 steps; where most steps are rewarded, 1,000 episodes and 20,000 steps",
+    needs="15 points, 200 episodes and 50,000 steps, with images 250,000; where most steps are rewarded, 1,000 "
+    "episodes and 20,000 steps",
 )
 def entropy_does_not_fall(evidence: Evidence) -> Iterator[Measured]:
     """The policy's entropy is near its early level after many iterations, and returns are no better than at first."""

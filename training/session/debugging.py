@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -88,7 +89,9 @@ class Debugger:
     def begin(self, source: MonitoredEnvs, *, resumed: bool = False) -> None:
         """Debug the environments of `source`, whose episodes have just begun in slot 0, or are `resumed` there."""
         self._source = source
-        self.diagnosis.evidence.watched, self.diagnosis.evidence.players = self._task.watched, self._task.players
+        evidence, task = self.diagnosis.evidence, self._task
+        evidence.watched, evidence.players = task.watched, task.players
+        evidence.observed = math.prod(task.observation.shape)
         self.history.begin(source, resumed=resumed)
         self._requested = np.zeros(self.history.num_envs, np.bool_)
         self.breakpoints.reset()

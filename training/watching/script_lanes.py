@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
+from ...envs.entries import out_of_reach
 from ..own_threads import OwnThread
 from ..telemetry.records import MAX_LAPS
 from ..telemetry.timeline import Lane
@@ -27,7 +28,7 @@ class _Task:
 
     def __init__(self, name: str, pid: int, thread: int) -> None:
         self.name, self.pid = name, pid
-        self._file = os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        self._file = out_of_reach(os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
         self._when, self._used = monotonic(), self._read()
         self.laps: deque[Lap] = deque(maxlen=MAX_LAPS)
 
@@ -67,8 +68,8 @@ class ScriptLanes:
     ) -> None:
         self._wanted, self._stepping, self._workers = wanted, stepping, workers
         self._known: dict[tuple[int, int], _Task] = {}
-        self._lock = threading.Lock()  # for `_known` and the laps: the sampling thread writes, others read
-        self._running = False  # as is this
+        # For all of these: `update` adds and removes tasks, the sampling thread adds laps and removes, others read.
+        self._lock, self._running = threading.Lock(), False
 
     def update(self) -> None:
         """Sample from now on if somebody looks; to be called now and then."""

@@ -109,10 +109,7 @@ class SessionConnection:
         return snapshot
 
     def take_picture(self, env: int) -> Array | None:
-        """Return the picture of an environment in large, if the session has drawn one since the last call.
-
-        It takes a hundredth of the time of a snapshot.
-        """
+        """Return the picture of an environment in large, if the session has drawn one since the last call."""
         reader, seen = self._reader, self._pictured
         if reader is None or reader.description.large is None:
             return None

@@ -107,16 +107,17 @@ class QLearner:
         weights, errors = self._weights(drawn, decisions), torch.empty(settings.batch, device=self._device)
         targets = self._objective.targets(batch, self.online, self._target, self.updates)
 
-        def loss(rows: Tensor) -> tuple[Tensor, Tensor]:
+        def gradient(rows: Tensor, share: float) -> tuple[list[Tensor], Tensor]:
             found = self._objective.losses(
                 self.online, batch.observations[rows], batch.actions[rows], *(each[rows] for each in targets)
             )
             errors[rows] = found.errors
-            return _statistics(found, None if weights is None else weights[rows])
+            mean, others = _statistics(found, None if weights is None else weights[rows])
+            return list(torch.autograd.grad(mean * share, self._adam.parameters)), others
 
         self._adam.learning_rate = scheduled(settings.learning_rate, decisions)
         if self._dense is None:
-            found = self._gradients.take(loss, torch.arange(settings.batch, device=self._device), settings.batch)
+            found = self._gradients.take(gradient, torch.arange(settings.batch, device=self._device), settings.batch)
         else:
             gradients, losses = self._dense(batch.observations, batch.actions, targets[0], weights)
             found = self._gradients.apply(gradients, _statistics(losses, weights)[1])

@@ -6,8 +6,9 @@ There is one for each kind of action: one choice, several choices at once, or nu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -15,6 +16,21 @@ from torch import Tensor
 from ...envs import Task
 
 LOG_2_PI = math.log(2 * math.pi)
+
+
+class Likelihood(NamedTuple):
+    """How likely actions are.
+
+    Attributes:
+        log_probability: `(rows,)`, or log-densities.
+        entropy: `(rows,)`, in nats.
+        slopes: Returns the gradient by the outputs, `(rows, ...)`, of the sum of both, weighted: log-probabilities by
+            `(rows,)`, entropies by one number, a tensor without axes.
+    """
+
+    log_probability: Tensor
+    entropy: Tensor
+    slopes: Callable[[Tensor, Tensor], Tensor]
 
 
 class Distribution(Protocol):
@@ -32,8 +48,8 @@ class Distribution(Protocol):
             uniform: `(rows, numbers)` independent random numbers, uniform in (0, 1].
         """
 
-    def log_probability_and_entropy(self, outputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probability of each row's action, and each row's entropy in nats."""
+    def likelihood(self, outputs: Tensor, action: Tensor) -> Likelihood:
+        """Return how likely each row's action is."""
 
     def best(self, outputs: Tensor) -> Tensor:
         """Return each row's most probable action."""
@@ -51,12 +67,18 @@ def sample(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
     return action.squeeze(-1), probability.gather(-1, action).log_().squeeze(-1)
 
 
-def log_probability_and_entropy(logits: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the log-probability of each row's action, and each row's entropy in nats."""
-    log_p = logits.log_softmax(-1)
-    # Not exp(log_p): the exponential of -1e9 is slow.
-    entropy = -(logits.softmax(-1) * log_p).sum(-1)
-    return log_p.gather(-1, action.unsqueeze(-1)).squeeze(-1), entropy
+def likelihood(logits: Tensor, action: Tensor) -> Likelihood:
+    """Return how likely an action of each row of `(rows, actions)` is."""
+    log_p, chosen = logits.log_softmax(-1), action.unsqueeze(-1)
+    probability = logits.softmax(-1)  # not exp(log_p): the exponential of -1e9 is slow
+    entropy = -(probability * log_p).sum(-1, keepdim=True)
+
+    def slopes(of_log_probability: Tensor, of_entropy: Tensor) -> Tensor:
+        of_chosen = of_log_probability.unsqueeze(-1)
+        found = probability * ((log_p + entropy) * -of_entropy - of_chosen)
+        return found.scatter_add_(-1, chosen, of_chosen)
+
+    return Likelihood(log_p.gather(-1, chosen).squeeze(-1), entropy.squeeze(-1), slopes)
 
 
 class Categorical:
@@ -64,7 +86,7 @@ class Categorical:
 
     numbers = 1
     sample = staticmethod(sample)
-    log_probability_and_entropy = staticmethod(log_probability_and_entropy)
+    likelihood = staticmethod(likelihood)
 
     def best(self, outputs: Tensor) -> Tensor:
         """Return each row's most probable action."""
@@ -96,11 +118,11 @@ class Product:
         actions, logprobs = zip(*drawn, strict=True)
         return torch.stack(actions, -1), torch.stack(logprobs, -1).sum(-1)
 
-    def log_probability_and_entropy(self, outputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+    def likelihood(self, outputs: Tensor, action: Tensor) -> Likelihood:
         """Return the sums over the components."""
-        parts = zip(self.parts(outputs), action.unbind(-1), strict=True)
-        logprobs, entropies = zip(*(log_probability_and_entropy(*part) for part in parts), strict=True)
-        return torch.stack(logprobs, -1).sum(-1), torch.stack(entropies, -1).sum(-1)
+        found = [likelihood(*part) for part in zip(self.parts(outputs), action.unbind(-1), strict=True)]
+        sums = (torch.stack(each, -1).sum(-1) for each in list(zip(*found, strict=True))[:2])
+        return Likelihood(*sums, lambda *weights: torch.cat([part.slopes(*weights) for part in found], -1))
 
     def best(self, outputs: Tensor) -> Tensor:
         """Return each component's most probable choice."""
@@ -128,12 +150,18 @@ class Gaussian:
         noise = normal(*uniform.chunk(2, -1))
         return mean + noise * log_std.exp(), -(0.5 * (noise.square() + LOG_2_PI) + log_std).sum(-1)
 
-    def log_probability_and_entropy(self, outputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+    def likelihood(self, outputs: Tensor, action: Tensor) -> Likelihood:
         """Return the log-density of each row's numbers, and the differential entropy."""
         mean, log_std = outputs.chunk(2, -1)
-        noise = (action - mean) * (-log_std).exp()
+        inverse = (-log_std).exp()
+        noise = (action - mean) * inverse
+
+        def slopes(of_log_probability: Tensor, of_entropy: Tensor) -> Tensor:
+            of_density = of_log_probability.unsqueeze(-1)
+            return torch.cat((of_density * noise * inverse, of_density * (noise.square() - 1) + of_entropy), -1)
+
         logprob = -(0.5 * (noise.square() + LOG_2_PI) + log_std).sum(-1)
-        return logprob, (log_std + 0.5 * (1 + LOG_2_PI)).sum(-1)
+        return Likelihood(logprob, (log_std + 0.5 * (1 + LOG_2_PI)).sum(-1), slopes)
 
     def best(self, outputs: Tensor) -> Tensor:
         """Return the means."""

@@ -14,8 +14,9 @@ from ..ranks import Ranks
 from .compute_threads import ComputeThreads
 from .weights import Adam, laid_out_like
 
-Loss: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""Maps at least one row of a batch to the mean loss and to means of other statistics, `(n,)`."""
+Gradient: TypeAlias = Callable[[Tensor, float], tuple[list[Tensor], Tensor]]
+"""Maps at least one row of a batch and a factor to the gradient of the mean loss times the factor, by each parameter,
+and to means of other statistics, `(n,)`."""
 
 
 def norm_of(gradients: list[Tensor]) -> Tensor:
@@ -43,11 +44,11 @@ class GradientStep:
     max_norm: float
     statistics: int
 
-    def take(self, loss: Loss, rows: Tensor, total: int) -> Tensor:
+    def take(self, gradient: Gradient, rows: Tensor, total: int) -> Tensor:
         """Take one step; return the means of the statistics and then the gradient's norm, `(n + 1,)` on the device.
 
         Args:
-            loss: The loss, as a function of rows.
+            gradient: The gradient, as a function of rows.
             rows: The rows of this rank, which may be none.
             total: The number of rows of all ranks.
         """
@@ -57,8 +58,8 @@ class GradientStep:
             if not len(rows):
                 return [torch.zeros_like(each) for each in parameters], torch.zeros(self.statistics, device=rows.device)
             share = len(rows) / total
-            mean, statistics = loss(rows)
-            return list(torch.autograd.grad(mean * share, parameters)), statistics * share
+            found, statistics = gradient(rows, share)
+            return found, statistics * share
 
         count = max(1, math.ceil(len(rows) / self.rows_at_once)) if rows.device.type == "cpu" else 1
         (gradients, statistics), *others = self.threads.run(part, rows.tensor_split(count))

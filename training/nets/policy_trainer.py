@@ -20,7 +20,7 @@ def policy_output(distribution: Distribution, scale: ActionScale, outputs: Tenso
     """Return the most probable actions or the expected numbers of one row, with the entropy and the value."""
     row = outputs.float().unsqueeze(0)
     best = distribution.best(row)
-    entropy = distribution.log_probability_and_entropy(row, best)[1]
+    entropy = distribution.likelihood(row, best).entropy
     if isinstance(distribution, Gaussian):
         means, deviations = scale.of_environment(best), scale.reach(distribution.deviations(row))
         return PolicyOutput(float(value), float(entropy), (), (), means[0].tolist(), deviations[0].tolist())

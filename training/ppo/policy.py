@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch.nn import functional
 
 from ...envs import BadParameter, Field, Task
 from ..nets.decoding import decoder, image_shape, is_image, mask_decoder
+from ..nets.dense import TANH, DenseLayers, product_on
 from ..nets.distribution import distribution_of
 from ..nets.precision import GRUCell, Linear, Output
 from ..nets.running_moments import ImageMoments, RunningMoments
@@ -111,11 +113,20 @@ class VectorNetwork(ActorCritic):
         inputs = math.prod(task.observation.shape)
         self.action = tower(inputs, task.num_actions, settings.hidden, settings.layers)
         self.value = tower(inputs, 1, settings.hidden, settings.layers)
+        self._dense: tuple[DenseLayers, DenseLayers] | None = None
 
     def forward(self, vector: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, ...)`."""
         flat = vector.flatten(1)
         return self.action(flat), self.value(flat).squeeze(-1)
+
+    def dense(self) -> tuple[DenseLayers, DenseLayers]:
+        """Return the arithmetic of both, without autograd."""
+        if self._dense is None:
+            chosen = product_on(self.action[0].weight.device)
+            layers = ([each for each in part if isinstance(each, nn.Linear)] for part in (self.action, self.value))
+            self._dense = tuple(DenseLayers(part, chosen, TANH) for part in layers)
+        return self._dense
 
     def initial_gains(self) -> dict[nn.Module, float]:
         """Return gains for which the initial policy is nearly uniform."""
@@ -210,6 +221,21 @@ INITIAL_DEVIATION = 0.5
 """The initial standard deviation of continuous actions, in the policy's unit (Andrychowicz et al., 2021)."""
 
 
+class Evaluated(NamedTuple):
+    """What a policy says of some decisions.
+
+    Attributes:
+        outputs: The distribution's outputs, `(rows, ...)`.
+        values: `(rows,)`.
+        gradients: Returns the gradient by each of the policy's parameters, in their order, from that by outputs and
+            values.
+    """
+
+    outputs: Tensor
+    values: Tensor
+    gradients: Callable[[Tensor, Tensor], list[Tensor]]
+
+
 class PpoPolicy(nn.Module):
     """Decodes stored rows and applies the network.
 
@@ -254,6 +280,49 @@ class PpoPolicy(nn.Module):
         inputs = self._normalized(decoded)
         logits, value = (self.network(inputs) if memory is None else self.network(inputs, memory))[:2]
         return self._outputs(logits, mask), value
+
+    def evaluated(self, observation: Tensor, mask: Tensor | None) -> Evaluated:
+        """Return what `forward` does, to be learned from."""
+        if isinstance(self.network, VectorNetwork) and self.dtype == torch.float32:
+            return self._evaluated_vectors(self.network, observation, mask)
+        return self._differentiated(*self(observation, mask))
+
+    def evaluated_sequences(
+        self, observation: Tensor, mask: Tensor | None, memory: Tensor, begins: Tensor, taken: Tensor
+    ) -> Evaluated:
+        """Return what `unrolled` does of the steps with a decision, to be learned from.
+
+        Args:
+            taken: `(L x S,)` bool, where a decision was taken.
+        """
+        outputs, values = self.unrolled(observation, mask, memory, begins)
+        return self._differentiated(outputs[taken], values[taken])
+
+    def _differentiated(self, outputs: Tensor, values: Tensor) -> Evaluated:
+        parameters = list(self.parameters())
+
+        def gradients(of_outputs: Tensor, of_values: Tensor) -> list[Tensor]:
+            return list(torch.autograd.grad((outputs, values), parameters, (of_outputs, of_values)))
+
+        return Evaluated(outputs.detach(), values.detach(), gradients)
+
+    @torch.no_grad()
+    def _evaluated_vectors(self, network: VectorNetwork, observation: Tensor, mask: Tensor | None) -> Evaluated:
+        """Return what `evaluated` does. Without autograd, a gradient step takes half of the time."""
+        vectors = self._inputs(observation).flatten(1)
+        action, value = network.dense()
+        logits, of_action = action(vectors)
+        values, of_value = value(vectors)
+
+        def gradients(of_outputs: Tensor, of_values: Tensor) -> list[Tensor]:
+            found = []
+            if self.log_std is not None:
+                of_outputs, of_log_std = of_outputs.chunk(2, -1)
+                found = [of_log_std.sum(0)]
+            found += action.gradients(of_outputs, of_action)
+            return found + value.gradients(of_values.unsqueeze(1), of_value)
+
+        return Evaluated(self._outputs(logits, mask), values.squeeze(1), gradients)
 
     def remember(self, observation: Tensor, mask: Tensor | None, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return what `forward` does of a recurrent policy, and what it remembers afterwards, `(rows, memory)`.

@@ -15,7 +15,7 @@ from ..nets.gradient_step import GradientStep
 from ..nets.running_moments import mean_and_deviation
 from ..ranks import Ranks
 from ..trainer import Metrics
-from .policy import PpoPolicy
+from .policy import Evaluated, PpoPolicy
 from .settings import PpoSettings
 from .storage import RolloutData
 
@@ -289,67 +289,80 @@ def take_steps(learner: PpoLearner, work: Pass) -> None:
             own = batch.decisions(rows)
             scaled = normalized(batch.advantages[own], gradients.ranks)
             part = replace(batch, advantages=batch.advantages.index_put((own,), scaled))
-        loss = partial(batch_loss, learner.policy, replace(work, batch=part), settings, fresh)
-        work.totals.add_(gradients.take(loss, rows, size))
+        gradient = partial(batch_gradient, learner, replace(work, batch=part), fresh)
+        work.totals.add_(gradients.take(gradient, rows, size))
         fresh = None
 
 
-def batch_loss(
-    policy: PpoPolicy, work: Pass, settings: PpoSettings, fresh: Tensor | None, rows: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm.
+def batch_gradient(
+    learner: PpoLearner, work: Pass, fresh: Tensor | None, rows: Tensor, share: float
+) -> tuple[list[Tensor], Tensor]:
+    """Return the gradient of the mean loss over some decisions of the batch by each parameter, and `STATISTICS`.
+
+    The statistics are without the gradient's norm. Only the network is differentiated by autograd: the derivatives of
+    the loss are written here and in `Likelihood`, because they take autograd longer than the network.
 
     Args:
         fresh: In the first step of a pass, whether the weights are those that acted. Then the probability ratios are 1,
             also where a product of other sizes was rounded otherwise when acting.
+        rows: The decisions, or sequences.
+        share: A factor of the gradient.
     """
-    batch = work.batch
-    logits, value, rows = outputs_of(policy, batch, rows)
+    policy, settings, batch = learner.policy, learner.settings, work.batch
+    evaluated, rows = evaluated_units(policy, batch, rows)
     if not len(rows):  # in sequences in which no row took a decision
-        return 0.0 * (logits.sum() + value.sum()), torch.zeros(len(STATISTICS) - 1, device=value.device)
-    logprob, entropy = policy.distribution.log_probability_and_entropy(logits, batch.actions[rows])
-    before = batch.logprobs[rows]
-    log_ratio = logprob - (before if fresh is None else torch.where(fresh, logprob.detach(), before))
-    low, high, distance = work.clip.unbind()
-    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], low, high)
-    value_loss = value_error(value, batch.returns[rows], huber=settings.huber_value_loss)
-    mean_entropy = entropy.mean()
-    loss = policy_loss + settings.value_coefficient * value_loss - work.entropy * mean_entropy
+        zeros = torch.zeros(len(STATISTICS) - 1, device=evaluated.values.device)
+        return evaluated.gradients(torch.zeros_like(evaluated.outputs), torch.zeros_like(evaluated.values)), zeros
     with torch.no_grad():
+        likely = policy.distribution.likelihood(evaluated.outputs, batch.actions[rows])
+        before, advantages = batch.logprobs[rows], batch.advantages[rows]
+        if fresh is not None:
+            before = torch.where(fresh, likely.log_probability, before)
+        log_ratio = likely.log_probability - before
+        low, high, distance = work.clip.unbind()
+        policy_loss, of_ratios, ratio = clipped_surrogate(log_ratio, advantages, low, high)
+        value_loss, of_values = value_error(evaluated.values, batch.returns[rows], huber=settings.huber_value_loss)
+        each = share / len(rows)
+        of_outputs = likely.slopes(of_ratios * each, work.entropy * -each)
+        found = evaluated.gradients(of_outputs, of_values * (settings.value_coefficient * each))
         # The estimator k3 of http://joschu.net/blog/kl-approx.html: unbiased, never negative.
-        kl = (ratio - 1 - log_ratio).mean()
-        clipped = ((ratio - 1).abs() > distance).float().mean()
-        return loss, torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped))
+        moved = ratio - 1
+        kl, clipped = (moved - log_ratio).mean(), (moved.abs() > distance).float().mean()
+        return found, torch.stack((policy_loss, value_loss, likely.entropy.mean(), kl, clipped))
 
 
-def outputs_of(policy: PpoPolicy, batch: PpoBatch, units: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return outputs and values of the decisions in some units of a batch, and which decisions they are."""
+def evaluated_units(policy: PpoPolicy, batch: PpoBatch, units: Tensor) -> tuple[Evaluated, Tensor]:
+    """Return what a policy says of the decisions in some units of a batch, and which decisions they are."""
     sequences = batch.sequences
     places = batch.index[units] if sequences is None else sequences.places[units].t().flatten()
     mask = batch.masks.index_select(0, places) if batch.masks is not None else None
     observations = batch.observations.index_select(0, places)
     if sequences is None:
-        logits, value = policy(observations, mask)
-        return logits, value, units
+        return policy.evaluated(observations, mask), units
     begins = sequences.begins[places].view(-1, len(units))
-    logits, value = policy.unrolled(observations, mask, sequences.memory[units], begins)
     decisions = sequences.decision[places]
     taken = decisions >= 0
-    return logits[taken], value[taken], decisions[taken]
+    return policy.evaluated_sequences(observations, mask, sequences.memory[units], begins, taken), decisions[taken]
 
 
-def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the policy loss, the negative of equation 7 of the paper, and the probability ratios."""
+def clipped_surrogate(
+    log_ratio: Tensor, advantages: Tensor, low: Tensor, high: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the policy loss, the negative of equation 7 of the paper; its slopes by `log_ratio`; and the ratios."""
     ratio = log_ratio.exp()
-    objective = torch.minimum(ratio * advantages, ratio.clamp(low, high) * advantages)
-    return -objective.mean(), ratio
+    gain, clipped = ratio * advantages, ratio.clamp(low, high) * advantages
+    return -torch.minimum(gain, clipped).mean(), -gain * (gain <= clipped), ratio
 
 
-def value_error(value: Tensor, returns: Tensor, *, huber: bool) -> Tensor:
-    """Return half the mean squared error, or the Huber loss, which has the same curvature at 0."""
+def value_error(values: Tensor, returns: Tensor, *, huber: bool) -> tuple[Tensor, Tensor]:
+    """Return the value loss, half the mean squared error or the Huber loss, and the slopes of its sum.
+
+    The Huber loss has the same curvature at 0.
+    """
+    error = values - returns
     if huber:
-        return nn.functional.smooth_l1_loss(value, returns)
-    return 0.5 * nn.functional.mse_loss(value, returns)
+        return nn.functional.smooth_l1_loss(values, returns), error.clamp(-1, 1)
+    return 0.5 * error.square().mean(), error
 
 
 def normalized(advantages: Tensor, ranks: Ranks) -> Tensor:

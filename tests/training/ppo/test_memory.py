@@ -20,7 +20,7 @@ from pac.training.ppo.rollout import Actor, rollout
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.storage import RolloutStorage
 from pac.training.ppo.trainer import PPO
-from pac.training.ppo.update import PpoBatch, outputs_of
+from pac.training.ppo.update import PpoBatch, evaluated_units
 from pac.training.trainer import Timer
 
 from ..alone import context, started
@@ -110,10 +110,10 @@ def test_sequences_give_what_steps_gave(players: int) -> None:
     assert batch.units == 3 * 40 * players
     units = torch.randperm(batch.units)[:50]
     with torch.inference_mode():
-        logits, values, decisions = outputs_of(found.policy, batch, units)
+        (logits, values, _), decisions = evaluated_units(found.policy, batch, units)
     assert sorted(decisions.tolist()) == sorted(batch.decisions(units).tolist())
     assert len(decisions) == 50 * 16
-    logprob, _ = found.policy.distribution.log_probability_and_entropy(logits, batch.actions[decisions])
+    logprob, _, _ = found.policy.distribution.likelihood(logits, batch.actions[decisions])
     torch.testing.assert_close(logprob, batch.logprobs[decisions], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(values, found.data.values[:-1].flatten()[batch.index[decisions]], atol=1e-5, rtol=1e-5)
 
@@ -125,7 +125,7 @@ def test_rows_that_take_no_decision_are_left_out() -> None:
     zeros = torch.zeros_like(data.rewards)
     batch = PpoBatch.of(data, zeros, zeros, 16)
     with torch.inference_mode():
-        _, values, decisions = outputs_of(found.policy, batch, torch.arange(batch.units))
+        (_, values, _), decisions = evaluated_units(found.policy, batch, torch.arange(batch.units))
     assert len(decisions) == int(data.active.sum())
     torch.testing.assert_close(values, data.values[:-1].flatten()[batch.index[decisions]], atol=1e-5, rtol=1e-5)
 

@@ -127,7 +127,7 @@ def test_a_rollout_has_the_version_of_the_policy_that_collected_it(monkeypatch: 
             data = rollout.storage.data()
             again.load_state_dict(versions[rollout.version])
             outputs = again(data.observations, data.masks)[0]
-            logprobs = again.distribution.log_probability_and_entropy(outputs, data.actions)[0]
+            logprobs = again.distribution.likelihood(outputs, data.actions).log_probability
             torch.testing.assert_close(logprobs, data.logprobs)
             assert rollout.version == max(0, trainer.learner.updates - 1)
             metrics = learn(rollout)

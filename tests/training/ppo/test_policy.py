@@ -11,6 +11,7 @@ from pac.envs import Field, Task
 from pac.training.nets.weights import Adam
 from pac.training.ppo.policy import PpoPolicy
 from pac.training.ppo.settings import PpoSettings
+from pac.training.ranks import SingleRank
 
 from ..corridor import corridor
 
@@ -114,3 +115,19 @@ def test_the_first_policy_is_nearly_uniform() -> None:
     stored = torch.randint(0, 256, (32, 2), dtype=torch.uint8)
     logits, _ = policy(of)(stored, torch.full((32, 1), 63, dtype=torch.uint8))
     assert logits.softmax(-1).std() < 0.05
+
+
+@pytest.mark.parametrize("bounds", [(), ((-1.0, 1.0), (0.0, 3.0))], ids=["a choice", "numbers"])
+def test_vectors_are_learned_from_as_by_autograd(bounds: tuple[tuple[float, float], ...]) -> None:
+    """What the layers' own gradient says of each parameter, with scaled observations."""
+    of = replace(task(Field("observation", "float32", (5,)), actions=len(bounds) or 3), bounds=bounds)
+    learner, random = policy(of, normalize_observation=True), torch.Generator().manual_seed(0)
+    observations = 3 * torch.randn(40, 5, generator=random)
+    learner.observations.add(observations, SingleRank())
+    outputs, values = learner(observations, None)
+    slopes = [torch.randn(each.shape, generator=random) for each in (outputs, values)]
+    wanted = torch.autograd.grad((outputs, values), list(learner.parameters()), slopes)
+    found = learner.evaluated(observations, None)
+    torch.testing.assert_close(found[:2], (outputs.detach(), values.detach()))
+    for one, other in zip(found.gradients(*slopes), wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)

@@ -95,7 +95,7 @@ class ByHand:
             torch.tensor(buffer[name][:-1]).flatten(0, 1) for name in ("observation", "action_mask", "action")
         )
         with torch.no_grad():
-            old = self.policy.distribution.log_probability_and_entropy(self.policy(seen, masks)[0], actions)[0]
+            old = self.policy.distribution.likelihood(self.policy(seen, masks)[0], actions).log_probability
         returns, count = advantages + values, max(1, len(actions) // s.minibatch)
         if s.normalize_advantage and not s.normalize_per_minibatch:
             advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + MEAN)
@@ -116,7 +116,7 @@ class ByHand:
         if s.normalize_per_minibatch:
             advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + MEAN)
         outputs, values = self.policy(seen, masks)
-        new, entropy = self.policy.distribution.log_probability_and_entropy(outputs, actions)
+        new, entropy, _ = self.policy.distribution.likelihood(outputs, actions)
         ratio, error = (new - old).exp(), (values - returns).abs()
         gain = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
         squares = torch.where(error < 1, error**2 / 2, error - 0.5) if s.huber_value_loss else error**2 / 2

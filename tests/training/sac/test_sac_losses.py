@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, Task
-from pac.training.nets.dense import DenseLayers, onednn_product, product
 from pac.training.nets.device_buffer import ActionScale
 from pac.training.replay.batches import Transitions
 from pac.training.replay.source import ReplaySource
@@ -103,24 +102,6 @@ def test_a_gradient_step_is_the_one_computed_by_hand():
         },
         rel=1e-4,
     )
-
-
-@pytest.mark.parametrize("multiply", [product, onednn_product])
-def test_layers_have_the_gradient_of_autograd(multiply):
-    """Of weights, biases and inputs, with both libraries."""
-    torch.manual_seed(0)
-    layers = [torch.nn.Linear(3, 5), torch.nn.Linear(5, 4), torch.nn.Linear(4, 2)]
-    x, slopes = torch.randn(7, 3, requires_grad=True), torch.randn(7, 2)
-    expected = layers[2](layers[1](layers[0](x).relu()).relu())
-    parameters = [parameter for layer in layers for parameter in layer.parameters()]
-    wanted = torch.autograd.grad((expected * slopes).sum(), [x, *parameters])
-    dense = DenseLayers(layers, multiply)
-    with torch.no_grad():
-        found, inputs = dense(x)
-        own = [dense.slopes(slopes, inputs), *dense.gradients(slopes, inputs)]
-    assert torch.allclose(found, expected, atol=1e-6)
-    for one, other in zip(own, wanted, strict=True):
-        assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(("mean", "log_std"), [(0.0, 0.0), (1.5, -1.0), (-0.3, 0.8)])

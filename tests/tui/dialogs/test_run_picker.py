@@ -246,7 +246,8 @@ def test_from_one_session_to_another_and_back(tmp_path):
         wait(lambda: _state(tmp_path, "other") == "running", "the other session")
         terminal = Terminal(("run", *QUICK, "--name", "mine"), folder, tmp_path)
         try:
-            wait(lambda: b"running" in terminal.drawn, "the first session")
+            metrics = tmp_path / "runs" / "mine" / "metrics.jsonl"
+            wait(lambda: metrics.exists() and metrics.stat().st_size, "its first step, without which no run is kept")
             _pressed(terminal, "R", b"type to filter")
             _pressed(terminal, "other", b"Enter shows it")
             _pressed(terminal, "\r", b"Leave mine for other")

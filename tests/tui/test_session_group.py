@@ -99,3 +99,21 @@ def test_the_slowest_rank_is_the_one_that_waits_least(ranks):
     assert slowest([first, second]) == 1
     assert slowest([first, first]) is None
     assert slowest([first, SeenSession("rank 1")]) is None
+
+
+def test_sessions_that_have_ended_since_the_last_look_are_waited_for(ranks):
+    """What has started them gets no signal while it ends by itself."""
+
+    class Owner:
+        def ended(self, *, over):
+            return over
+
+    group = SessionGroup([member(fake, number) for number, fake in enumerate(ranks)], owner=Owner())
+    for connection in group._connections:
+        connection.wait()
+    group.members()
+    assert not group.ended
+    for fake in ranks:
+        fake.say(phase=Phase.ENDED)
+    assert group.ended
+    group.close()

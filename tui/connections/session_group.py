@@ -176,7 +176,12 @@ class SessionGroup(SessionConnection):
 
     @property
     def ended(self) -> bool:
-        return self._owner is None or self._owner.ended(over=all(member.over for member in self._seen))
+        """Whether what has started the sessions has ended; asked when the app has left."""
+        if self._owner is None:
+            return True
+        # As they are now: one that was seen running would be ended by a signal while it ends by itself.
+        now = map(_refreshed, self._seen, self._connections)
+        return self._owner.ended(over=all(member.over for member in now))
 
     def exit_code(self) -> int | None:
         return self.target.exit_code()

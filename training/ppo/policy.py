@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,7 @@ class ActorCritic(nn.Module):
         rows_at_once: The number of rows whose activations fit into a core's cache, forward and backward.
     """
 
-    rows_at_once: ClassVar[int]
+    rows_at_once: int
 
     def initial_gains(self) -> dict[nn.Module, float]:
         """Return the initial gain of each layer whose gain is not sqrt(2)."""
@@ -136,10 +136,9 @@ class VectorNetwork(ActorCritic):
 class PartsNetwork(PartsTorso, ActorCritic):
     """Separate fully connected networks for policy and value, on the features of images and the numbers beside them."""
 
-    rows_at_once = 32
-
     def __init__(self, task: Task, settings: PpoSettings) -> None:
         super().__init__(task.observation, settings.channels, settings.layers, settings.hidden)
+        self.rows_at_once = 32 if any(isinstance(part, PixelTorso) for part in self.parts) else 64
         self.action = tower(self.width, task.num_actions, settings.hidden, settings.layers)
         self.value = tower(self.width, 1, settings.hidden, settings.layers)
 
@@ -263,6 +262,7 @@ class PpoPolicy(nn.Module):
         self.network, self.memory = build_network(task, settings, dtype), 2 * settings.memory
         self.observations = _moments(task.observation) if settings.normalize_observation else None
         self.rewards = RunningMoments(()) if settings.normalize_reward else None
+        self._trained: list[nn.Parameter] | None = None
         initialize(self.network, self.network.initial_gains(), generator)
 
     def forward(self, observation: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -299,7 +299,9 @@ class PpoPolicy(nn.Module):
         return self._differentiated(outputs[taken], values[taken])
 
     def _differentiated(self, outputs: Tensor, values: Tensor) -> Evaluated:
-        parameters = list(self.parameters())
+        if self._trained is None:
+            self._trained = list(self.parameters())  # which takes as long as a layer
+        parameters = self._trained
 
         def gradients(of_outputs: Tensor, of_values: Tensor) -> list[Tensor]:
             return list(torch.autograd.grad((outputs, values), parameters, (of_outputs, of_values)))

@@ -108,6 +108,11 @@ def test_sessions_that_have_ended_since_the_last_look_are_waited_for(ranks):
         def ended(self, *, over):
             return over
 
+        def detach(self):
+            pass
+
+        terminate = kill = detach
+
     group = SessionGroup([member(fake, number) for number, fake in enumerate(ranks)], owner=Owner())
     for connection in group._connections:
         connection.wait()

@@ -121,8 +121,11 @@ class Product:
     def likelihood(self, outputs: Tensor, action: Tensor) -> Likelihood:
         """Return the sums over the components."""
         found = [likelihood(*part) for part in zip(self.parts(outputs), action.unbind(-1), strict=True)]
-        sums = (torch.stack(each, -1).sum(-1) for each in list(zip(*found, strict=True))[:2])
-        return Likelihood(*sums, lambda *weights: torch.cat([part.slopes(*weights) for part in found], -1))
+        log_probability = torch.stack([part.log_probability for part in found], -1).sum(-1)
+        entropy = torch.stack([part.entropy for part in found], -1).sum(-1)
+        return Likelihood(
+            log_probability, entropy, lambda *weights: torch.cat([part.slopes(*weights) for part in found], -1)
+        )
 
     def best(self, outputs: Tensor) -> Tensor:
         """Return each component's most probable choice."""

@@ -123,9 +123,12 @@ class VectorNetwork(ActorCritic):
     def dense(self) -> tuple[DenseLayers, DenseLayers]:
         """Return the arithmetic of both, without autograd."""
         if self._dense is None:
-            chosen = product_on(self.action[0].weight.device)
-            layers = ([each for each in part if isinstance(each, nn.Linear)] for part in (self.action, self.value))
-            self._dense = tuple(DenseLayers(part, chosen, TANH) for part in layers)
+            chosen = product_on(next(self.parameters()).device)
+            action, value = (
+                DenseLayers([each for each in part if isinstance(each, nn.Linear)], chosen, TANH)
+                for part in (self.action, self.value)
+            )
+            self._dense = action, value
         return self._dense
 
     def initial_gains(self) -> dict[nn.Module, float]:

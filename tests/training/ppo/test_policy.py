@@ -123,6 +123,7 @@ def test_vectors_are_learned_from_as_by_autograd(bounds: tuple[tuple[float, floa
     of = replace(task(Field("observation", "float32", (5,)), actions=len(bounds) or 3), bounds=bounds)
     learner, random = policy(of, normalize_observation=True), torch.Generator().manual_seed(0)
     observations = 3 * torch.randn(40, 5, generator=random)
+    assert learner.observations is not None
     learner.observations.add(observations, SingleRank())
     outputs, values = learner(observations, None)
     slopes = [torch.randn(each.shape, generator=random) for each in (outputs, values)]

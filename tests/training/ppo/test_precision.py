@@ -73,7 +73,7 @@ def test_ratios_of_the_first_minibatch_are_one(num_envs: int, precision: str, mo
     seen: list[Tensor] = []
     made = update.clipped_surrogate
 
-    def noted(log_ratio: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
+    def noted(log_ratio: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
         seen.append(log_ratio.detach().abs().amax())
         return made(log_ratio, *rest)
 

@@ -16,6 +16,8 @@ Product: TypeAlias = Callable[[Tensor, Tensor, Tensor | None, str], Tensor]
 NONE, RELU, TANH = "none", "relu", "tanh"
 SMALL = 1 << 20
 """Multiplications of a product for which oneDNN takes longer to begin than MKL takes in all."""
+FEW = 1 << 12
+"""Outputs for which the same holds with their tanh."""
 AFTER: Mapping[str, Callable[[Tensor], Tensor]] = {NONE: lambda x: x, RELU: torch.relu_, TANH: torch.tanh_}
 
 
@@ -36,7 +38,7 @@ def onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None = None, after:
 
 def cpu_product(x: Tensor, weight: Tensor, bias: Tensor | None = None, after: str = NONE) -> Tensor:
     """Return `x @ weight.t() + bias` by the library that is faster for its size."""
-    small = after != TANH and x.numel() * len(weight) < SMALL
+    small = len(x) * len(weight) < FEW if after == TANH else x.numel() * len(weight) < SMALL
     return (product if small else onednn_product)(x, weight, bias, after)
 
 

@@ -118,6 +118,9 @@ class VectorNetwork(ActorCritic):
     def forward(self, vector: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, ...)`."""
         flat = vector.flatten(1)
+        if torch.is_inference_mode_enabled() and flat.dtype == torch.float32:
+            action, value = self.dense()
+            return action(flat)[0], value(flat)[0].squeeze(-1)
         return self.action(flat), self.value(flat).squeeze(-1)
 
     def dense(self) -> tuple[DenseLayers, DenseLayers]:

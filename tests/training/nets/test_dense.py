@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from pac.training.nets.dense import RELU, SMALL, TANH, DenseLayers, Product, cpu_product, onednn_product, product
+from pac.training.nets.dense import FEW, RELU, SMALL, TANH, DenseLayers, Product, cpu_product, onednn_product, product
 
 
-@pytest.mark.parametrize("width", [5, 300])
+@pytest.mark.parametrize("width", [5, 320])
 @pytest.mark.parametrize("multiply", [product, onednn_product, cpu_product])
 @pytest.mark.parametrize(("after", "function"), [(RELU, torch.relu), (TANH, torch.tanh)])
 def test_layers_have_the_gradient_of_autograd(
@@ -17,7 +17,7 @@ def test_layers_have_the_gradient_of_autograd(
 ) -> None:
     """Of weights, biases and inputs, with both libraries and by the faster one."""
     rows = 13
-    assert (width > 5) == (rows * width * width >= SMALL)
+    assert (width > 5) == (rows * width * width >= SMALL) == (rows * width >= FEW)
     random = torch.Generator().manual_seed(0)
     layers = [torch.nn.Linear(3, width), torch.nn.Linear(width, width), torch.nn.Linear(width, 2)]
     for parameter in (parameter for layer in layers for parameter in layer.parameters()):

@@ -14,6 +14,12 @@ from .files import MIB, read_yaml
 TABLE = Path(__file__).with_name("recommended.yaml")
 ALE = "ALE/"
 """How the ids of Atari games begin."""
+FAMILIES: Mapping[str, tuple[str, str]] = {
+    ALE: ("atari", "Atari games"),
+    "MiniGrid-": ("minigrid", "MiniGrid"),
+    "BabyAI-": ("minigrid", "MiniGrid"),
+}
+"""By how ids begin: the preset of wrappers, which is also the kind of settings, and what they are for."""
 LARGE = 32
 """Byte images with longer sides are of the kind `image`, also beside other parts of an observation. Smaller ones are
 learned as fast as vectors."""
@@ -42,6 +48,12 @@ def presets() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(wrappers) for name, wrappers in _table()["wrappers"].items()}
 
 
+def family(name: str) -> tuple[str, str]:
+    """Return the preset of wrappers for an environment, and what it is one of; empty if there is none."""
+    known = name.rpartition(":")[2]
+    return next((found for begin, found in FAMILIES.items() if known.startswith(begin)), ("", ""))
+
+
 def default_trainer(name: str) -> str:
     """Return the trainer that learns an environment best, by its id."""
     known = name.rpartition(":")[2]
@@ -55,7 +67,7 @@ def recommended(name: str, observation: Field, *, continuous: bool, wrapped: boo
         name: Its id, with or without a module before it: `CartPole-v1`, `ale_py:ALE/Pong-v5`.
         observation: The observation of one seat.
         continuous: Whether its actions are continuous.
-        wrapped: Whether it is in wrappers, as Atari games are by default.
+        wrapped: Whether it is in wrappers, as environments of a `family` are by default.
     """
     options = {"continuous": continuous, "wrapped": wrapped}
     found = {"ppo": _recommended(_table()["ppo"], name, observation, **options)}
@@ -72,8 +84,9 @@ def _recommended(
     known = name.rpartition(":")[2]
     entry = dict(table["environments"].get(known, {}))
     note = entry.pop("note", "")
-    if wrapped and known.startswith(ALE):
-        return Recommendation({**table["kinds"]["atari"], **entry}, "Atari games", note)
+    preset, title = family(name)
+    if wrapped and preset in table["kinds"]:
+        return Recommendation({**table["kinds"][preset], **entry}, title, note)
     if entry:
         return Recommendation(entry, known, note)
     kind = "image" if _is_large_image(observation) else "vector"

@@ -76,7 +76,13 @@ def describe(
     on_mode(mode := modes[min(attempt, len(modes) - 1)])
     given = split_wrappers(spec)[1]
     wrappers = resolved(given or default_wrappers(name, values))
-    look = _probe(name, values, mode, wrappers, steps=steps)
+    try:
+        look = _probe(name, values, mode, wrappers, steps=steps)
+    except BadParameter:
+        if given or not wrappers:
+            raise
+        wrappers = ()  # somebody's own environment with an id like that of others
+        look = _probe(name, values, mode, wrappers, steps=steps)
     unsaved = f"the states of {name} are not saved: {look.unsaved}" if look.unsaved else ""
     advice = recommended(name, look.writer.item, continuous="bounds" in look.actions, wrapped=bool(wrappers))
     task = Task(
@@ -114,7 +120,7 @@ def describe(
                     _unread(name, look.writer.ignored),
                     look.left_out,
                     unsaved,
-                    *_about_wrappers(name, values, given, look),
+                    *_about_wrappers(name, values, given, wrappers, look),
                     advice["ppo"].note,
                 ),
             )
@@ -123,11 +129,13 @@ def describe(
     return DescribedTask(task, look.render_error)
 
 
-def _about_wrappers(name: str, values: Mapping[str, Any], given: Sequence[str], look: _ProbeResult) -> Iterator[str]:
+def _about_wrappers(
+    name: str, values: Mapping[str, Any], given: Sequence[str], wrappers: Sequence[str], look: _ProbeResult
+) -> Iterator[str]:
     standard = default_wrappers(name, values)
-    if standard and not given:
+    if standard and not given and wrappers:
         yield f"{name} is wrapped by --wrap {' '.join(standard)}, as is usual; --wrap none leaves it as it is"
-    elif standard and not resolved(given):
+    elif standard and given and not wrappers:
         yield f"without wrappers, {name} is slow, and hardly learned: --wrap {' '.join(standard)} is the default"
     if look.score:
         yield "rewards are changed for the learner only: the returns shown are the environment's own score"

@@ -10,7 +10,7 @@ import gymnasium.wrappers
 
 from ..errors import BadParameter, PacError, UnknownName
 from ..family import literal
-from ..recommended import ALE, presets
+from ..recommended import ALE, family, presets
 from ..specs import split_spec
 
 NONE = "none"
@@ -18,6 +18,8 @@ CHANGES_REWARD = ("ClipReward", "NormalizeReward")
 """Wrappers of Gymnasium that change rewards for the learner: the return shown is the sum before the first of them."""
 ATARI_GAME, ARGUMENTS = "AtariGame", {"frameskip": 1, "obs_type": "grayscale"}
 """The wrapper of `atari.py`, and the arguments of the environment that it relies on."""
+GRID_CELLS = "GridCells"
+"""The wrapper of `grid_cells.py`."""
 OWN_FRAMES = {"obs_type", "frameskip", "sound_obs", "continuous"}
 """Arguments of ALE games with which they get no wrappers by default."""
 
@@ -40,7 +42,12 @@ class Score(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 def default_wrappers(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the wrappers, or presets, that an environment has unless others are given."""
-    return ("atari",) if name.rpartition(":")[2].startswith(ALE) and not OWN_FRAMES & values.keys() else ()
+    preset, _ = family(name)
+    return (preset,) if preset and not (_is_atari(name) and OWN_FRAMES & values.keys()) else ()
+
+
+def _is_atari(name: str) -> bool:
+    return name.rpartition(":")[2].startswith(ALE)
 
 
 def resolved(wrappers: Sequence[str]) -> tuple[str, ...]:
@@ -53,7 +60,7 @@ def resolved(wrappers: Sequence[str]) -> tuple[str, ...]:
 
 def arguments_for(name: str, wrappers: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment that its wrappers rely on."""
-    own = name.rpartition(":")[2].startswith(ALE) and any(split_spec(wrapper)[0] == ATARI_GAME for wrapper in wrappers)
+    own = _is_atari(name) and any(split_spec(wrapper)[0] == ATARI_GAME for wrapper in wrappers)
     return dict(ARGUMENTS) if own else {}
 
 
@@ -105,7 +112,11 @@ def _wrapper(name: str, imported: Callable[[str], Any]) -> Any:
         from .atari import AtariGame  # loads Numba
 
         return AtariGame
+    if name == GRID_CELLS:
+        from .grid_cells import GridCells  # with the modules of the spaces
+
+        return GridCells
     known = [each for each in gymnasium.wrappers.__all__ if each[0].isupper()]
     if name not in known:
-        raise UnknownName("wrapper", name, [*presets(), NONE, ATARI_GAME, *known])
+        raise UnknownName("wrapper", name, [*presets(), NONE, ATARI_GAME, GRID_CELLS, *known])
     return getattr(gymnasium.wrappers, name)

@@ -98,6 +98,7 @@ def test_wrappers_are_applied_from_the_inside():
         ("CartPole-v1 + ClipReward:foo=1", "foo"),
         ("CartPole-v1 + no_module:Mine", "no_module"),
         ("CartPole-v1 + AtariGame", "Atari games"),
+        ("CartPole-v1 + GridCells", "grid of cells"),
         (f"{BREAKOUT}:frameskip=4 + atari", "frameskip=1"),
     ],
 )

@@ -200,7 +200,7 @@ def points_of(side: str, config: Config, checks: Checks) -> Iterator[Results]:
 
 def train_ours(config: Config, checks: Checks, report: Report) -> None:
     """Train and report the points."""
-    task, settings = find(config.task), effective_settings(config) | {"threads": 1}
+    task, settings = find(config.spec), effective_settings(config) | {"threads": 1}
     name = trainer_of(config)
     with closing(ProcessesAlone(task)) as processes:
         context = Context(task, settings, "cpu", config.seed, Timer(), start_processes=processes.start)

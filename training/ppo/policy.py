@@ -317,7 +317,7 @@ class PpoPolicy(nn.Module):
     @torch.no_grad()
     def _evaluated_vectors(self, network: VectorNetwork, observation: Tensor, mask: Tensor | None) -> Evaluated:
         """Return what `evaluated` does. Without autograd, a gradient step takes half of the time."""
-        vectors = self._inputs(observation).flatten(1)
+        vectors = self._inputs(observation).flatten(1).contiguous()
         action, value = network.dense()
         logits, of_action = action(vectors)
         values, of_value = value(vectors)

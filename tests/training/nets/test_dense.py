@@ -33,3 +33,20 @@ def test_layers_have_the_gradient_of_autograd(
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     for one, other in zip(own, wanted, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_onednn_gets_matrices_without_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are a part of another one are copied: oneDNN would take a thousand times as long for them."""
+    seen: list[Tensor] = []
+    made = torch.ops.mkldnn._linear_pointwise
+
+    def noted(x: Tensor, weight: Tensor, *rest: object) -> Tensor:
+        seen.extend((x, weight))
+        return made(x, weight, *rest)
+
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", noted)
+    wide = torch.rand(40, 80)
+    for x, weight in ((wide[:, :77], wide[:, 1:78]), (wide[:, :77].t(), wide[:, 1:78].t()), (wide, wide)):
+        torch.testing.assert_close(onednn_product(x, weight), x @ weight.t())
+    assert all(each.is_contiguous() or each.t().is_contiguous() for each in seen)
+    assert seen[-1] is wide

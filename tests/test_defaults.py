@@ -17,7 +17,7 @@ from pac.backends import make
 from pac.envs import families, find
 from pac.envs.check import check
 from pac.envs.files import MIB, read_yaml
-from pac.envs.recommended import TABLE
+from pac.envs.recommended import FAMILIES, TABLE
 from pac.training.config import Config
 from pac.training.dqn.settings import DqnSettings, IqnSettings
 from pac.training.independent.settings import IndependentSettings
@@ -109,11 +109,9 @@ def recommended():
         found.setdefault((f"{name}, for {task.trainer}", task.trainer), {})
     table = read_yaml(TABLE, MIB)
     table.pop("wrappers")
+    titles = dict(FAMILIES.values())
     for trainer, entries in table.items():
-        kinds = {
-            "Atari games" if kind == "atari" else f"{kind} observations": values
-            for kind, values in entries["kinds"].items()
-        }
+        kinds = {titles.get(kind, f"{kind} observations"): values for kind, values in entries["kinds"].items()}
         continuous = {"continuous actions": entries["continuous"]} if "continuous" in entries else {}
         found |= {
             (name, trainer): values

@@ -91,10 +91,10 @@ def _recommended(
         return Recommendation(entry, known, note)
     kind = "image" if _is_large_image(observation) else "vector"
     settings, source = dict(table["kinds"][kind]), f"{kind} observations"
+    if continuous:
+        settings, source = {**settings, **table.get("continuous", {})}, f"{source} and continuous actions"
     if observation.images or len(observation.shape) > WHOLE_IMAGE:
         settings.pop("normalize_observation", None)
-    if continuous:
-        return Recommendation({**settings, **table.get("continuous", {})}, f"{source} and continuous actions", note)
     return Recommendation(settings, source, note)
 
 

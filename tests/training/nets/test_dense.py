@@ -42,7 +42,8 @@ def test_onednn_gets_matrices_without_gaps(monkeypatch: pytest.MonkeyPatch) -> N
 
     def noted(x: Tensor, weight: Tensor, *rest: object) -> Tensor:
         seen.extend((x, weight))
-        return made(x, weight, *rest)
+        values: Tensor = made(x, weight, *rest)
+        return values
 
     monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", noted)
     wide = torch.rand(40, 80)

@@ -110,7 +110,7 @@ def test_config_shows_recommended_settings_of_an_environment(capsys):
     shown = json_of(capsys, "config", "--task", "CartPole-v1", "--ppo.gamma", "0.9")
     origins = {key: shown["origins"][f"ppo.{key}"] for key in ("gae_lambda", "gamma", "layers")}
     assert origins == {"gae_lambda": "recommended for CartPole-v1", "gamma": "--ppo.gamma", "layers": "default"}
-    assert (shown["ppo"]["gae_lambda"], shown["ppo"]["gamma"]) == (0.8, 0.9)
+    assert (shown["ppo"]["gae_lambda"], shown["ppo"]["gamma"]) == (0.9, 0.9)
 
 
 def test_config_shows_the_note_of_an_environment(capsys, tmp_path):

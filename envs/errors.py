@@ -60,6 +60,10 @@ class BadParameter(PacError, ValueError):
     title = "Bad value"
 
 
+class DoesNotFit(BadParameter):
+    """A wrapper is for environments with other observations."""
+
+
 class UnknownName(BadParameter):
     """An unknown name; the message lists the known ones, nearest first."""
 

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary
 
-from ..errors import BadParameter
+from ..errors import BadParameter, DoesNotFit
 from ..fields import Array
 
 IMAGE = "image"
@@ -30,7 +30,7 @@ class GridCells(gymnasium.ObservationWrapper[Parts, Any, Parts]):
         spaces = getattr(env.observation_space, "spaces", {})
         image = spaces.get(IMAGE) if isinstance(spaces, dict) else None
         if not isinstance(image, Box) or image.dtype != np.uint8 or image.shape[2:] != (len(COUNTS),):
-            raise BadParameter("GridCells is for environments of MiniGrid whose image is a grid of cells")
+            raise DoesNotFit("GridCells is for environments of MiniGrid whose image is a grid of cells")
         height, width, _ = image.shape
         self._shape = height, width, sum(COUNTS)
         self._most = np.array(COUNTS) - 1

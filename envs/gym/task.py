@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from ..errors import BadParameter
+from ..errors import BadParameter, DoesNotFit
 from ..family import literal
 from ..fields import Field
 from ..panels import Panel
@@ -78,8 +78,8 @@ def describe(
     wrappers = resolved(given or default_wrappers(name, values))
     try:
         look = _probe(name, values, mode, wrappers, steps=steps)
-    except BadParameter:
-        if given or not wrappers:
+    except DoesNotFit:
+        if given:
             raise
         wrappers = ()  # somebody's own environment with an id like that of others
         look = _probe(name, values, mode, wrappers, steps=steps)

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import gymnasium.wrappers
 
-from ..errors import BadParameter, PacError, UnknownName
+from ..errors import BadParameter, DoesNotFit, PacError, UnknownName
 from ..family import literal
 from ..recommended import ALE, family, presets
 from ..specs import split_spec
@@ -86,7 +86,8 @@ def wrapped(env: Any, wrappers: Sequence[str], imported: Callable[[str], Any]) -
             raise
         except Exception as error:
             reason = str(error) if isinstance(error, PacError) else f"{type(error).__name__}: {error}"
-            raise BadParameter(f"the wrapper {wrapper} cannot be used: {reason}") from error
+            kind = DoesNotFit if isinstance(error, DoesNotFit) else BadParameter
+            raise kind(f"the wrapper {wrapper} cannot be used: {reason}") from error
     return env
 
 

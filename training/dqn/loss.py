@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..nets.dense import DenseLayers
 from ..nets.distribution import ActionNoise
 from ..replay.tensors import TransitionTensors
 from .networks import IqnNetwork, QNetwork, VectorFeatures
@@ -175,7 +176,7 @@ class DenseGradient:
     def __init__(self, network: QNetwork, objective: DqnObjective) -> None:
         assert isinstance(network.torso, VectorFeatures)
         self._network, self._objective = network, objective
-        self._layers = [(layer.weight, layer.bias) for layer in (*network.torso.layers, network.advantage)]
+        self._layers = DenseLayers([*network.torso.layers, network.advantage])
 
     @staticmethod
     def fits(network: QNetwork) -> bool:
@@ -193,22 +194,11 @@ class DenseGradient:
             wanted: What the values of the actions should be, `(B,)`.
             weights: The weights of the losses, `(B,)`; None if all are 1.
         """
-        values = self._network.decoded(observations).flatten(1)
-        inputs: list[Tensor] = []
-        for weight, bias in self._layers:
-            if inputs:
-                values.relu_()
-            inputs.append(values)
-            values = torch.addmm(bias, values, weight.t())
+        values, inputs = self._layers(self._network.decoded(observations).flatten(1))
         index = actions.unsqueeze(-1)
         taken = values.gather(-1, index).squeeze(-1)
         slopes = self._objective.slopes(taken, wanted) / len(actions)
         if weights is not None:
             slopes *= weights
         back = torch.zeros_like(values).scatter_(1, index, slopes.unsqueeze(-1))
-        gradients: list[Tensor] = []
-        for (weight, _), before in zip(reversed(self._layers), reversed(inputs), strict=True):
-            gradients += [back.sum(0), back.t() @ before]
-            if before is not inputs[0]:
-                back = torch.ops.aten.threshold_backward(back @ weight, before, 0.0)
-        return gradients[::-1], self._objective.of(taken, wanted)
+        return self._layers.gradients(back, inputs), self._objective.of(taken, wanted)

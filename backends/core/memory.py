@@ -53,16 +53,20 @@ def check_memory(task: Task, num_envs: int, slots: int, *, ring: bool = False) -
     """
     free = available_memory() * SHARE
     own = 0 if task.native or num_envs * PLENTY < free else footprint(task.spec)
-    needed = Layout(task, num_envs, slots, ring=ring).size + num_envs * own
-    if needed > free:
+
+    def need(count: int) -> int:
+        return Layout(task, count, slots, ring=ring).size + count * own
+
+    if (needed := need(num_envs)) > free:
         if ring:
             raise BadParameter(
                 f"a replay of {slots:,} steps of N={num_envs:,} environments needs about {human_bytes(needed)}, "
                 f"{human_bytes(free)} are available: lower replay_size"
             )
-        tables = sum(item.row_bytes for item in task.shared if item.per == "all")
         reason = f"N={num_envs:,} needs about {human_bytes(needed)}, {human_bytes(free)} are available"
-        raise TooManyEnvironments(reason, max(0, int(num_envs * (free - tables) / (needed - tables))))
+        first = need(1)  # with the tables that all share
+        each = (needed - first) / max(1, num_envs - 1)
+        raise TooManyEnvironments(reason, 1 + int((free - first) / each) if first <= free else 0)
 
 
 def check_room(num_envs: int, needed: int, purpose: str) -> None:

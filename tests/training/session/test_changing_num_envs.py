@@ -81,8 +81,8 @@ def test_a_sweep_can_be_cancelled(live):
 
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
-    """Run many environments in this process, as if 400 KiB of memory were free."""
-    monkeypatch.setattr("pac.backends.core.memory.available_memory", lambda: 400 << 10)
+    """Run many environments in this process, as if 4 MiB of memory were free."""
+    monkeypatch.setattr("pac.backends.core.memory.available_memory", lambda: 4 << 20)
 
     def run(*, num_envs=1000, restart=0, **options):
         options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "num_envs": num_envs}

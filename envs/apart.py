@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from .errors import PacError
@@ -28,7 +29,10 @@ PR_SET_PDEATHSIG = 1
 MAKING_LIMIT = 120.0
 """Seconds in which an environment must be made to find out what it is."""
 VARIABLE = "PAC_WORKER"
-"""The environment variable that such a process and all that it starts have in common."""
+"""The environment variable by which all that such a process starts is known: its token, and those of its ancestors. A
+token has the id and the start of the process that started it, and a random number."""
+ENDED = (b"Z", b"X")
+"""States of processes that have ended, in /proc."""
 STANDARD_LIBRARY = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
 TICK, TAIL = 0.1, 4096
 """Seconds between two looks at a process; bytes that are kept of what it has printed."""
@@ -44,11 +48,12 @@ def start(module: str, *, variables: Mapping[str, str] | None = None, **options:
         variables: Environment variables, in addition to those of this process.
         **options: Those of `subprocess.Popen`.
     """
-    token = secrets.token_hex(8)
+    token = f"{os.getpid()}-{start_ticks(os.getpid())}-{secrets.token_hex(8)}"
+    known = [*os.environ.get(VARIABLE, "").split(), token]
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, token],
         start_new_session=True,
-        env={**os.environ, **(variables or {}), VARIABLE: token},
+        env={**os.environ, **(variables or {}), VARIABLE: " ".join(known)},
         **options,
     )
 
@@ -172,15 +177,33 @@ def kill(*processes: subprocess.Popen[Any]) -> None:
     A process that left the process group (a daemon) is found by the variable `PAC_WORKER` of its environment. Only one
     that has also cleared its environment is missed.
     """
-    import psutil  # a watched script starts no such processes, and may not have it
-
     for process in processes:
         with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group of dead processes
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     tokens = {_token(process) for process in processes}
+    _kill_all(lambda known: bool(tokens & known))
+
+
+def kill_orphans() -> None:
+    """Kill what processes that were killed have left behind: each process that has a token of theirs.
+
+    The workers of a killed process die with it, but not the programs that these had started, such as game engines.
+    """
+    _kill_all(lambda known: any(map(_is_orphaned, known)))
+
+
+def _is_orphaned(token: str) -> bool:
+    pid, _, started = token.rpartition("-")[0].partition("-")
+    return pid.isdigit() and started.isdigit() and start_ticks(int(pid)) != int(started)
+
+
+def _kill_all(condemned: Callable[[set[str]], bool]) -> None:
+    """Kill the processes whose tokens are condemned, until no more are found."""
+    import psutil  # a watched script starts no such processes, and may not have it
+
     for _ in range(ROUNDS):
-        found = [other for other in psutil.process_iter() if _variable(other) in tokens]
+        found = [other for other in psutil.process_iter() if condemned(_tokens_of(other))]
         for other in found:
             with suppress(psutil.Error):
                 other.kill()
@@ -194,10 +217,35 @@ def _token(process: subprocess.Popen[Any]) -> str:
     return str(cast("list[str]", process.args)[-1])
 
 
-def _variable(process: psutil.Process) -> str | None:
+def _tokens_of(process: psutil.Process) -> set[str]:
+    """Return the tokens of a process; none if it cannot be read, or is in another container, whose ids are others."""
     import psutil
 
     try:
-        return process.environ().get(VARIABLE)
+        known = set(process.environ().get(VARIABLE, "").split())
+        return known if known and _namespace(process.pid) == _namespace(os.getpid()) else set()
     except (psutil.Error, OSError):
+        return set()
+
+
+def _namespace(pid: int) -> str:
+    return str(Path(f"/proc/{pid}/ns/pid").readlink()) if sys.platform == "linux" else ""
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when process `pid` started, as a number independent of the system clock, or None if it has ended.
+
+    A zombie has ended.
+    """
+    if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
+        with suppress(OSError):
+            state, *facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            return None if state in ENDED else int(facts[18])
+        return None
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 1000)
+    except psutil.Error:
         return None

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from pac.backends.system.segment import SHM, is_owned, start_ticks
+from pac.backends.system.segment import SHM, is_owned
+from pac.envs.apart import start_ticks
 
 MARK = "pact"
 PARENT = SHM if SHM.is_dir() else Path(tempfile.gettempdir())

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from pac.backends.system.segment import start_ticks
+from pac.envs.apart import start_ticks
 
 from . import warm
 from .folders import kill, own, users

@@ -18,7 +18,6 @@ import resource
 import secrets
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,14 +26,13 @@ from glob import glob
 from pathlib import Path
 
 from ...envs import PacError
+from ...envs.apart import start_ticks
 from ...envs.entries import open_regular, out_of_reach, untracked_map
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 PUBLISHED = "telemetry.*"
 """The telemetry. A dead process's directory with telemetry is removed by the reader that saves it."""
-ENDED = (b"Z", b"X")
-"""States of processes that have ended, in /proc."""
 _locks: dict[Path, int] = {}
 """The open file that locks each directory of this process."""
 
@@ -98,25 +96,6 @@ def _user(number: int) -> str:
         return f"the user {pwd.getpwuid(number).pw_name}"
     except KeyError:
         return f"user {number}"
-
-
-def start_ticks(pid: int) -> int | None:
-    """Return when process `pid` started, as a number independent of the system clock, or None if it has ended.
-
-    A zombie has ended.
-    """
-    if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
-        with suppress(OSError):
-            state, *facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-            return None if state in ENDED else int(facts[18])
-        return None
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 1000)
-    except psutil.Error:
-        return None
 
 
 @cache

@@ -6,9 +6,11 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pac.backends import make
 from pac.backends.workers.control import Link
 
 
@@ -57,3 +59,11 @@ def leave_daemon(link: Link, arguments: Mapping[str, Any]) -> None:
         os._exit(0)
     link.ready()
     link.receive()
+
+
+def play(link: Link, arguments: Mapping[str, Any]) -> None:
+    """Run an environment in a worker, until the fleet asks to close."""
+    with closing(make(arguments["task"], 1, "shm", workers=1)) as envs:
+        envs.start()
+        link.ready()
+        link.receive()

@@ -96,3 +96,15 @@ def test_daemons_of_a_process_are_killed_with_it(processes, alive, tmp_path, kil
         assert end_of(processes).failed
     processes.stop()
     until(lambda: not alive(daemon))
+
+
+def test_programs_of_a_process_within_a_process_are_killed_with_it(processes, alive, tmp_path):
+    """Workers of a background process that is killed have no time to end what they have started."""
+    path = tmp_path / "program"
+    processes.start("learner", "chores:play", {"task": f"faulty:Parent:file={path}"})
+    until(lambda: path.exists() and processes.statuses()["learner"].state == WorkerState.READY)
+    program = int(path.read_text())
+    os.kill(processes.statuses()["learner"].pid, signal.SIGKILL)
+    assert end_of(processes).failed
+    processes.stop()
+    until(lambda: not alive(program))

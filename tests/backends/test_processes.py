@@ -15,6 +15,7 @@ from pac.backends import BACKENDS, make, usable_cores
 from pac.backends.system.cores import own_cores
 from pac.backends.system.segment import remove_stale, runtime_directory
 from pac.envs import Task
+from pac.envs.apart import kill_orphans
 
 from ..programs import python, talking
 from ..waiting import until
@@ -64,6 +65,23 @@ def test_no_worker_outlives_a_killed_parent(alive):
     assert len(left) == 1
     assert remove_stale() == left
     assert not left[0].exists()
+
+
+def test_programs_of_environments_are_killed_after_their_session_was(alive, tmp_path):
+    """They outlive its workers, as game engines do, and the next session ends them. Those of a living one stay."""
+    (parent, pids), (living, _) = (
+        parent_of(f"faulty:Parent:file={tmp_path / name}") for name in ("killed.txt", "living.txt")
+    )
+    left, kept = (int((tmp_path / name).read_text()) for name in ("killed.txt", "living.txt"))
+    parent.kill()
+    parent.communicate()
+    until(lambda: not any(alive(pid) for pid in pids))
+    assert alive(left)
+    kill_orphans()
+    until(lambda: not alive(left))
+    assert alive(kept)
+    living.communicate("")
+    until(lambda: not alive(kept))
 
 
 def test_a_session_that_ends_without_closing_leaves_nothing(alive):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from pac.backends.system.segment import start_ticks
+from pac.envs.apart import start_ticks
 
 from ..waiting import LIMIT, until
 from .commands import users

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyte
 
-from pac.backends.system.segment import start_ticks
+from pac.envs.apart import start_ticks
 
 from ..waiting import LIMIT, until
 from .commands import APP, SIZE, Terminal

@@ -27,7 +27,7 @@ from ...backends.core.errors import ending
 from ...backends.system.cores import share_cores
 from ...backends.system.segment import remove_directories
 from ...envs import BadParameter, PacError
-from ...envs.apart import MAKING_LIMIT
+from ...envs.apart import MAKING_LIMIT, kill_orphans
 from ...envs.entries import FolderEntry
 from ...envs.openmp import WAITING
 from ...envs.titles import Titled, set_title
@@ -168,6 +168,7 @@ class SessionProcess:
         from ..runs.last_telemetry import remove_dead_sessions
 
         remove_dead_sessions()
+        kill_orphans()
         text = f"the session's process ended without a report ({ending(code)}); its output is in session.log of the run"
         return {"title": "Session died", "error": text, "code": FAILED}
 
@@ -297,6 +298,7 @@ def _open(config: Config, *, headless: bool, measures: bool) -> tuple[Session, A
     from .session import Session
 
     remove_dead_sessions()
+    kill_orphans()
     session = Session(config, own_directory(), headless=headless, measures=measures)
     setup, services, parts = session.setup, session.services, (session.envs, session.record, session.checkpoints)
     commands = Commands(setup, services, *parts, live=session.live, kernels=session.kernels)

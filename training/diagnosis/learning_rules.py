@@ -328,14 +328,14 @@ def return_fell(evidence: Evidence) -> Iterator[Measured]:
     """The mean return has risen, and lost most of its rise for a tenth of the training or longer."""
     for series, _ in _of_learners(evidence, "return", 5 * EARLY):
         values, steps = series.values, series.steps
-        first = median(values[:LATE])
-        best = max(range(len(values)), key=values.__getitem__)
-        rise, noise = values[best] - first, series.noise
+        # Medians, as the first points are means of the few episodes that were over first, the shortest ones.
+        levels = [median(values[at : at + LATE]) for at in range(len(values) - LATE + 1)]
+        first, best, late = levels[0], max(levels), levels[-1]
+        rise, noise = best - first, series.noise
         since = next((index for index in range(len(values) - 1, -1, -1) if values[index] > first + 0.3 * rise), 0)
         lasted = (steps[-1] - steps[since]) / max(1.0, steps[-1])
         if rise > 10 * noise and lasted > PLATEAU:
-            late = median(values[-LATE:])
-            yield Measured((values[best] - late) / rise, {"best": values[best], "late": late}, curve=series.name)
+            yield Measured((best - late) / rise, {"best": best, "late": late}, curve=series.name)
 
 
 @rule(

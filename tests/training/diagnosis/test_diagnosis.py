@@ -311,6 +311,17 @@ def test_what_watch_sees_of_learning_is_judged(training, rule, sick, healthy):
     assert not other.diagnosis.findings
 
 
+@pytest.mark.parametrize(
+    ("begin", "found"),
+    [([0.0] * 20 + [60.0] * 40, ["the return rose to 60 and has fallen to 1"]), ([60.0, 40.0, 20.0], [])],
+)
+def test_a_return_that_rose_and_fell_is_a_finding(training, begin, found):
+    """The mean of the first episodes to end, which are the shortest ones, is no rise."""
+    for value in [*begin, *[0.0, 1.0, 2.0] * 40]:
+        training.iterate(return_mean=value)
+    assert training.begun == found
+
+
 def test_what_is_missing_is_no_finding(training):
     """A policy that chooses greedily without an optimizer is evaluated, and not trained."""
     training.iterate(20, **{"policy/greedy": 9.0})

@@ -18,6 +18,7 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
     ALE: ("atari", "Atari games"),
     "MiniGrid-": ("minigrid", "MiniGrid"),
     "BabyAI-": ("minigrid", "MiniGrid"),
+    "Vizdoom": ("vizdoom", "ViZDoom"),
 }
 """By how ids begin: the preset of wrappers, which is also the kind of settings, and what they are for."""
 LARGE = 32

@@ -23,7 +23,7 @@ from .task import Task
 log = logging.getLogger(__name__)
 
 ENTRY_POINTS = "pac.tasks"
-MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
+MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid", "Vizdoom": "vizdoom.gymnasium_wrapper"}
 """Modules that register ids when they are imported, by the beginning of these ids."""
 APART = True
 """Whether Gymnasium environments are described in processes of their own. Tests that need none set it to false."""
@@ -152,7 +152,7 @@ def _gymnasium_task(
             raise BadParameter(str(error)) from error
         if module := next((module for start, module in MODULES.items() if name.startswith(start)), ""):
             raise BadParameter(
-                f"unknown task {name!r}: its id is registered by the package {module}; use {module}:{name}"
+                f"unknown task {name!r}: its id is registered by the module {module}; use {module}:{name}"
             ) from error
         if name.isascii() and all(part.isidentifier() for part in name.split(".")) and "." in name:
             raise BadParameter(

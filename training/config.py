@@ -97,8 +97,8 @@ class Config(StrictModel):
     wrap: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (),
         description="Wrapper of a Gymnasium environment: NAME or NAME:key=value,... of Gymnasium, a preset (atari, "
-        "minigrid, none), or module:Class. Can be repeated, innermost first. Default: atari for ALE/..., minigrid for "
-        "MiniGrid-... and BabyAI-...",
+        "minigrid, vizdoom, none), or module:Class. Can be repeated, innermost first. Default: atari for ALE/..., "
+        "minigrid for MiniGrid-... and BabyAI-..., vizdoom for Vizdoom...",
         json_schema_extra={"names": "wrappers"},
     )
     trainer: str | None = Field(

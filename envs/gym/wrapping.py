@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import gymnasium
@@ -16,10 +17,13 @@ from ..specs import split_spec
 NONE = "none"
 CHANGES_REWARD = ("ClipReward", "NormalizeReward")
 """Wrappers of Gymnasium that change rewards for the learner: the return shown is the sum before the first of them."""
-ATARI_GAME, ARGUMENTS = "AtariGame", {"frameskip": 1, "obs_type": "grayscale"}
-"""The wrapper of `atari.py`, and the arguments of the environment that it relies on."""
-GRID_CELLS = "GridCells"
-"""The wrapper of `grid_cells.py`."""
+OWN = {"AtariGame": "atari", "DoomScreen": "doom", "GridCells": "grid_cells"}
+"""This program's wrappers, and their modules, which are loaded when they are used: Atari's loads Numba."""
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "AtariGame": {"frameskip": 1, "obs_type": "grayscale"},
+    "DoomScreen": {"frame_skip": 4},
+}
+"""By wrapper: the arguments that the environments of its family get unless others are given."""
 OWN_FRAMES = {"obs_type", "frameskip", "sound_obs", "continuous"}
 """Arguments of ALE games with which they get no wrappers by default."""
 
@@ -60,8 +64,9 @@ def resolved(wrappers: Sequence[str]) -> tuple[str, ...]:
 
 def arguments_for(name: str, wrappers: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment that its wrappers rely on."""
-    own = _is_atari(name) and any(split_spec(wrapper)[0] == ATARI_GAME for wrapper in wrappers)
-    return dict(ARGUMENTS) if own else {}
+    given = {split_spec(wrapper)[0] for wrapper in wrappers}
+    own = next((wrapper for wrapper in resolved([family(name)[0]]) if wrapper in ARGUMENTS), "")
+    return dict(ARGUMENTS[own]) if own in given else {}
 
 
 def wrapped(env: Any, wrappers: Sequence[str], imported: Callable[[str], Any]) -> Any:
@@ -109,15 +114,9 @@ def value_ends(env: Any) -> str:
 def _wrapper(name: str, imported: Callable[[str], Any]) -> Any:
     if ":" in name:
         return imported(name)
-    if name == ATARI_GAME:
-        from .atari import AtariGame  # loads Numba
-
-        return AtariGame
-    if name == GRID_CELLS:
-        from .grid_cells import GridCells  # with the modules of the spaces
-
-        return GridCells
+    if name in OWN:
+        return getattr(import_module(f".{OWN[name]}", __package__), name)
     known = [each for each in gymnasium.wrappers.__all__ if each[0].isupper()]
     if name not in known:
-        raise UnknownName("wrapper", name, [*presets(), NONE, ATARI_GAME, GRID_CELLS, *known])
+        raise UnknownName("wrapper", name, [*presets(), NONE, *OWN, *known])
     return getattr(gymnasium.wrappers, name)

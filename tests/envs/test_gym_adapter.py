@@ -273,7 +273,7 @@ def test_an_observation_of_another_shape():
         ("kinds:Typist", UnsupportedSpaces, r"actions Text\(.*can be trained on: wrap"),
         ("kinds:Notes", UnsupportedSpaces, r"observations Sequence\(.* in book.pages; Box"),
         ("kinds:Mixed", UnsupportedSpaces, r"mix choices and continuous numbers; a policy has only one of them"),
-        ("MiniGrid-Nothing-v0", BadParameter, r"package minigrid; use minigrid:MiniGrid-Nothing-v0"),
+        ("MiniGrid-Nothing-v0", BadParameter, r"module minigrid; use minigrid:MiniGrid-Nothing-v0"),
         ("kinds:Needy", BadParameter, "could not be created with {}: ModuleNotFoundError: No module"),
         ("kinds:unlike", UnsupportedSpaces, r"Discrete\(2\) for a and Discrete\(3\) for b; one policy plays all"),
     ],

@@ -46,7 +46,7 @@ def test_an_id_may_be_known_for_one_trainer_only():
 @pytest.mark.parametrize(("trainer", "kind"), [("dqn", DqnSettings), ("iqn", IqnSettings), ("ppo", PpoSettings)])
 def test_the_settings_of_a_kind_are_accepted(observation, trainer, kind):
     """Their names exist and their values fit."""
-    for name in ("Mine-v0", "ALE/Mine-v5", "MiniGrid-Mine-v0"):
+    for name in ("Mine-v0", "ALE/Mine-v5", "MiniGrid-Mine-v0", "VizdoomMine-v0"):
         kind.read(trainer, recommended(name, observation, continuous=False, wrapped=True)[trainer].settings)
 
 

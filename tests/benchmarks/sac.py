@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import numpy as np
 
@@ -114,8 +114,9 @@ def compare_returns(
         progress: Called with the current measurement.
 
     Returns:
-        `rows`: for each task the mean returns of both sides with their seeds' `low` and `high`, seconds of training
-        in the median, and the ratio of returns above 0. A training's return is the mean of its last `LAST` checks.
+        `rows`: for each task the median returns of both sides with their seeds' `low` and `high`, seconds of
+        training in the median, and the ratio of returns above 0. A training's return is the mean of its last `LAST`
+        checks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     trainings = [(task, seed, side) for task in tasks for seed in range(seeds) for side in (OUR_SIDE, SB3_SIDE)]
@@ -131,17 +132,16 @@ def compare_returns(
     rows = []
     for task in tasks:
         sides = {side: _summary(found[task, side]) for side in (OUR_SIDE, SB3_SIDE)}
-        ours, theirs = (sides[side]["mean"] for side in (OUR_SIDE, SB3_SIDE))
+        ours, theirs = (sides[side]["median"] for side in (OUR_SIDE, SB3_SIDE))
         rows.append({"task": task, **sides, "ratio": ours / theirs if min(ours, theirs) > 0 else None})
     return {"steps": steps, "seeds": seeds, "rows": rows}
 
 
 def _summary(trainings: Sequence[Sequence[Results]]) -> Results:
     returns = [fmean(point["mean"] for point in points[-LAST:]) for points in trainings]
-    seconds = sorted(points[-1]["cpu_seconds"] for points in trainings)
     return {
-        "mean": fmean(returns),
+        "median": median(returns),
         "low": min(returns),
         "high": max(returns),
-        "cpu_seconds": seconds[len(seconds) // 2],
+        "cpu_seconds": median(points[-1]["cpu_seconds"] for points in trainings),
     }

@@ -59,15 +59,15 @@ def learning(result: Results) -> None:
 
 
 def returns(result: Results) -> None:
-    """Print the mean returns of both sides per task, with those of the worst and the best seed, and their ratio."""
-    console.print("mean return after {steps:,} decisions, {seeds} seeds".format(**result), style="bold")
+    """Print the median returns of both sides per task, with those of the worst and the best seed, and their ratio."""
+    console.print("median return after {steps:,} decisions, {seeds} seeds".format(**result), style="bold")
     sides = [name for name in result["rows"][0] if name not in {"task", "ratio"}]
     table = numbers("", *(text for side in sides for text in (side, "CPU time")), "ratio")
     for row in result["rows"]:
         cells = [
             text
             for found in (row[side] for side in sides)
-            for text in ("{mean:,.0f} ({low:,.0f} to {high:,.0f})".format(**found), f"{found['cpu_seconds']:,.0f} s")
+            for text in ("{median:,.0f} ({low:,.0f} to {high:,.0f})".format(**found), f"{found['cpu_seconds']:,.0f} s")
         ]
         table.add_row(row["task"], *cells, "" if row["ratio"] is None else f"{row['ratio']:.2f}x")
     show_table(table)

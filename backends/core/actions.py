@@ -65,7 +65,10 @@ def _continuous(task: Task, actions: Array) -> ActionCheck:
         bad = ~np.isfinite(given)
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise BadAction(f"{seat_name(task, row)} got action {given[row].tolist()}; expected finite numbers")
+            raise BadAction(
+                f"{seat_name(task, row)} got action {given[row].tolist()}; expected finite numbers. A policy gives others "
+                "when its weights have become NaN, as with too high a learning rate"
+            )
         np.clip(given, low, high, out=given)
 
     return check

@@ -56,12 +56,12 @@ def reduced(picture: Array, factor: int) -> Array:
 
     Rows and columns that do not fill a square are left out.
     """
-    height, width, channels = (size // factor for size in (*picture.shape[:2], picture.shape[2] * factor))
-    full = picture[: height * factor, : width * factor]
-    lines = full[::factor].astype(np.uint32)
+    height, width = (size // factor for size in picture.shape[:2])
+    whole = picture[: height * factor, : width * factor]
+    lines = whole[::factor].astype(np.uint32)
     for row in range(1, factor):  # slices are added: NumPy's sum over short axes is ten times as slow
-        lines += full[row::factor]
-    squares = lines.reshape(height, width, factor, channels)
+        lines += whole[row::factor]
+    squares = lines.reshape(height, width, factor, -1)
     total = squares[:, :, 0].copy()
     for column in range(1, factor):
         total += squares[:, :, column]

@@ -66,8 +66,8 @@ def _continuous(task: Task, actions: Array) -> ActionCheck:
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
             raise BadAction(
-                f"{seat_name(task, row)} got action {given[row].tolist()}; expected finite numbers. A policy gives others "
-                "when its weights have become NaN, as with too high a learning rate"
+                f"{seat_name(task, row)} got action {given[row].tolist()}; expected finite numbers. A policy gives "
+                "others when its weights have become NaN, as with too high a learning rate"
             )
         np.clip(given, low, high, out=given)
 

@@ -200,6 +200,8 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
         gains: The gain of each layer whose gain is not sqrt(2).
         generator: Draws the weights.
     """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # or the weights would depend on the number of cores, by rounding
     for layer in network.modules():
         if isinstance(layer, nn.GRUCell):  # a block for each gate
             for weight in (layer.weight_ih, layer.weight_hh):
@@ -211,3 +213,4 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
             nn.init.orthogonal_(layer.weight, gains.get(layer, math.sqrt(2)), generator=generator)
             assert layer.bias is not None
             nn.init.zeros_(layer.bias)
+    torch.set_num_threads(threads)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pac.envs import Field
-from pac.training.nets.torsos import PIXEL_FEATURES, LargeImage, PartsTorso, SmallImage
+from pac.training.nets.torsos import PIXEL_FEATURES, LargeImage, PartsTorso, SmallImage, initialize
 
 HIDDEN = 5
 
@@ -56,3 +56,18 @@ def test_every_pixel_of_a_large_image_is_seen(height: int, width: int) -> None:
     torso(image).sum().backward()
     assert image.grad is not None
     assert image.grad.count_nonzero() == height * width
+
+
+def test_initial_weights_do_not_depend_on_the_number_of_threads() -> None:
+    """A seed begins the same training on any number of cores, though PyTorch rounds differently."""
+    found, before = [], torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            layers = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GRUCell(64, 64))
+            initialize(layers, {}, torch.Generator().manual_seed(0))
+            assert torch.get_num_threads() == threads
+            found.append(torch.cat([weight.flatten() for weight in layers.parameters()]))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(*found)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
@@ -138,7 +137,6 @@ def test_a_live_change_equals_one_between_two_sessions(tmp_path, options, change
 
         made.checkpoints.end_iteration = end_iteration  # type: ignore[assignment,method-assign]
 
-    torch.set_num_threads(1)  # as in every session but the first one of this process, whose first weights depend on it
     half, whole = (tmp_path / name for name in ("half", "whole"))
     common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "settings": PPO, "steps": STEPS}
     report, _ = run_here(whole, begin=change, name="run", **{**common, **options})

@@ -88,6 +88,10 @@ class Replay(ReplayRing):
         self._window = np.zeros(2, np.int64)
         self._sampled: NDArray[np.int64] = np.zeros(0, np.int64)
 
+    def change_gamma(self, gamma: float) -> None:
+        """Discount rewards by another factor from the next transitions on that are drawn."""
+        self._walk = self._walk._replace(gamma=gamma)
+
     @property
     def sample_age(self) -> float:
         """How many positions ago the transitions of the last sample began, a mean; unknown if there is none yet."""

@@ -231,6 +231,8 @@ class ReplayTrainer(RingTrainer):
         """Use other settings from now on."""
         self._settings = type(self._settings).model_validate(settings)
         self.learner.change_settings(self._settings)
+        for replay in self.learner.source.replays:
+            replay.change_gamma(self._settings.gamma)
 
     def detach(self) -> None:
         """Release the replay, which is also sampled until that of other environments is full."""

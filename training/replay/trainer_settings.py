@@ -13,7 +13,7 @@ from ..settings import Schedule, TrainerSettings
 class ReplayTrainerSettings(TrainerSettings):
     """Settings of trainers with a replay, named as in the papers. All counts are decisions of all environments."""
 
-    LIVE: ClassVar[frozenset[str]] = frozenset({"learning_rate", "train_frequency", "gradient_steps"})
+    LIVE: ClassVar[frozenset[str]] = frozenset({"learning_rate", "gamma", "train_frequency", "gradient_steps"})
 
     learning_rate: Schedule = Field(2.5e-4, description="Learning rate of Adam, or a schedule over decisions.")
     gamma: float = Field(0.99, gt=0, le=1, description="Discount per decision, or per frame with gamma_per_frame.")

@@ -119,8 +119,8 @@ DQN = {"learning_starts": 64, "batch": 16, "hidden": 16, "save_replay": True}
     [
         ({}, {"learning_rate": "0:0.001,1000000:0.0001", "gamma": "0.9", "max_grad_norm": "0.1", "epochs": "2"}),
         ({"settings": PPO | {"overlap": True}}, {"learning_rate": "0.001"}),
-        (SAILING, {"learning_rate": "0.001", "tau": "0.1", "target_entropy": "-0.5"}),
-        ({"trainer": "dqn", "settings": DQN}, {"learning_rate": "0.001", "epsilon": "0.5", "max_grad_norm": "0.1"}),
+        (SAILING, {"learning_rate": "0.001", "gamma": "0.9", "tau": "0.1", "target_entropy": "-0.5"}),
+        ({"trainer": "dqn", "settings": DQN}, {"gamma": "0.9", "epsilon": "0.5", "max_grad_norm": "0.1"}),
     ],
 )
 def test_a_live_change_equals_one_between_two_sessions(tmp_path, options, changed):

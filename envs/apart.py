@@ -195,7 +195,15 @@ def kill_orphans() -> None:
 
 def _is_orphaned(token: str) -> bool:
     pid, _, started = token.rpartition("-")[0].partition("-")
-    return pid.isdigit() and started.isdigit() and start_ticks(int(pid)) != int(started)
+    if not (pid.isdigit() and started.isdigit()):
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # a process of another user, whose start may be hidden
+        return False
+    return start_ticks(int(pid)) != int(started)
 
 
 def _kill_all(condemned: Callable[[set[str]], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Processes for foreign code. They end with the process that started them, and with everything that they started."""
+"""Processes for foreign code. They end with the process that started them. `kill` and `kill_orphans` end what they started."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -30,7 +31,7 @@ MAKING_LIMIT = 120.0
 """Seconds in which an environment must be made to find out what it is."""
 VARIABLE = "PAC_WORKER"
 """The environment variable by which all that such a process starts is known: its token, and those of its ancestors. A
-token has the id and the start of the process that started it, and a random number."""
+token has the container, the id and the start of the process that started it, and a random number."""
 ENDED = (b"Z", b"X")
 """States of processes that have ended, in /proc."""
 STANDARD_LIBRARY = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
@@ -48,7 +49,7 @@ def start(module: str, *, variables: Mapping[str, str] | None = None, **options:
         variables: Environment variables, in addition to those of this process.
         **options: Those of `subprocess.Popen`.
     """
-    token = f"{os.getpid()}-{start_ticks(os.getpid())}-{secrets.token_hex(8)}"
+    token = f"{_namespace()}-{os.getpid()}-{start_ticks(os.getpid())}-{secrets.token_hex(8)}"
     known = [*os.environ.get(VARIABLE, "").split(), token]
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, token],
@@ -190,20 +191,31 @@ def kill_orphans() -> None:
 
     The workers of a killed process die with it, but not the programs that these had started, such as game engines.
     """
-    _kill_all(lambda known: any(map(_is_orphaned, known)))
+    own = set(os.environ.get(VARIABLE, "").split())
+    _kill_all(lambda known: any(map(_is_orphaned, known - own)))
 
 
 def _is_orphaned(token: str) -> bool:
-    pid, _, started = token.rpartition("-")[0].partition("-")
-    if not (pid.isdigit() and started.isdigit()):
+    """Return whether the process that made a token is known to have ended."""
+    namespace, pid, started, *_ = (*token.split("-"), "", "", "")
+    if not (pid.isdigit() and started.isdigit()) or namespace != _namespace():
         return False
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # a process of another user, whose start may be hidden
+    except PermissionError:
         return False
-    return start_ticks(int(pid)) != int(started)
+    now = start_ticks(int(pid))  # None if it cannot be read
+    return now is not None and now != int(started)
+
+
+@cache
+def _namespace() -> str:
+    """Return what tells process ids of this container from those of others."""
+    with suppress(OSError):
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    return "0"
 
 
 def _kill_all(condemned: Callable[[set[str]], bool]) -> None:
@@ -226,18 +238,12 @@ def _token(process: subprocess.Popen[Any]) -> str:
 
 
 def _tokens_of(process: psutil.Process) -> set[str]:
-    """Return the tokens of a process; none if it cannot be read, or is in another container, whose ids are others."""
     import psutil
 
     try:
-        known = set(process.environ().get(VARIABLE, "").split())
-        return known if known and _namespace(process.pid) == _namespace(os.getpid()) else set()
+        return set(process.environ().get(VARIABLE, "").split())
     except (psutil.Error, OSError):
         return set()
-
-
-def _namespace(pid: int) -> str:
-    return str(Path(f"/proc/{pid}/ns/pid").readlink()) if sys.platform == "linux" else ""
 
 
 def start_ticks(pid: int) -> int | None:

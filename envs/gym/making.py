@@ -117,9 +117,11 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None, wrappe
         NoSuchEnvironment: No environment has that name.
         BadParameter: The environment does not take its arguments or failed, or is not an environment.
     """
-    arguments = {**arguments_for(name, wrappers), **({"render_mode": mode} if mode else {}), **values}
+    arguments = {**({"render_mode": mode} if mode else {}), **values}
     try:
-        make = _maker(name)[0]
+        make, kind = _maker(name)
+        usual = {key: value for key, value in arguments_for(name, wrappers).items() if _takes(kind, key)}
+        arguments = {**usual, **arguments}
         _print_warnings()
         env = make(**arguments)
     except PacError:
@@ -186,7 +188,7 @@ def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     They are in the metadata of a class. A function, or a class without metadata such as a wrapper, is called first.
     """
     kind = _maker(name)[1]
-    if "render_mode" in values or not _takes_mode(kind):
+    if "render_mode" in values or not _takes(kind, "render_mode"):
         return ()
     metadata = getattr(kind, "metadata", None)
     if not isinstance(metadata, Mapping):
@@ -213,13 +215,13 @@ def _maker(name: str) -> tuple[Callable[..., Any], Any]:
     return lambda **kwargs: gymnasium.make(found, disable_env_checker=True, **kwargs), kind
 
 
-def _takes_mode(kind: Any) -> bool:
-    """Return whether a callable takes a `render_mode`."""
+def _takes(kind: Any, argument: str) -> bool:
+    """Return whether a callable takes an argument."""
     try:
         parameters = inspect.signature(kind).parameters
     except (TypeError, ValueError):
         return True
-    return "render_mode" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return argument in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
 def _imported(name: str) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from pac.backends import BACKENDS, make, usable_cores
 from pac.backends.system.cores import own_cores
 from pac.backends.system.segment import remove_stale, runtime_directory
 from pac.envs import Task
-from pac.envs.apart import kill_orphans
+from pac.envs.apart import VARIABLE, kill_orphans, start_ticks
 
 from ..programs import python, talking
 from ..waiting import until
@@ -76,12 +76,22 @@ def test_programs_of_environments_are_killed_after_their_session_was(alive, tmp_
     parent.kill()
     parent.communicate()
     until(lambda: not any(alive(pid) for pid in pids))
-    assert alive(left)
     kill_orphans()
     until(lambda: not alive(left))
     assert alive(kept)
     living.communicate("")
     until(lambda: not alive(kept))
+
+
+@pytest.mark.parametrize("token", ["{namespace}-{pid}-{start}-aa", "1-999999999-1-aa", "an older version's", ""])
+def test_programs_whose_session_may_be_alive_are_left_alone(alive, token):
+    """Those of a living process, and of one in another container, whose numbers mean others here."""
+    namespace, pid = Path("/proc/self/ns/pid").stat().st_ino, os.getpid()
+    known = token.format(namespace=namespace, pid=pid, start=start_ticks(pid))
+    with subprocess.Popen(["sleep", "1000"], env={**os.environ, VARIABLE: known}) as program:
+        kill_orphans()
+        assert alive(program.pid)
+        program.kill()
 
 
 def test_a_session_that_ends_without_closing_leaves_nothing(alive):

@@ -8,9 +8,17 @@ from pac.envs import BadParameter, find
 from pac.envs.gym.doom import DoomScreen, reduced
 from pac.envs.gym.making import create
 
-vizdoom = pytest.importorskip("vizdoom")
+pytest.importorskip("vizdoom")
 
 BASIC = "vizdoom.gymnasium_wrapper:VizdoomBasic-v1"
+OWN = """
+from gymnasium.envs.classic_control import CartPoleEnv
+
+
+class VizdoomMine(CartPoleEnv):
+    def __init__(self):
+        super().__init__()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +42,12 @@ def test_pictures_are_reduced_and_variables_are_in_hundreds():
     """Labels are numbers of things, which have no mean: they stay, as does what else is observed."""
     env = DoomScreen(gymnasium.make(BASIC, depth_buffer_enabled=True, labels_buffer_enabled=True))
     try:
-        for seen, plain in zip(env.reset(seed=1)[:1], env.env.reset(seed=1)[:1], strict=True):
-            assert env.observation_space.contains(seen)
-            assert np.array_equal(seen["screen"], reduced(plain["screen"], 4))
-            assert np.array_equal(seen["depth"], reduced(plain["depth"], 4))
-            assert np.array_equal(seen["labels"], plain["labels"])
-            assert np.allclose(seen["gamevariables"] * 100, plain["gamevariables"])
+        (seen, _), (plain, _) = env.reset(seed=1), env.env.reset(seed=1)
+        assert env.observation_space.contains(seen)
+        assert np.array_equal(seen["screen"], reduced(plain["screen"], 4))
+        assert np.array_equal(seen["depth"], reduced(plain["depth"], 4))
+        assert np.array_equal(seen["labels"], plain["labels"])
+        assert np.allclose(seen["gamevariables"] * 100, plain["gamevariables"])
     finally:
         env.close()
 
@@ -52,6 +60,15 @@ def test_environments_of_vizdoom_are_wrapped():
     assert task.settings_for["ppo"] == "ViZDoom"
     assert "--wrap none" in task.note
     assert [shape for _, shape in plain.observation.images] == [(240, 320, 3)]
+
+
+def test_an_own_environment_with_such_a_name_is_not_wrapped(tmp_path, monkeypatch):
+    """It need not take ViZDoom's arguments."""
+    (tmp_path / "mine.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    task = find("mine:VizdoomMine")
+    assert not task.wrappers
+    assert task.observation.shape == (4,)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
         generator: Draws the weights.
     """
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # or the weights would depend on the number of cores, by rounding
+    torch.set_num_threads(1)  # rounding, and so a seed's weights, would depend on the number of cores
     for layer in network.modules():
         if isinstance(layer, nn.GRUCell):  # a block for each gate
             for weight in (layer.weight_ih, layer.weight_hh):

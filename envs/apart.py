@@ -1,4 +1,4 @@
-"""Processes for foreign code. They end with the process that started them. `kill` and `kill_orphans` end what they started."""
+"""Processes for foreign code. They end with the process that started them; what they started is killed here."""
 
 from __future__ import annotations
 

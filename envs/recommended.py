@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .fields import Field
 from .files import MIB, read_yaml
@@ -14,13 +14,29 @@ from .files import MIB, read_yaml
 TABLE = Path(__file__).with_name("recommended.yaml")
 ALE = "ALE/"
 """How the ids of Atari games begin."""
-FAMILIES: Mapping[str, tuple[str, str]] = {
-    ALE: ("atari", "Atari games"),
-    "MiniGrid-": ("minigrid", "MiniGrid"),
-    "BabyAI-": ("minigrid", "MiniGrid"),
-    "Vizdoom": ("vizdoom", "ViZDoom"),
+
+
+class Family(NamedTuple):
+    """Environments of a package.
+
+    Attributes:
+        preset: Their wrappers, and the kind of their settings.
+        title: What these are for.
+        module: What registers their ids, if Gymnasium does not find it.
+    """
+
+    preset: str
+    title: str
+    module: str = ""
+
+
+FAMILIES: Mapping[str, Family] = {
+    ALE: Family("atari", "Atari games"),
+    "MiniGrid-": Family("minigrid", "MiniGrid", "minigrid"),
+    "BabyAI-": Family("minigrid", "MiniGrid", "minigrid"),
+    "Vizdoom": Family("vizdoom", "ViZDoom", "vizdoom.gymnasium_wrapper"),
 }
-"""By how ids begin: the preset of wrappers, which is also the kind of settings, and what they are for."""
+"""By how ids begin."""
 LARGE = 32
 """Byte images with longer sides are of the kind `image`, also beside other parts of an observation. Smaller ones are
 learned as fast as vectors."""
@@ -49,10 +65,10 @@ def presets() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(wrappers) for name, wrappers in _table()["wrappers"].items()}
 
 
-def family(name: str) -> tuple[str, str]:
-    """Return the preset of wrappers for an environment, and what it is one of; empty if there is none."""
+def family(name: str) -> Family:
+    """Return what an environment is one of, by its id; an empty family if there is none."""
     known = name.rpartition(":")[2]
-    return next((found for begin, found in FAMILIES.items() if known.startswith(begin)), ("", ""))
+    return next((found for begin, found in FAMILIES.items() if known.startswith(begin)), Family("", ""))
 
 
 def default_trainer(name: str) -> str:
@@ -85,7 +101,7 @@ def _recommended(
     known = name.rpartition(":")[2]
     entry = dict(table["environments"].get(known, {}))
     note = entry.pop("note", "")
-    preset, title = family(name)
+    preset, title, _ = family(name)
     if wrapped and preset in table["kinds"]:
         return Recommendation({**table["kinds"][preset], **entry}, title, note)
     if entry:

@@ -23,8 +23,6 @@ from .task import Task
 log = logging.getLogger(__name__)
 
 ENTRY_POINTS = "pac.tasks"
-MODULES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid", "Vizdoom": "vizdoom.gymnasium_wrapper"}
-"""Modules that register ids when they are imported, by the beginning of these ids."""
 APART = True
 """Whether Gymnasium environments are described in processes of their own. Tests that need none set it to false."""
 
@@ -150,7 +148,9 @@ def _gymnasium_task(
     except NoSuchEnvironment as error:
         if ":" in name:
             raise BadParameter(str(error)) from error
-        if module := next((module for start, module in MODULES.items() if name.startswith(start)), ""):
+        from .recommended import family
+
+        if module := family(name).module:
             raise BadParameter(
                 f"unknown task {name!r}: its id is registered by the module {module}; use {module}:{name}"
             ) from error

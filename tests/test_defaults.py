@@ -109,7 +109,7 @@ def recommended():
         found.setdefault((f"{name}, for {task.trainer}", task.trainer), {})
     table = read_yaml(TABLE, MIB)
     table.pop("wrappers")
-    titles = dict(FAMILIES.values())
+    titles = {known.preset: known.title for known in FAMILIES.values()}
     for trainer, entries in table.items():
         kinds = {titles.get(kind, f"{kind} observations"): values for kind, values in entries["kinds"].items()}
         continuous = {"continuous actions": entries["continuous"]} if "continuous" in entries else {}

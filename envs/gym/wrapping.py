@@ -46,7 +46,7 @@ class Score(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 def default_wrappers(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the wrappers, or presets, that an environment has unless others are given."""
-    preset, _ = family(name)
+    preset = family(name).preset
     return (preset,) if preset and not (_is_atari(name) and OWN_FRAMES & values.keys()) else ()
 
 
@@ -64,9 +64,8 @@ def resolved(wrappers: Sequence[str]) -> tuple[str, ...]:
 
 def arguments_for(name: str, wrappers: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of an environment that its wrappers rely on."""
-    given = {split_spec(wrapper)[0] for wrapper in wrappers}
-    own = next((wrapper for wrapper in resolved([family(name)[0]]) if wrapper in ARGUMENTS), "")
-    return dict(ARGUMENTS[own]) if own in given else {}
+    own = {split_spec(wrapper)[0] for wrapper in wrappers}.intersection(resolved([family(name).preset]))
+    return {key: value for wrapper in own for key, value in ARGUMENTS.get(wrapper, {}).items()}
 
 
 def wrapped(env: Any, wrappers: Sequence[str], imported: Callable[[str], Any]) -> Any:

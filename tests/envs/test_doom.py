@@ -64,9 +64,9 @@ def test_environments_of_vizdoom_are_wrapped():
 
 def test_an_own_environment_with_such_a_name_is_not_wrapped(tmp_path, monkeypatch):
     """It need not take ViZDoom's arguments."""
-    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "own_doom.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
-    task = find("mine:VizdoomMine")
+    task = find("own_doom:VizdoomMine")
     assert not task.wrappers
     assert task.observation.shape == (4,)
 

@@ -6,8 +6,11 @@ import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from threading import Thread
 from uuid import uuid4
+
+import psutil
 
 from ...envs import BadParameter
 from ...training.exits import DONE, FAILED, INTERRUPTED
@@ -16,6 +19,8 @@ from ...training.torchrun import started_by_torchrun
 from ..terminal.modes import check_terminal
 
 OPTION, DETACH = "--ranks", b"d"
+SAVING = 30.0
+"""Seconds that ranks have to save and end, as torchrun gives them."""
 
 
 def run_ranks(ranks: int, *, headless: bool) -> int:
@@ -48,7 +53,24 @@ def start_ranks(ranks: int, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
+        _end_ranks()
         remove_dead_sessions()  # of ranks that were killed
+
+
+def _end_ranks() -> None:
+    """End the ranks that torchrun has left: a signal while it starts them makes it forget those that it has started."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    ranks = psutil.Process().children()
+    processes = psutil.Process().children(recursive=True)
+    for rank in ranks:
+        with suppress(ProcessLookupError):
+            os.killpg(rank.pid, signal.SIGTERM)  # each leads a group
+    _, alive = psutil.wait_procs(processes, timeout=SAVING)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=SAVING)
 
 
 def _run_ranks(ranks: int, arguments: list[str]) -> int:

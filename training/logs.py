@@ -15,6 +15,7 @@ from ..envs.printable import printable
 
 MAX_LINES = 5000
 MAX_CHARACTERS = 2000  # per line
+LOG = "session.log"
 CHUNK = 256 * 1024  # bytes per read; if a file has more new bytes, only its end is read
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colors and cursor movements
@@ -87,8 +88,8 @@ class Logs:
     """The latest output of a session and its workers.
 
     Args:
-        directory: The session's directory, which contains the log files of its workers.
-        folder: The run's folder, which contains the session's log; empty without a run.
+        directory: The session's directory, with the log files of its workers, and that of a script while it runs.
+        folder: The run's folder, with the session's log, that of a script from its end on; empty without a run.
         source: What the session's log is the output of.
 
     Attributes:
@@ -100,16 +101,23 @@ class Logs:
         self.lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self.count = 0
         self._directory = directory
-        log = (Path(folder) if folder else directory) / "session.log"
-        self._files = {log: _File(source, log)}
+        self._source = source
+        self._own = [parent / LOG for parent in (*([Path(folder)] if folder else []), directory)]
+        self._files: dict[Path, _File] = {}
 
     @property
     def exists(self) -> bool:
-        """Whether there is a log file; a script that has a terminal has none."""
-        return any(path.exists() for path in self._files)
+        """Whether there is or was a log file; a script that has a terminal has none."""
+        return bool(self._files)
 
     def read(self) -> bool:
         """Read new output; return whether there was any."""
+        log = next((path for path in self._own if path.exists()), None)
+        if log is not None and log not in self._files:
+            for path in self._own:
+                if self._files.pop(path, None) is not None:  # of a script that has ended: its run has all of it
+                    self.lines.clear()
+            self._files[log] = _File(self._source, log)
         for source, path in worker_logs(self._directory):
             if path not in self._files:
                 self._files[path] = _File(source, path)

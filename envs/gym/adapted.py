@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 SEED_BITS = 0x7FFF_FFFF
 """Environments may pass their seed to generators that take 31 bits."""
+RESULT_OF_RESET = "from reset: observation and info, which is a dict"
+RESULT_OF_STEP = "from step: observation, reward, which is a number, terminated, truncated, and info, which is a dict"
 TERMINATED = 1
 TRUNCATED = 2
 
@@ -160,10 +162,19 @@ class AdaptedEnvironments:
             self._part[LARGE_OF][0] = self._lo + index + 1
         return True
 
-    def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:
+    def _fail(self, error: BaseException, index: int, action: Any) -> NoReturn:
         number = self._lo + index
         text = f"environment {number + 1} of {self._task.name} raised {type(error).__name__}: {error}"
+        if is_of_caller(error):
+            must = RESULT_OF_RESET if action is None else RESULT_OF_STEP
+            text = f"environment {number + 1} of {self._task.name} must return {must} ({type(error).__name__}: {error})"
         raise EnvironmentFailed(text, number, _plain(action)) from error
+
+
+def is_of_caller(error: BaseException) -> bool:
+    """Whether the function that has caught an error raised it itself, as it got something of another form."""
+    traceback = error.__traceback__
+    return isinstance(error, TypeError | ValueError) and traceback is not None and traceback.tb_next is None
 
 
 def _plain(action: Any) -> Any:

@@ -117,7 +117,7 @@ class GymEnvironments(AdaptedEnvironments):
                     numbers[index] = number_at(info, name)
                 if terminated or truncated:
                     ended.append((index, terminated))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fail(error, index, actions[index])
         if not into.settled:
             self._settle(target)

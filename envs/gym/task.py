@@ -23,6 +23,7 @@ from ..spaces.infos import numbers_in, values_in, with_room
 from ..spaces.names import agent_names, names_of
 from ..specs import split_wrappers
 from ..task import Outcome, Task
+from .adapted import RESULT_OF_RESET, is_of_caller
 from .board import board_of
 from .making import closed, create, drawing_modes, is_parallel
 from .spaces import ObservationWriter, writer_of
@@ -224,7 +225,8 @@ def _probe(
         try:
             first, infos = env.reset(seed=0)
         except Exception as error:
-            raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}") from error
+            must = f" (it must return, {RESULT_OF_RESET})" if is_of_caller(error) else ""
+            raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}{must}") from error
         first, info = (first[agents[0]], infos.get(agents[0], {})) if parallel else (first, infos)
         seen = np.zeros(writer.item.stored_shape, writer.item.dtype)
         writer.write(first, seen)
@@ -294,7 +296,7 @@ def _info_of_a_step(env: Any, agents: Sequence[Any], info: Mapping[str, Any]) ->
         else:
             found = env.step(_sample(env.action_space, info))[-1]
         env.reset(seed=0)
-    except Exception:
+    except (Exception, SystemExit):
         return {}
     return found if isinstance(found, Mapping) else {}
 

@@ -172,6 +172,26 @@ class Shapeshifter(Counter):
         return (observation if self.episodes < 2 else np.zeros(4, np.float32)), info
 
 
+class Careless(Counter):
+    """Returns something of another form than an environment must, or exits."""
+
+    def __init__(self, how: str = "four", **options):
+        super().__init__(**options)
+        self.how = how
+
+    def reset(self, *, seed=None, **_):
+        observation, info = super().reset(seed=seed)
+        return observation if self.how == "old" else (observation, info)
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = super().step(action)
+        if self.how == "exit":
+            sys.exit(3)
+        if self.how == "four":
+            return observation, reward, terminated, info
+        return observation, None if self.how == "reward" else reward, terminated, truncated, info
+
+
 class Masked(Counter):
     """Publishes which actions are legal in `info`: those that are congruent to the count."""
 

@@ -250,6 +250,30 @@ def test_an_exception_names_environment_and_action():
     assert (caught.value.environment, caught.value.action) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        (
+            "four",
+            r"environment 1 of faulty:Careless must return from step: .* \(ValueError: not enough values",
+        ),
+        ("reward", r"must return from step: .* reward, which is a number, .* \(TypeError"),
+        ("exit", "environment 1 of faulty:Careless raised SystemExit: 3"),
+    ],
+)
+def test_a_result_of_another_form(how, text):
+    """What a step must return is said; an environment that exits is named, too."""
+    _, _, environments = begun(f"faulty:Careless:how={how}")
+    with pytest.raises(EnvironmentFailed, match=text):
+        environments.step(0)
+
+
+def test_a_first_reset_of_another_form():
+    """As environments of the old Gym have it."""
+    with pytest.raises(BadParameter, match=r"too many values.*it must return, from reset: observation and info"):
+        begun("faulty:Careless:how=old")
+
+
 def test_an_observation_of_another_shape():
     """An observation of another shape than that of its space is an error that names both."""
     _, _, environments = begun("faulty:Shapeshifter:length=1")

@@ -44,6 +44,24 @@ def test_the_folder_of_a_run_has_what_the_training_prints(tmp_path):
     assert not Logs(tmp_path, "").read()
 
 
+def test_the_output_of_a_script_moves_into_its_run_when_it_ends(tmp_path):
+    """While it runs, it is in the session's directory, which then is gone; what was printed last is in the run."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "session").mkdir()
+    log = tmp_path / "session" / "session.log"
+    logs = Logs(tmp_path / "session", str(tmp_path / "run"), "script")
+    assert not logs.read()
+    assert not logs.exists
+    log.write_text("one\n")
+    assert logs.read()
+    assert texts(logs) == [("script", "one")]
+    log.unlink()
+    (tmp_path / "run" / "session.log").write_text("one\ntwo\n")
+    assert logs.read()
+    assert texts(logs) == [("script", "one"), ("script", "two")]
+    assert logs.exists
+
+
 def test_a_truncated_file_is_read_from_its_start(logs, tmp_path):
     """A truncated file is read from its start, and lines of a deleted file are kept."""
     log = tmp_path / "fleet-0a1b-1.log"

@@ -126,7 +126,7 @@ class Evidence:
         returns = self.stepped.returns
         if not self.improved or not returns.count:
             return bool(self.improved)
-        first, last = fmean(returns.first), fmean(returns.last)
+        first, last = map(fmean, returns.ends())
         return last - first > LEAST_GAIN * (returns.high - first)
 
     @property

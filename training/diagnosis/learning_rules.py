@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf, sqrt
-from statistics import median
+from statistics import fmean, median
 
 from ..telemetry.records import Severity
 from .curves import LearnerCurves, Series
@@ -76,11 +76,15 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
     needs="15 iterations with an entropy above 0; a note only if returns are much better than at first",
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
-    """The median of the policy's last 10 entropies is far below its early level."""
+    """The policy's last 10 entropies are far below its early level, in the median and the mean.
+
+    The entropy of a single environment is that of one state, and differs from state to state.
+    """
     for series, curves in _of_learners(evidence, "entropy", FIRST + LATE):
         if _learns_temperature(curves):
             continue  # which keeps the entropy that is wanted
         early, late = max(series.values[0], series.early(FIRST), series.early(EARLY)), series.late(LATE)
+        late = max(late, fmean(series.values[-LATE:]))
         severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
         if early > 0 and min(series.values) >= 0:  # that of continuous actions may be negative, and falls by itself
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)
@@ -520,7 +524,7 @@ def values_beyond_returns(evidence: Evidence) -> Iterator[Measured]:
     stepped, returns = evidence.stepped, evidence.stepped.returns
     if returns.count < LEAST_EPISODES // 2 or stepped.negative or stepped.terminated < 2 * stepped.truncated:
         return
-    best = max(returns.last)
+    best = returns.best
     for series, _ in _of_learners(evidence, "value", LATE):
         if best > 0:
             value = series.late(LATE)

@@ -18,8 +18,8 @@ MAX_SHARE = 0.0004
 """The largest share of the CPU time for statistics of steps; if they cost more, steps are left out."""
 MOST_NUMBERS = 16_384
 """Numbers of a batch of steps that are looked at."""
-EPISODES = 100
-"""First and last episodes that are compared."""
+FEW, EPISODES, MANY = 20, 100, 1000
+"""First and last episodes that are compared: at least, usually, and at most, which shows small gains despite noise."""
 BETTER = 3.0
 """Standard errors by which the last returns must be above the first ones to be better."""
 MOST_FIRSTS, MOST_ENVS = 16, 256
@@ -41,8 +41,6 @@ class Returns:
 
     Attributes:
         count: Episodes that ended.
-        first: Returns of the first ones.
-        last: Returns of the last ones.
         lengths: Lengths of the last ones.
         low: The lowest return.
         high: The highest return.
@@ -51,8 +49,8 @@ class Returns:
 
     def __init__(self) -> None:
         self.count, self.low, self.high, self.longest = 0, inf, -inf, 0
-        self.first: list[float] = []
-        self.last: deque[float] = deque(maxlen=EPISODES)
+        self._first: list[float] = []
+        self._last: deque[float] = deque(maxlen=MANY)
         self.lengths: deque[int] = deque(maxlen=EPISODES)
 
     def add(self, returns: Array, lengths: Array) -> None:
@@ -63,18 +61,31 @@ class Returns:
             return
         self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
         self.longest = max(self.longest, int(lengths.max()))
-        self.first.extend(known[: EPISODES - len(self.first)].tolist())
-        self.last.extend(known[-EPISODES:].tolist())
+        self._first.extend(known[: MANY - len(self._first)].tolist())
+        self._last.extend(known[-MANY:].tolist())
         self.lengths.extend(lengths[-EPISODES:].tolist())
 
     @property
     def improved(self) -> bool | None:
-        """Whether the last episodes are better than the first ones; None if too few have ended."""
-        if self.count < 2 * EPISODES or len(self.first) < EPISODES:
-            return None
-        first, last = np.array(self.first), np.array(self.last)
-        error = sqrt((first.var() + last.var()) / EPISODES)
-        return bool(last.mean() - first.mean() > BETTER * error)
+        """Whether the last episodes are better than the first ones; None if too few have ended to deny it."""
+        if any(self._is_better(*self.ends(most)) for most in (EPISODES, MANY)):
+            return True
+        return None if self.count < 2 * EPISODES or len(self._first) < EPISODES else False
+
+    def ends(self, most: int = EPISODES) -> tuple[Array, Array]:
+        """Return the returns of the first and of as many last episodes, at most half of all."""
+        count = min(most, self.count // 2, len(self._first))
+        return np.array(self._first[:count]), np.array([*self._last][-count:])
+
+    @staticmethod
+    def _is_better(first: Array, last: Array) -> bool:
+        error = sqrt((first.var() + last.var()) / len(first)) if len(first) >= FEW else inf
+        return len(first) >= FEW and bool(last.mean() - first.mean() > BETTER * error)
+
+    @property
+    def best(self) -> float:
+        """The best of the last 100 returns."""
+        return max([*self._last][-EPISODES:])
 
 
 class Observed:

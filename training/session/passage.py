@@ -41,13 +41,15 @@ class RunLimits:
         self._config, self._counter, self._planner, self._ranks = config, counter, planner, ranks
         self._until, self.fulfilled = until, ""
         self._others = dict.fromkeys(counter.counts.totals(), 0)  # what the other ranks had counted at the last check
+        self._checked = counter.counts.totals()  # of all ranks, then: what is counted later may be discarded
         self._stepped = False
 
     def check(self) -> bool:
         """Add the counts of all ranks; return whether they have reached a limit. All ranks call this together."""
         own = self._counter.counts.totals()
         totals = self._ranks.totals(list(own.values()))
-        self._others = {name: total - own[name] for name, total in zip(own, totals, strict=True)}
+        self._checked = dict(zip(own, totals, strict=True))
+        self._others = {name: self._checked[name] - own[name] for name in own}
         self.fulfilled = self._held()
         return self._ranks.any(self.reached)
 
@@ -66,7 +68,7 @@ class RunLimits:
             return ""
         if self.fulfilled:
             return f"--until {self.fulfilled}"
-        used = {**self._totals(), "seconds": self._seconds()}
+        used = {**self._checked, "seconds": self._seconds()}
         limits = ((name, getattr(self._config, name)) for name in LIMITS)
         return next(f"--{name} {limit:,}" for name, limit in limits if limit and used[name] >= limit)
 
@@ -94,8 +96,9 @@ class RunLimits:
 
     @property
     def reached(self) -> bool:
-        """Whether the training has reached a limit, by the counts of other ranks at the last check."""
-        return (self.used_up >= 1 or bool(self.fulfilled)) and not self._planner.sweeping
+        """Whether the training has reached a limit, by the counts at the last check."""
+        used = self._config.used_up(self._checked, self._seconds())
+        return (used >= 1 or bool(self.fulfilled)) and not self._planner.sweeping
 
     def check_time(self) -> None:
         """Check the limit of seconds before a step. The first step is always taken, however long the start took.

@@ -225,7 +225,7 @@ class Session:
         given = setup.config.settings
         found = setup.ranks.from_writer(device_settings(kind.name, setup.task, self.record.settings, given, place))
         self.record.settings = {**self.record.settings, **found}
-        self.record.of_device = (*self.record.of_device, *found)
+        self.record.of_device = tuple(dict.fromkeys((*self.record.of_device, *found)))  # a resumed run has them already
         if device != "cpu" and found:
             texts = [f"{kind.name}.{name} {setting_text(value)}" for name, value in found.items()]
             self.events.add(Level.INFO, f"because of the device {device}: {', '.join(texts)}")

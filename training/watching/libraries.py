@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -363,7 +364,10 @@ class ParallelEnv(Followed):
 
 
 class TurnEnv(ParallelEnv):
-    """An environment of PettingZoo in which agents take turns (AEC). An agent is shown as an environment."""
+    """An environment of PettingZoo in which agents take turns (AEC). An agent is shown as an environment.
+
+    A script may end an episode before an agent has learnt what came of its last step.
+    """
 
     others = ("last",)
 
@@ -386,7 +390,25 @@ class TurnEnv(ParallelEnv):
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         """Wait before a step; remember whose turn it is."""
         self._turn = fact(args[0], "agent_selection") if name == "step" else None
+        if name in {"reset", "close"} and self.log is not None and not self._over:
+            try:
+                self._note_rest(args[0])
+            except Exception as error:
+                self.fail(error)
         super().before(name, args, kwargs)
+
+    def _note_rest(self, env: Any) -> None:
+        """Note the steps that ended an agent's episode, but of which nobody has asked what came of them."""
+        log: Any = self.log
+        rewards, terminated, truncated = (
+            fact(env, name) or {} for name in ("cumulative_rewards", "terminations", "truncations")
+        )
+        for agent, (action, spent) in self._given.items():
+            over, cut = terminated.get(agent, False), truncated.get(agent, False)
+            if over or cut:
+                begun, end = perf_counter() - spent, 1 if over else 2
+                log.note(self._row(agent), action, begun, None, rewards.get(agent, 0.0), over, cut, None, end)
+        self._given.clear()
 
     def wait_before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
         if name == "step" and self.log.attention[0]:  # type: ignore[union-attr]
@@ -402,7 +424,7 @@ class TurnEnv(ParallelEnv):
         if name == "step":
             action = action_of(args, kwargs)
             if action is not None:
-                self._given[agent] = action, entered
+                self._given[agent] = action, perf_counter() - entered
         elif name == "last":
             observation, reward, terminated, truncated, info = result
             if self.log is None:
@@ -410,8 +432,9 @@ class TurnEnv(ParallelEnv):
                 self._open(args[0], result)
             log: Any = self.log
             if agent in self._given:
-                (action, entered), end = self._given.pop(agent), 1 if terminated else 2 if truncated else 0
-                log.note(self._row(agent), action, entered, observation, reward, terminated, truncated, info, end)
+                (action, spent), end = self._given.pop(agent), 1 if terminated else 2 if truncated else 0
+                begun = perf_counter() - spent  # others have moved since
+                log.note(self._row(agent), action, begun, observation, reward, terminated, truncated, info, end)
             else:
                 log.begin(self._row(agent), observation)
 

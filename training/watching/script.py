@@ -158,6 +158,7 @@ class WatchedScript:
         self._run = KeptRun(name, environments.task, keep=requested.keep)
         # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, services.viewers)
+        self._shared_time = 0.0
         self._probe, self._learning, self._weights = PolicyProbe(num_envs, 0, 0), LearningProbe(), CalledWeights()
         self.mirror = self._mirror(num_envs)
         self.step_log = self.mirror.step_log
@@ -326,7 +327,9 @@ class WatchedScript:
     def _share_time(self) -> None:
         """Attribute the time since the last call to Python, except the time spent in environments."""
         self.timer.lap("python")
-        self.timer.move("python", "environment", self.step_log.inside)
+        passed = self.timer.seconds["python"] - self._shared_time  # less than inside if the first step began before
+        self.timer.move("python", "environment", min(self.step_log.inside, passed))
+        self._shared_time = self.timer.seconds["python"]
         self.step_log.inside = 0.0
 
     def _process(self, now: float) -> None:
@@ -508,7 +511,7 @@ class WatchedScript:
         remove_directory(self.directory)
         if not requested.quiet:
             for found in gravest_first(self.debugger.diagnosis.findings)[:MOST_SAID]:
-                if found.severity > Severity.NOTE:
+                if found.lasts and found.severity > Severity.NOTE:
                     print(f"pac-tui: {found.severity.name.lower()}: {printable(found.text)}", file=sys.stderr)  # noqa: T201 - as above
 
     def _exit(self) -> None:

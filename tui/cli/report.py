@@ -319,7 +319,7 @@ def _same(value: Any, default: Any) -> bool:
 def _sources(settings: Mapping[str, Any], trainer: str, task: Task | None, changes: Sequence[Change]) -> dict[str, str]:
     """Return where each setting comes from, as far as its value tells."""
     fields = _fields(trainer)
-    advised = task.settings.get(trainer, {}) if task is not None else {}
+    advised = _advised(task, trainer) if task is not None else {}
     changed = {change.name for change in changes}
     found = {}
     for name, value in settings.items():
@@ -333,6 +333,16 @@ def _sources(settings: Mapping[str, Any], trainer: str, task: Task | None, chang
         else:
             found[name] = GIVEN if task is not None else "given, or recommended for the task"
     return found
+
+
+def _advised(task: Task, trainer: str) -> Mapping[str, Any]:
+    """Return the settings that a task recommends, as a run keeps them: a schedule as a list."""
+    advised = task.settings.get(trainer, {})
+    try:
+        made = trainer_kind(trainer).settings_class.model_validate(advised).model_dump(mode="json")
+    except (PacError, ValueError):
+        return advised
+    return {name: made.get(name, value) for name, value in advised.items()}
 
 
 def _fields(trainer: str) -> Mapping[str, FieldInfo]:

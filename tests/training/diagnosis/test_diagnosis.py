@@ -20,6 +20,7 @@ from pac.training.diagnosis.machine import MachineSample, work_of
 from pac.training.diagnosis.of_run import FindingLines, findings_of
 from pac.training.diagnosis.session_rules import CHECKPOINT_NOT_WRITTEN
 from pac.training.diagnosis.speed_rules import MIN_WINDOWS, below_the_knee, busy
+from pac.training.diagnosis.step_statistics import Returns
 from pac.training.runs.folder import RunFolder
 from pac.training.session.system_sampler import _slowest
 from pac.training.telemetry.records import Severity
@@ -357,6 +358,28 @@ def test_random_actions_are_told_from_chosen_ones(training, kind, blocks):
             actions[:, 0] = np.arange(2048) // 4 % 3
         stepped._test(actions, 3)
     assert stepped.random_blocks == blocks
+
+
+def test_few_episodes_can_be_better_and_many_can_show_a_small_gain(training):
+    """Forty that differ clearly are enough; a gain of a third of a standard deviation shows in two thousand."""
+    returns = training.diagnosis.evidence.stepped.returns
+    returns.add(np.arange(40.0), np.full(40, 10))
+    assert returns.improved
+    chance = np.random.default_rng(0)
+    other = Returns()
+    other.add(chance.normal(0, 1, 1000), np.full(1000, 2))
+    other.add(chance.normal(0, 1, 100), np.full(100, 2))
+    assert other.improved is False
+    other.add(chance.normal(0.33, 1, 1000), np.full(1000, 2))
+    assert other.improved
+
+
+def test_the_entropy_of_single_states_has_not_collapsed(training):
+    """Of one environment, each point is the entropy in one state, which is low in most states of a good policy."""
+    training.iterate(EARLY, entropy=0.7)
+    for number in range(LATE * 2):
+        training.iterate(1, entropy=0.6 if number % 3 == 0 else 0.001)
+    assert "entropy-collapse" not in {one.rule for one in training.diagnosis.findings}
 
 
 def test_little_progress_does_not_excuse_a_policy_without_entropy(training):

@@ -190,3 +190,27 @@ def test_a_line_of_the_metrics_has_all_figures_of_the_last_iteration(tmp_path, m
     _, report = run(tmp_path, steps=256)
     assert [(row["steps"], row.get("saved")) for row in folder.metrics()] == [(128, None), (256, 1)]
     assert report["metrics"]["saved"] == 1
+
+
+class Halted(Session):
+    """A session that is stopped within its first rollout."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.passage.enter = partial(self.enter, self.passage.enter)  # type: ignore[method-assign]
+        self.passed = 0
+
+    def enter(self, enter):
+        self.passed += 1
+        if self.passed == 100:
+            self.stop()
+        enter()
+
+
+def test_steps_of_a_rollout_that_was_not_finished_reach_no_limit(tmp_path):
+    """They are discarded, so the training is interrupted, and can go on to its limit."""
+    _, report = run(tmp_path, Halted, trainer="ppo", settings={"batch": 4096}, steps=150)
+    metadata = RunFolder.find(tmp_path, "run").metadata()
+    assert report["discarded_steps"] >= 150
+    assert (metadata["state"], metadata["iterations"]) == ("interrupted", 0)
+    assert not report["reason"]

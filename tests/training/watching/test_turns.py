@@ -2,24 +2,28 @@
 
 from types import MappingProxyType
 
+import gymnasium
 import pytest
 
 from pac.training import watch
 
 from .scripted import session_of
 
-pettingzoo = pytest.importorskip("pettingzoo")
+pytest.importorskip("pettingzoo")
+
+from pettingzoo import AECEnv
+
 MOVES = 5
 
 
-class Race(pettingzoo.AECEnv):  # type: ignore[misc]
+class Race(AECEnv):  # type: ignore[misc]
     """The agent that makes the fifth move wins."""
 
     metadata = MappingProxyType({"name": "race"})
     possible_agents = ("one", "two")
 
     def action_space(self, _agent):
-        return pettingzoo.utils.env.gymnasium.spaces.Discrete(2)
+        return gymnasium.spaces.Discrete(2)
 
     def observe(self, _agent):
         return self.moves

@@ -116,7 +116,8 @@ class Diagnosis:
         before = None if index is None else self.findings[index]
         if before is not None:
             found = replace(found, number=before.number, step=before.step, began=before.began)
-            found = replace(found, severity=max(before.severity, severity))
+            if not self.evidence.improved:  # what seemed to hold a training up may turn out not to
+                found = replace(found, severity=max(before.severity, severity))
         self._put(index, found)
         if rule.group != SESSION and (before is None or found.severity > before.severity):
             self.on_begin(found)

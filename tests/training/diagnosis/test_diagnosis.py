@@ -374,6 +374,17 @@ def test_few_episodes_can_be_better_and_many_can_show_a_small_gain(training):
     assert other.improved
 
 
+def test_a_training_that_learns_after_all_gets_a_note_in_place_of_a_warning(training):
+    """As in games whose episodes always end within two steps, and whose returns are mostly chance."""
+    chance, returns = np.random.default_rng(0), training.diagnosis.evidence.stepped.returns
+    lengths, severities = np.full(1000, 2), []
+    for mean in (0.0, 0.4):
+        returns.add(chance.normal(mean, 1, 1000), lengths)
+        training.iterate()
+        severities += [one.severity for one in training.diagnosis.findings if one.rule == "episodes-end-at-once"]
+    assert severities == [Severity.WARNING, Severity.NOTE]
+
+
 def test_the_entropy_of_single_states_has_not_collapsed(training):
     """Of one environment, each point is the entropy in one state, which is low in most states of a good policy."""
     training.iterate(EARLY, entropy=0.7)

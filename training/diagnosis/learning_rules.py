@@ -76,15 +76,12 @@ def loss_not_finite(evidence: Evidence) -> Iterator[Measured]:
     needs="15 iterations with an entropy above 0; a note only if returns are much better than at first",
 )
 def entropy_collapse(evidence: Evidence) -> Iterator[Measured]:
-    """The policy's last 10 entropies are far below its early level, in the median and the mean.
-
-    The entropy of a single environment is that of one state, and differs from state to state.
-    """
+    """The policy's last 10 entropies are far below its early level, in the median and the mean."""
     for series, curves in _of_learners(evidence, "entropy", FIRST + LATE):
         if _learns_temperature(curves):
             continue  # which keeps the entropy that is wanted
         early, late = max(series.values[0], series.early(FIRST), series.early(EARLY)), series.late(LATE)
-        late = max(late, fmean(series.values[-LATE:]))
+        late = max(late, fmean(series.values[-LATE:]))  # each may be the entropy in one state, and low in most
         severity = Severity.NOTE if evidence.improved_much else Severity.WARNING
         if early > 0 and min(series.values) >= 0:  # that of continuous actions may be negative, and falls by itself
             yield Measured(late / early, {"early": early, "late": late}, curve=series.name, severity=severity)

@@ -79,8 +79,9 @@ class Returns:
 
     @staticmethod
     def _is_better(first: Array, last: Array) -> bool:
-        error = sqrt((first.var() + last.var()) / len(first)) if len(first) >= FEW else inf
-        return len(first) >= FEW and bool(last.mean() - first.mean() > BETTER * error)
+        if len(first) < FEW:
+            return False
+        return bool(last.mean() - first.mean() > BETTER * sqrt((first.var() + last.var()) / len(first)))
 
     @property
     def best(self) -> float:

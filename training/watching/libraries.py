@@ -364,10 +364,7 @@ class ParallelEnv(Followed):
 
 
 class TurnEnv(ParallelEnv):
-    """An environment of PettingZoo in which agents take turns (AEC). An agent is shown as an environment.
-
-    A script may end an episode before an agent has learnt what came of its last step.
-    """
+    """An environment of PettingZoo in which agents take turns (AEC). An agent is shown as an environment."""
 
     others = ("last",)
 
@@ -388,7 +385,7 @@ class TurnEnv(ParallelEnv):
         return {}, {}
 
     def before(self, name: str, args: AnyArgs, kwargs: AnyKwargs) -> None:
-        """Wait before a step; remember whose turn it is."""
+        """Wait before a step; remember whose turn it is. Note what a reset or `close` would forget."""
         self._turn = fact(args[0], "agent_selection") if name == "step" else None
         if name in {"reset", "close"} and self.log is not None and not self._over:
             try:
